@@ -6,9 +6,8 @@
     for row in kb.query('SELECT ?p { ?p MATCH "machine translation" AS ?s } RANK BY ?s LIMIT 3'):
         print(row["p"], row.scores["s"])
 
-The names to import are here: KnowledgeBase and PreparedQuery; ResultSet, Row, Why and Explanation, which they give;
-Profile and Schema; and every error, whose meaning is in hybridkg.errors. A name is imported when it is first used, so
-that `import hybridkg` costs nothing.
+Public names: KnowledgeBase and PreparedQuery; their results ResultSet, Row, Why and Explanation; Profile and Schema;
+every error (hybridkg.errors). They are imported at their first use, so that `import hybridkg` costs nothing.
 """
 
 from __future__ import annotations
@@ -106,11 +105,11 @@ _HOMES = {
     "Explanation": "hybridkg.planner.explain",
     "ResultSet": "hybridkg.results.result_set",
     "Row": "hybridkg.results.result_set",
-    "Hit": "hybridkg.results.why",
+    "MatchExplanation": "hybridkg.results.why",
     "Why": "hybridkg.results.why",
     "Schema": "hybridkg.graph.schema",
 }
-"""The modules of the exported names that are no errors."""
+"""Modules of the exported names that are not errors."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The program `hybridkg`, and `python -m hybridkg`: Ctrl-C ends it with one line, also while it is being imported."""
+"""Entry point of `hybridkg` and `python -m hybridkg`: Ctrl-C ends it with one line, also during imports."""
 
 from __future__ import annotations
 

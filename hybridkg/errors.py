@@ -1,8 +1,7 @@
-"""The one family of errors that hybridkg raises on purpose.
+"""The family of errors that hybridkg raises on purpose.
 
-Every error carries its parts as data (code, message, hint, place) and renders
-itself in one place, so that the command line, notebooks and tests show the
-same text. Exit codes: 1 the work failed, 2 the user's mistake.
+An error has its parts as data (code, message, hint, place) and renders itself, so that the command line, notebooks and
+tests show the same text. Exit codes: 1 the work failed, 2 the user's mistake.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SourceName:
-    """A text with a name to show it by: `query`, `topics.hq`, ...
+    """A text with its name in messages: `query`, `topics.hq`, ...
 
-    >>> Source("query", "SELECT *\\nWHERE").line_and_column(9)
+    >>> SourceName("query", "SELECT *\\nWHERE").line_and_column(9)
     (2, 1)
     """
 
@@ -47,12 +46,12 @@ WIDEST_QUOTED_LINE = 160
 
 
 class HybridkgError(Exception):
-    """Base of every error that hybridkg raises on purpose. A password in an address that it names becomes stars.
+    """Base of every error that hybridkg raises on purpose. Passwords in addresses are masked.
 
     Args:
         message: what is wrong, lower case, no final full stop, names in quotes as the user wrote them.
-        hint: what to do about it; empty where there is nothing to add.
-        span: the characters of `source` that are wrong.
+        hint: what to do about it; may be empty.
+        span: the wrong characters of `source`.
         source: the text that `span` points into.
         place: `file:line`, for errors that are not about a query.
     """
@@ -75,13 +74,13 @@ class HybridkgError(Exception):
         self.message, self.hint, self.span, self.source, self.place = message, hint, span, source, place
 
     def at(self, source: SourceName) -> HybridkgError:
-        """The same error, with the text that its span points into (set once, by whoever knows it)."""
+        """The same error with the text of its span, unless it has one."""
         if self.source is None:
             self.source = source
         return self
 
     def render(self) -> str:
-        """The error as text, with the line and a caret where there is a source; nothing in it moves a cursor."""
+        """The error as printable text, with the line and a caret where there is a source."""
         parts = [f"{self.label}[{self.code}]: {self.message}"]
         if self.span is not None and self.source is not None:
             parts += _quoted(self.source, self.span)
@@ -114,15 +113,15 @@ def _quoted(source: SourceName, span: Span) -> list[str]:
     ]
 
 
-class QueryWarning(HybridkgError):  # noqa: N818 - it is none
-    """What a query probably does not mean. Never raised: it comes with the answer (`result.warnings`).
+class QueryWarning(HybridkgError):  # noqa: N818 - not an error
+    """A probable mistake in a query. Never raised: it is part of the result (`result.warnings`).
 
     Args:
-        code: W101 a product, W102 a variable that nothing binds, W103 a score that nobody uses, W104 a literal as
-            the entity of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a
-            predicate or class that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR
-            whose target has no vector, W110 a reranker that failed, where the query keeps the earlier order,
-            W111 a NEAR over vectors of another encoder than kb.toml names by now.
+        code: W101 a product, W102 a variable that nothing binds, W103 an unused score, W104 a literal as the entity
+            of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a predicate or class
+            that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR whose target has no
+            vector, W110 a failed reranker in a query that keeps the earlier order, W111 a NEAR over vectors of
+            another encoder than kb.toml now names.
         message, hint, span: as for every error.
     """
 
@@ -133,24 +132,24 @@ class QueryWarning(HybridkgError):  # noqa: N818 - it is none
         self.code = code
 
     def copy(self) -> QueryWarning:
-        """Another one that says the same, for another answer; who shows it may change its place."""
+        """A copy for another result, whose place may be changed."""
         return QueryWarning(self.code, self.message, hint=self.hint, span=self.span)
 
 
 class ServiceError(HybridkgError):
-    """A SPARQL service that a query names did not answer."""
+    """A SPARQL service in a query did not respond."""
 
     code = "S304"
 
 
 class EndpointError(HybridkgError):
-    """The SPARQL endpoint that has the graph does not answer, refuses, or answers what cannot be used."""
+    """The SPARQL endpoint with the graph does not respond, refuses, or its response cannot be used."""
 
     code = "S305"
 
 
 class UserError(HybridkgError):
-    """Base of the errors that the user can mend in what was typed; exit code 2."""
+    """Base of the user's mistakes; exit code 2."""
 
     code, exit_code = "H001", 2
 
@@ -168,12 +167,7 @@ class QueryLimitError(UserError):
 
 
 class QueryStoppedError(QueryLimitError):
-    """The run of a query has taken longer than it may, or somebody has cancelled it.
-
-    Args:
-        message, hint: as for every error.
-        doing: the operator that was at work; known a little later than the rest.
-    """
+    """A query was cancelled, or exceeded its time limit; `doing`, set later than the rest, is the running operator."""
 
     code = "Q103"
 
@@ -182,7 +176,7 @@ class QueryStoppedError(QueryLimitError):
         self.doing = doing
 
     def render(self) -> str:
-        """With the operator as a line of its own."""
+        """The error with the operator on a line of its own."""
         text = super().render()
         if not self.doing:
             return text
@@ -197,31 +191,31 @@ class QueryCheckError(UserError):
 
 
 class UnsupportedQueryError(UserError):
-    """The query is correct, but this version cannot answer it; the message names what can be done instead."""
+    """The query is correct, but not supported; the message names an alternative."""
 
     code = "Q202"
 
 
 class ParameterError(UserError):
-    """A parameter that the query does not use, or a value that cannot be bound."""
+    """A parameter is not in the query, or its value cannot be bound."""
 
     code = "Q203"
 
 
 class UnknownNameError(UserError):
-    """A name that a registry, a profile or an index does not know."""
+    """A registry, a profile or an index does not have the name."""
 
     code = "R201"
 
 
 class MissingExtraError(UserError):
-    """A feature whose package is not installed."""
+    """The package of a feature is not installed."""
 
     code = "R202"
 
 
 class LoadError(UserError):
-    """Input that cannot be read: malformed RDF, a truncated archive, a bad line of text documents."""
+    """Input cannot be read: malformed RDF, a truncated archive, a bad line of text documents."""
 
     code = "L301"
 
@@ -251,11 +245,11 @@ class CorruptError(HybridkgError):
 
 
 class IndexCorruptError(CorruptError):
-    """The text index is damaged, or of another version; the graph is whole, and the index can be built again."""
+    """The text index is damaged, or of another version; it can be rebuilt from the intact graph."""
 
 
 class ProfileError(UserError):
-    """A profile (the Turtle that says which predicates feed which field) is wrong."""
+    """A profile (Turtle that maps predicates to fields) is wrong."""
 
     code = "P501"
 
@@ -279,7 +273,7 @@ class IndexMissingError(UserError):
 
 
 class VectorQueryError(UserError):
-    """The vector of a NEAR does not fit those of the index, or an encoder gave what is no vector."""
+    """The vector of a NEAR does not fit the index, or an encoder returned an invalid vector."""
 
     code = "V801"
 
@@ -291,18 +285,18 @@ class EncoderError(HybridkgError):
 
 
 class ModelServerError(HybridkgError):
-    """A server of models (OpenAI-compatible) does not answer, refuses, or answers what cannot be used."""
+    """A model server (OpenAI-compatible) does not respond, refuses, or its response cannot be used."""
 
     code = "M901"
 
 
 class RerankerError(HybridkgError):
-    """A reranker cannot score the rows: its model does not load, or gives what is no score."""
+    """A reranker cannot score the rows: its model does not load, or returns an invalid score."""
 
     code = "M902"
 
 
 class TextServerError(HybridkgError):
-    """The server of a text index does not answer, refuses, or does not hold what was left there."""
+    """The server of a text index does not respond, refuses, or its index is gone or changed."""
 
     code = "T703"

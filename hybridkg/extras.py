@@ -1,7 +1,7 @@
-"""Optional packages: the extras of this distribution, and the one door through which their packages are imported.
+"""Optional packages: the extras of this distribution, and the guard around their imports.
 
 A package of an extra is imported inside `with needs_extra(...)` only, so that a missing one is always error R202 with
-the line that installs it. tests/architecture/test_optional_packages.py finds imports that stand elsewhere.
+its pip command; tests/architecture/test_optional_packages.py finds other imports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     },
     "pyterrier": {"python-terrier": ">=1.0"},
 }
-"""Extra -> distribution -> versions that can be used, as pyproject.toml has them."""
+"""Extra -> distribution -> supported versions, as in pyproject.toml."""
 
 PURPOSES: Mapping[str, str] = {
     "arrow": "result.to_arrow()",
@@ -38,7 +38,7 @@ PURPOSES: Mapping[str, str] = {
     "models": "encoders and rerankers that are neural models",
     "pyterrier": "queries as transformers of PyTerrier",
 }
-"""What each extra is for, in a few words."""
+"""Purpose of each extra, in a few words."""
 
 MODULES: Mapping[str, str] = {
     "faiss": "hnsw",
@@ -55,7 +55,7 @@ MODULES: Mapping[str, str] = {
 
 
 def missing_extra(extra: str, feature: str, package: str | None) -> MissingExtraError:
-    """The error R202 of a package that is not installed.
+    """The error R202 of a missing package.
 
     >>> print(missing_extra("hnsw", "vector index 'hnsw'", "faiss"))
     error[R202]: vector index 'hnsw' needs the package 'faiss'
@@ -66,11 +66,11 @@ def missing_extra(extra: str, feature: str, package: str | None) -> MissingExtra
 
 @contextmanager
 def needs_extra(extra: str, feature: str) -> Iterator[None]:
-    """Imports of optional packages, in a `with` block.
+    """A `with` block for imports of optional packages.
 
     Args:
-        extra: a name of EXTRAS, whose packages the block imports.
-        feature: what needs them, as a message begins: `plots`, `vector index 'hnsw'`.
+        extra: a name of EXTRAS, with the packages that the block imports.
+        feature: the beginning of the message: `plots`, `vector index 'hnsw'`.
 
     Raises:
         MissingExtraError: one of them, or a package that it needs itself, is not installed.
@@ -79,23 +79,19 @@ def needs_extra(extra: str, feature: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as e:
         if e.name is None or e.name.partition(".")[0] == __name__.partition(".")[0]:
-            raise  # a module of ours: a bug, not a missing package
+            raise  # a module of hybridkg: a bug, not a missing package
         raise missing_extra(extra, feature, e.name.partition(".")[0]) from e
 
 
 def check_extra(extra: str, feature: str, *modules: str) -> None:
-    """Whether optional packages are installed, without importing them.
-
-    Raises:
-        MissingExtraError: one is not.
-    """
+    """Checks that optional packages are installed, without importing them. Raises MissingExtraError: one is missing."""
     for module in modules:
         if not is_installed(module):
             raise missing_extra(extra, feature, module)
 
 
 def is_installed(module: str) -> bool:
-    """Whether a top-level module can be found; it is not imported."""
+    """Whether a top-level module exists; it is not imported."""
     if module in sys.modules:
         return sys.modules[module] is not None
     return find_spec(module) is not None

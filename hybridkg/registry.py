@@ -1,7 +1,6 @@
-"""A registry maps names to dotted paths, and imports nothing until asked.
+"""Registries of built-ins and plug-ins: names with dotted paths, which are imported at their first use.
 
-One door for built-ins and plug-ins: a plug-in announces itself by a Python
-entry point in the registry's group; a built-in name is never taken over.
+A plug-in is a Python entry point in the registry's group; it cannot replace a built-in name.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hybridkg.extras import missing_extra
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """A hint with the nearest known name, or nothing.
+    """A hint with the nearest known name; empty if there is none.
 
     >>> did_you_mean("rff", ["linear", "rrf"])
     "did you mean 'rrf'?"
@@ -29,14 +28,14 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
 
 class Registry:
-    """Names of one kind of thing, each with the dotted path `package.module:attribute` of its implementation.
+    """Names of one kind, each with the dotted path `package.module:attribute` of its implementation.
 
     Args:
-        kind: what the things are, for messages.
-        group: the entry-point group in which other packages announce theirs (docs/extensions.md).
-        builtin: name -> dotted path of those of this package.
-        extra: the extra that their optional packages are in; empty for the one of the thing's own name.
-        default: the name that holds where none is given; empty where there is none.
+        kind: noun for messages.
+        group: entry-point group of plug-ins (docs/extensions.md).
+        builtin: name -> dotted path in this package.
+        extra: extra with their optional packages; empty for the extra of the same name.
+        default: default name; empty for none.
     """
 
     def __init__(self, kind: str, group: str, builtin: Mapping[str, str], *, extra: str = "", default: str = ""):
@@ -51,37 +50,32 @@ class Registry:
         return {point.name: point.value for point in entry_points(group=self.group)}
 
     def names(self) -> list[str]:
-        """Every known name, in alphabetical order."""
+        """Every known name, sorted."""
         return sorted({*self._plugins, *self._builtin})
 
     def __contains__(self, name: object) -> bool:
-        """Whether the name is known; entry points are read only for one that is not built in."""
+        """Whether the name is known; entry points are read only if it is not built in."""
         return isinstance(name, str) and (name in self._builtin or name in self._plugins)
 
     @property
     def builtin_names(self) -> tuple[str, ...]:
-        """The names that come with this package, in the order of the registry."""
+        """The built-in names, in the order of the registry."""
         return tuple(self._builtin)
 
     def other_than(self, name: str) -> str:
-        """The name to compare `name` with: the default, or the first other built-in one."""
+        """A built-in name to compare `name` with: the default, or the first other one."""
         return next(other for other in (self.default, *self._builtin) if other and other != name)
 
     def plugins(self) -> list[Any]:
-        """The objects that other packages have registered; imports these."""
+        """The registered objects of other packages, imported."""
         return [self.get(name) for name in self.names() if not self.is_builtin(name)]
 
     def is_builtin(self, name: object) -> bool:
-        """Whether the name comes with this package."""
+        """Whether the name is built in."""
         return name in self._builtin
 
     def get(self, name: str, *, span: Span | None = None) -> Any:
-        """The object registered as `name`.
-
-        Raises:
-            UnknownNameError: no such name; the message lists the known ones.
-            MissingExtraError: its package is not installed; the hint is the pip command.
-        """
+        """The object registered as `name`. Raises UnknownNameError; MissingExtraError: its package is missing."""
         path = self._builtin.get(name) or self._plugins.get(name)
         if path is None:
             raise UnknownNameError(
@@ -102,10 +96,7 @@ class Registry:
             raise missing_extra(self.extra or name, feature, package) from e
 
     def _module(self, name: str) -> ModuleType:
-        """The module. Once this has seen it whole, import_module, which takes 1.5 us, is not asked again.
-
-        One that another thread is importing is in sys.modules before it has anything in it.
-        """
+        """The module, from sys.modules (import_module takes 1.5 us) once it is known to be completely imported."""
         module = sys.modules.get(name) if name in self._imported else None
         if module is None:
             module = import_module(name)

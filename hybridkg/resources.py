@@ -1,9 +1,7 @@
-"""Finds the data files that travel with the package, and the folder for what can be computed again.
+"""Data files of the package, and the user's cache folder.
 
-In a wheel the grammars, the ontology and the profiles lie under
-`hybridkg/_data`; in a checkout at the top level. Parser tables and compiled
-kernels are kept in the user's own cache directory, never in a shared one:
-a file that somebody else can write is never loaded.
+Grammars, ontology and profiles are in `hybridkg/_data` of a wheel, or at the top level of a checkout. Parser tables and
+compiled kernels are cached in a folder of the user only: a file that others can write is never loaded.
 """
 
 from __future__ import annotations
@@ -17,11 +15,7 @@ from hybridkg.errors import StorageError
 
 
 def resource(*parts: str) -> Path:
-    """Path of a shipped file or folder, e.g. `resource("grammar", "hybrid.lark")`.
-
-    Raises:
-        StorageError: neither place has it, so the installation is incomplete.
-    """
+    """Path of a shipped file, e.g. `resource("grammar", "hybrid.lark")`. Raises StorageError: it is missing."""
     package = Path(__file__).resolve().parent
     for base in (package / "_data", package.parent):
         path = base.joinpath(*parts)
@@ -31,12 +25,10 @@ def resource(*parts: str) -> Path:
 
 
 def cache_dir() -> Path | None:
-    """The user's cache folder of hybridkg, made with mode 0700 if it was missing; None where nothing is writable.
+    """The user's cache folder of hybridkg, created with mode 0700; None if it is not writable.
 
-    `$HYBRIDKG_CACHE` names it exactly. Otherwise it is `hybridkg` inside
-    `$XDG_CACHE_HOME`, or inside the platform's cache folder under the home
-    directory. A folder that belongs to another user, or that others can write
-    to, is not used.
+    It is `$HYBRIDKG_CACHE`, else `hybridkg` in `$XDG_CACHE_HOME`, else in the platform's cache folder below the home
+    directory. A folder that belongs to another user, or that others can write to, is not used.
     """
     path = _cache_path()
     if path is None:
@@ -52,7 +44,7 @@ def _cache_path() -> Path | None:
     if chosen := os.environ.get("HYBRIDKG_CACHE"):
         return Path(chosen)
     for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
-        # The XDG specification says to ignore a relative path.
+        # The XDG specification requires relative paths to be ignored.
         if (base := os.environ.get(variable)) and Path(base).is_absolute():
             return Path(base) / "hybridkg"
     with contextlib.suppress(RuntimeError):

@@ -1,4 +1,4 @@
-"""Parameters of a ranking model in a TOML file: what `hybridkg tune` learns, and `USING bm25f(@params.toml)` reads.
+"""Parameters of a ranking model in a TOML file, written by `hybridkg tune`, read by `USING bm25f(@params.toml)`.
 
 model = "bm25f"
 
@@ -23,19 +23,19 @@ from hybridkg.config.toml import parse_toml
 from hybridkg.errors import ConfigError
 
 MAX_FILE_BYTES = 100_000
-"""Bytes; a real one has some hundred."""
+"""Maximum bytes of a file; real ones have some hundred."""
 
 WEIGHT = "weight"
 
 
 @dataclass(frozen=True)
 class ModelParameters:
-    """Values for one model.
+    """Parameters of one model.
 
     Args:
-        model: its name.
+        model: name.
         arguments: of `USING model(...)`: numbers or words.
-        fields: for each field its `weight` and its own arguments, by name, in the order of the ON clause.
+        fields: for each field its `weight` and other arguments, in the order of the ON clause.
     """
 
     model: str
@@ -43,7 +43,7 @@ class ModelParameters:
     fields: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def to_toml(self) -> str:
-        """The text of a file that `parse_model_parameters` reads back as the same values.
+        """The TOML text, which `parse_model_parameters` reads back as the same values.
 
         >>> print(ModelParameters("bm25f", {"k1": 1.5}, {"title": {"weight": 3.0}}).to_toml())
         model = "bm25f"
@@ -70,12 +70,12 @@ def _toml(value: float | str) -> str:
 
 
 def folders_of(knowledge_base: Path | None) -> tuple[Path, ...]:
-    """Where the files that a query names are looked for: `models` in the knowledge base, then the current folder."""
+    """Search path of the files that a query names: `models` in the knowledge base, then the current folder."""
     return (*((knowledge_base / "models",) if knowledge_base is not None else ()), Path())
 
 
 def find_file(name: str, folders: Sequence[Path]) -> Path | None:
-    """The first such file in the folders; a query names no file outside them.
+    """The first file of this name in the folders; a name that leads outside them finds nothing.
 
     >>> find_file("../secret.toml", [Path("/")])
     """
@@ -88,16 +88,12 @@ def find_file(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def read_model_parameters(path: Path) -> ModelParameters:
-    """The parameters in a file.
-
-    Raises:
-        ConfigError: it cannot be read, is not TOML, or says something else than a model's parameters.
-    """
+    """The parameters in a file. Raises ConfigError: it is unreadable, not TOML, or not a model's parameters."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            raise ConfigError(f"{str(path)!r} is larger than {MAX_FILE_BYTES:,} bytes: no file of parameters")
+            raise ConfigError(f"{str(path)!r} is larger than {MAX_FILE_BYTES:,} bytes: not a file of parameters")
         return parse_model_parameters(content.decode("utf-8"), str(path))
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
@@ -106,11 +102,7 @@ def read_model_parameters(path: Path) -> ModelParameters:
 
 
 def parse_model_parameters(text: str, name: str) -> ModelParameters:
-    """The parameters in a text; `name` is the file that an error points to.
-
-    Raises:
-        ConfigError: it is not TOML, or says something else than a model's parameters.
-    """
+    """The parameters in a text of the file `name`. Raises ConfigError: it is not TOML, or not parameters."""
     try:
         values = parse_toml(text)
     except ValueError as e:
@@ -146,5 +138,5 @@ def _number(value: Any, key: str, name: str) -> float:
     with suppress(OverflowError):  # an int of hundreds of digits
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
-    shown = "so large a one" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+    shown = "one so large" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
     raise ConfigError(f"{key!r} must be a finite number, not {shown}", place=name)

@@ -1,7 +1,6 @@
 """`kb.toml`: the settings of one knowledge base.
 
-The file is read with tomllib and written from a template, so the comments in
-it are ours; an unknown key or a value out of range is an error with its line.
+The file is read with tomllib and written from a template with comments; errors of keys and values name their line.
 """
 
 from __future__ import annotations
@@ -32,12 +31,11 @@ CHOICES = {
     "projection": ("export", "none"),
     "method": ("post", "get"),
 }
-"""Keys whose value is one of a few names; the other texts take any string that is not empty."""
+"""Settings with a few possible values; other texts take any string that is not empty."""
 
 ENGINES: dict[str, Registry] = {"text.engine": TEXT_ENGINES}
-"""Settings that are a name of a registry. Encoders and vector indexes are looked up when an index is built: without the
-package of one, the text is searched all the same.
-"""
+"""Settings that name an entry of a registry. Encoders and vector indexes are checked when an index is built: without
+the package of one, text search still works."""
 
 RANGES: dict[str, tuple[float, float]] = {
     "elasticsearch.shards": (1, 1024),
@@ -58,22 +56,22 @@ RANGES: dict[str, tuple[float, float]] = {
     "limits.max_rows": (1, 1_000_000_000),
     "limits.max_megabytes": (1, 1_000_000),
 }
-"""Smallest and largest value of the numbers."""
+"""Minimum and maximum of the numbers."""
 
 LARGEST = 1 << 20
-"""Bytes of a kb.toml that are read: what a hostile one can cost is known before it is looked at."""
+"""Maximum bytes of a kb.toml, which bounds the cost of a hostile one."""
 
 SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
-"""What people put into settings of servers, and must not stand here in clear."""
+"""Common names of secrets, which must not be in this file."""
 
 EMBEDDED = "embedded"
-"""What `location` in the table `[graph]` says of a graph that lies in the folder of the knowledge base."""
+"""`location` in the table `[graph]` for a graph in the folder of the knowledge base."""
 
 TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 default_graph = {default_graph}  # "default", or "union" of all graphs
-service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
+service = {service}  # "refuse", or "allow" queries to other SPARQL endpoints (SERVICE)
 """
 
 SYNONYMS = """\
@@ -83,26 +81,26 @@ synonyms = {synonyms}  # path of a file of synonyms, from this folder; hybridkg 
 COMMENTS = {
     "text.engine": "{engines} (docs/elasticsearch.md); hybridkg index KB builds it",
     "vectors.encoder": 'for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"',
-    "vectors.index": "{indexes} (docs/vectors.md); only the first overlooks none",
+    "vectors.index": "{indexes} (docs/vectors.md); only the first is exact",
     "graph.location": "the SPARQL endpoint that has the graph (docs/endpoint.md); {embedded} is the default",
 }
-"""What stands behind the settings that are always written, and behind the address of an endpoint."""
+"""Comments of the settings that are always written, and of an endpoint's address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElasticSettings:
-    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.remote.credentials), never here.
+    """The table `[elasticsearch]`. Credentials are in the environment (hybridkg.remote.credentials), never here.
 
     Args:
         url: of the server, `http://` or `https://`.
-        alias: name of the alias, and beginning of the names of the indexes; empty for one made from the folder.
+        alias: alias, and prefix of the names, of the indexes; empty for one made from the folder's name.
         analysis: `hybridkg`: the same terms as in the embedded index; `native`: the profile's analyzers are names of
             Elasticsearch's own.
-        ca_file: certificates (PEM) that the server's is checked against; empty for those of the system.
-        shards: of an index that is built.
-        k1: saturation of `bm25` and `combined_fields` in an index that is built, at least 0.
+        ca_file: certificates (PEM) of the authority; empty for the system's.
+        shards: of a new index.
+        k1: saturation of `bm25` and `combined_fields` in a new index, at least 0.
         b: their length normalisation, 0..1.
-        timeout: seconds that one request may take.
+        timeout: seconds of one request.
     """
 
     url: str = "http://127.0.0.1:9200"
@@ -117,16 +115,15 @@ class ElasticSettings:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """The table `[endpoint]`: how the SPARQL endpoint is asked that `graph` names. Who asks is told by the environment
-    (hybridkg.remote.credentials), never here.
+    """The table `[endpoint]`: use of the SPARQL endpoint that `graph` names; credentials as for Elasticsearch.
 
     Args:
-        projection: `export`: the columns that answer most patterns are made of the exported graph; `none`: there are
-            none, and every pattern goes to the endpoint.
-        method: of HTTP, by which queries are sent: `post` or `get`.
-        page: triples asked for at once while the graph is exported.
+        projection: `export`: most patterns are answered by columns built from the exported graph; `none`: every pattern
+            goes to the endpoint.
+        method: HTTP method of queries: `post` or `get`.
+        page: triples of one request of the export.
         timeout: seconds that the endpoint may be silent.
-        ca_file: certificates (PEM) that its own is checked against; empty for those of the system.
+        ca_file: certificates (PEM) of the authority; empty for the system's.
     """
 
     projection: str = "export"
@@ -138,12 +135,12 @@ class EndpointSettings:
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """The table `[limits]`: what a query may use unless it is asked with limits of its own.
+    """The table `[limits]`: default limits of a query.
 
     Args:
         timeout: seconds; 0 for no limit.
         max_rows: rows of an intermediate result.
-        max_megabytes: memory that the rows of an intermediate result may take, as it is estimated.
+        max_megabytes: estimated memory of the rows of an intermediate result.
     """
 
     timeout: float = 0.0
@@ -153,23 +150,23 @@ class LimitSettings:
 
 @dataclass(frozen=True, slots=True)
 class EncodingSettings:
-    """The other settings of the table `[vectors]`: what is encoded, and how the model that `encoder` names is used.
+    """The other settings of the table `[vectors]`: the unit of encoding, and the use of the encoder's model.
 
     Args:
-        what: gets a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
-        chunk: most units of text in a chunk.
-        overlap: units, at most, that a chunk has in common with the one before; below `chunk`.
-        unit: of those two: `characters`, or `tokens` of an encoder that has some.
-        aggregate: the similarity of an entity of several vectors: the `max` of theirs, the mean of the greatest three
-            (`mean3`), or their `sum`, divided by the most vectors that an entity has.
-        device: `cpu`, `cuda`, or `auto` for cuda where there is one.
+        what: unit with a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
+        chunk: maximum units of text in a chunk.
+        overlap: maximum units that consecutive chunks share; below `chunk`.
+        unit: of those two: `characters`, or `tokens` of the encoder.
+        aggregate: similarity of an entity with several vectors: the `max` of theirs, the mean of the greatest three
+            (`mean3`), or their `sum`, divided by the maximum number of vectors of an entity.
+        device: `cpu`, `cuda`, or `auto` for cuda where available.
         batch: texts that cuda encodes at once.
-        max_length: tokens of a text that are read; 0 for the model's own limit.
-        query_prompt: written before every text that is asked; empty for the model's own.
-        passage_prompt: written before every text that is searched; empty for the model's own.
-        url: of the server that `openai:MODEL` asks, up to and with its version.
-        timeout: seconds that one request to it may take.
-        per_minute: requests to it at most; 0 for no limit.
+        max_length: maximum tokens of a text; 0 for the model's own limit.
+        query_prompt: prefix of query texts; empty for the model's own.
+        passage_prompt: prefix of indexed texts; empty for the model's own.
+        url: of the server of `openai:MODEL`, including its version.
+        timeout: seconds of one request to it.
+        per_minute: maximum requests to it; 0 for no limit.
     """
 
     what: str = "entity"
@@ -189,25 +186,24 @@ class EncodingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings.
+    """The settings of a knowledge base.
 
     Args:
-        profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
-        text: the text engine that `index` builds for.
-        encoder: what makes the vectors that NEAR compares: a name of ENCODERS, with `:MODEL` where it takes one; or
-            `none`.
-        vectors: the index that `index` builds of them: a name of VECTOR_INDEXES.
-        default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
+        profile: name of a shipped profile or path of a Turtle file; maps predicates to fields.
+        text: text engine of the index.
+        encoder: encoder of the vectors for NEAR: a name of ENCODERS, with `:MODEL` where it takes one; or `none`.
+        vectors: vector index: a name of VECTOR_INDEXES.
+        default_graph: default graph of queries: `default`, or the `union` of all graphs.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
-        synonyms: path of a file of synonyms (hybridkg.text.match_query.synonyms), from the folder of the knowledge base; empty for
-            none. The index keeps what it read.
-        graph: where the graph lies: `embedded`, or the address of a SPARQL endpoint.
-        endpoint: how that is asked.
-        elasticsearch: where Elasticsearch is, and how it is used.
-        limits: what a query may use.
-        encoding: what is encoded, and how the encoder's model is used.
-        reranking: the server of the reranker `llm`.
-        sections: the tables of plug-ins, each with its settings, as they are written.
+        synonyms: path of a file of synonyms (text/match_query/synonyms.py), relative to the knowledge base; empty for
+            none. The index stores its content.
+        graph: location of the graph: `embedded`, or the address of a SPARQL endpoint.
+        endpoint: settings of that endpoint.
+        elasticsearch: settings of Elasticsearch.
+        limits: default limits of queries.
+        encoding: settings of encoding.
+        reranking: server of the reranker `llm`.
+        sections: tables of plug-ins with their settings, unchecked.
     """
 
     profile: str = "default"
@@ -226,12 +222,12 @@ class Config:
     sections: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = ()
 
     def section(self, name: str) -> Mapping[str, Value]:
-        """The settings in the table of a plug-in; empty where the file has none."""
+        """The settings in the table of a plug-in; empty if it is missing."""
         return dict(dict(self.sections).get(name, ()))
 
 
 PLAIN = ("profile", "default_graph", "service", "synonyms")
-"""Settings that stand above all tables."""
+"""Settings above all tables."""
 
 
 def _table(name: str, kind: Any) -> dict[str, tuple[str, str]]:
@@ -248,7 +244,7 @@ TABLES: dict[str, dict[str, tuple[str, str]]] = {
         if one.default_factory is not MISSING and one.name != "encoding"
     },
 }
-"""The tables of the file: name -> setting -> (field of Config, field of that or nothing)."""
+"""The tables of the file: table -> setting -> (field of Config, field of that or "")."""
 
 OLDER: dict[str, tuple[str, str]] = {
     "text": ("text", "engine"),
@@ -256,23 +252,23 @@ OLDER: dict[str, tuple[str, str]] = {
     "vectors": ("vectors", "index"),
     "graph": ("graph", "location"),
 }
-"""Settings that older files have above all tables, by (table, name) of today."""
+"""Settings that older files have above all tables -> their (table, name) now."""
 
 OLDER_TABLES = {"encoding": "vectors"}
-"""The same of tables: the settings of the one are now in the other."""
+"""Tables of older files -> the tables that have their settings now."""
 
 KEY_OF: dict[type, str] = {
     EndpointSettings: "HYBRIDKG_ENDPOINT_TOKEN",
     ElasticSettings: "HYBRIDKG_ELASTICSEARCH_API_KEY",
 }
-"""The variable of the environment that has the key of a table's server."""
+"""Environment variable with the key of a table's server."""
 
 MODEL_KEY = "HYBRIDKG_OPENAI_API_KEY"
-"""The same of all other tables, whose servers run models."""
+"""The variable of all other tables, whose servers run models."""
 
 
 def write_config(config: Config) -> str:
-    """The text of a kb.toml, in the form of today; most settings only where they differ from the defaults.
+    """The text of a kb.toml in the current form; most settings only where they differ from the defaults.
 
     >>> parse_config(write_config(Config(profile='a"b')), "kb.toml").profile
     'a"b'
@@ -300,7 +296,7 @@ def _field(config: Config, at: tuple[str, str]) -> Any:
 
 
 def _comment(key: str) -> str:
-    """Of a setting, with the names that come with this package."""
+    """The comment of a setting, with the names in this package."""
     if key not in COMMENTS:
         return ""
     engines, indexes = (", ".join(map(toml_value, names.builtin_names)) for names in (TEXT_ENGINES, VECTOR_INDEXES))
@@ -308,26 +304,18 @@ def _comment(key: str) -> str:
 
 
 def read_config(path: Path) -> Config:
-    """The settings in a file.
-
-    Raises:
-        ConfigError: it cannot be read, is not TOML, has an unknown key or a wrong value.
-    """
+    """The settings in a file. Raises ConfigError: it is unreadable, not TOML, or has a wrong key or value."""
     return parse_config(read_settings(path), str(path))
 
 
 def read_settings(path: Path) -> str:
-    """The text of a kb.toml, with line ends of one character.
-
-    Raises:
-        ConfigError: it cannot be read, is too large or is not UTF-8.
-    """
+    """The text of a kb.toml with normalised line ends. Raises ConfigError: unreadable, too large, or not UTF-8."""
     try:
         with path.open("rb") as file:
-            read = file.read(LARGEST + 1)
-        if len(read) > LARGEST:
-            raise ConfigError(f"{str(path)!r} is larger than {LARGEST:,} bytes: these are no settings")
-        text = read.decode("utf-8")
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ConfigError(f"{str(path)!r} is larger than {LARGEST:,} bytes: not a file of settings")
+        text = content.decode("utf-8")
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
     except UnicodeDecodeError as e:
@@ -336,11 +324,7 @@ def read_settings(path: Path) -> str:
 
 
 def parse_config(text: str, name: str) -> Config:
-    """The settings in a text; `name` is the file that an error points to.
-
-    Raises:
-        ConfigError: the text is not TOML, has an unknown key or a wrong value.
-    """
+    """The settings in a text of the file `name`. Raises ConfigError: not TOML, an unknown key, or a wrong value."""
     try:
         values = parse_toml(text)
     except tomllib.TOMLDecodeError as e:
@@ -365,7 +349,7 @@ def parse_config(text: str, name: str) -> Config:
     config = _config(settings, sections)
     if config.graph != EMBEDDED and config.default_graph != "default":
         raise ConfigError(
-            "'default_graph' is decided by the endpoint where the graph lies at one",
+            "'default_graph' has no effect: the endpoint that has the graph decides it",
             hint="set up the endpoint so that its default graph is the union, and leave 'default_graph' out",
             place=f"{name}:{line_of('default_graph', text)}",
         )
@@ -375,12 +359,12 @@ def parse_config(text: str, name: str) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as it stands in a file.
+    """A setting in a file.
 
     Args:
-        table, name: what it is called today, such as `vectors` and `encoder`; no table for one above all tables.
-        written: what the file calls it: `encoder` in an older one.
-        value, line: as TOML has it, and where, from 1.
+        table, name: current name, such as `vectors` and `encoder`; no table for one above all tables.
+        written: name in the file: `encoder` in an older one.
+        value, line: value, and 1-based line.
     """
 
     table: str
@@ -391,12 +375,12 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """`vectors.encoder`."""
+        """Full name, such as `vectors.encoder`."""
         return f"{self.table}.{self.name}" if self.table else self.name
 
 
 def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[Setting]:
-    """The settings of a file, those of an older form under the keys of today (OLDER, OLDER_TABLES)."""
+    """The settings of a file, with older names replaced by current ones (OLDER, OLDER_TABLES)."""
     for name, value in values.items():
         line = line_of(name, text)
         if isinstance(value, dict) and (name in TABLES or name in OLDER_TABLES or _is_of_plugin(name)):
@@ -408,12 +392,12 @@ def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[Setting]:
 
 
 def _is_of_plugin(table: str) -> bool:
-    """Whether a text engine or a vector index of another package reads a table."""
+    """Whether a table belongs to a text engine or a vector index of another package."""
     return any(getattr(one, "section", "") == table for one in (*TEXT_ENGINES.plugins(), *VECTOR_INDEXES.plugins()))
 
 
 def _of_plugin(setting: Setting, place: str) -> Value:
-    """The value of a setting of a plug-in, which checks it itself."""
+    """The value of a plug-in's setting, which the plug-in itself checks."""
     if not (setting.name.isascii() and setting.name.replace("-", "_").isidentifier()):
         raise ConfigError(f"the name of a setting cannot be {setting.name!r}", place=place)
     if not isinstance(setting.value, str | int | float):
@@ -422,7 +406,7 @@ def _of_plugin(setting: Setting, place: str) -> Value:
 
 
 def _config(settings: Mapping[str, Setting], sections: Mapping[str, Mapping[str, Value]]) -> Config:
-    """The settings that are given, and defaults."""
+    """The given settings, and defaults for the others."""
     values: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
     for one in settings.values():
@@ -436,52 +420,52 @@ def _config(settings: Mapping[str, Setting], sections: Mapping[str, Mapping[str,
 
 
 def _check_overlap(config: Config, settings: Mapping[str, Setting], name: str) -> None:
-    """Raises ConfigError where chunks overlap by as much as they are long."""
+    """Raises ConfigError if the overlap of chunks is not below their length."""
     chunk, overlap = config.encoding.chunk, config.encoding.overlap
     if overlap < chunk:
         return
-    given = settings.get("vectors.chunk") or settings["vectors.overlap"]  # the defaults of both are in order
-    table = given.written.partition(".")[0]
+    setting = settings.get("vectors.chunk") or settings["vectors.overlap"]  # the defaults of both are valid
+    table = setting.written.partition(".")[0]
     raise ConfigError(
         f"setting '{table}.overlap' must be below '{table}.chunk', which is {chunk}, not {overlap}",
-        place=f"{name}:{given.line}",
+        place=f"{name}:{setting.line}",
     )
 
 
 def _check(setting: Setting, place: str) -> None:
-    """Raises ConfigError unless the key is known and its value of the right kind."""
+    """Raises ConfigError unless the key is known and its value is valid."""
     table, key = setting.table, setting.name
     prefix = setting.written.removesuffix(f".{key}") if setting.written.endswith(f".{key}") else ""
-    known = TABLES[table] if table else {key: (key, "") for key in (*PLAIN, *TABLES)}
+    allowed = TABLES[table] if table else {key: (key, "") for key in (*PLAIN, *TABLES)}
     if prefix in OLDER_TABLES:
-        known = {key: at for key, at in known.items() if at[0] == prefix}
+        allowed = {key: at for key, at in allowed.items() if at[0] == prefix}
     prefix = f"{prefix}." if prefix else ""
     value, written = setting.value, setting.written
     if key in SECRETS and table:
-        kind = next((type(getattr(Config(), outer)) for outer, inner in known.values() if inner), Config)
+        kind = next((type(getattr(Config(), outer)) for outer, inner in allowed.values() if inner), Config)
         variable = KEY_OF.get(kind, MODEL_KEY)
         raise ConfigError(
-            f"{key!r} does not belong into a file that is copied and shared",
+            f"{key!r} must not be in a file that is copied and shared",
             hint=f"set {variable} in the environment"
             + (f", or {variable}_FILE to a file that holds it" if variable != MODEL_KEY else ""),
             place=place,
         )
     if not table and (key in TABLES or key in OLDER_TABLES):
         raise ConfigError(f"setting {written!r} must be a table: [{written}], not {value!r}", place=place)
-    if key not in known:
-        near = difflib.get_close_matches(key, known, 1)
+    if key not in allowed:
+        near = difflib.get_close_matches(key, allowed, 1)
         raise ConfigError(
-            f"no setting {written!r}; known: {', '.join(prefix + name for name in known)}",
+            f"no setting {written!r}; known: {', '.join(prefix + name for name in allowed)}",
             hint=f"did you mean {prefix + near[0]!r}?" if near else "",
             place=place,
         )
-    wanted, good, hint = _wanted(setting, _field(Config(), known[key]), place)
+    wanted, good, hint = _wanted(setting, _field(Config(), allowed[key]), place)
     if not good:
         raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
 
 
 def _wanted(setting: Setting, default: object, place: str) -> tuple[str, bool, str]:
-    """What a setting may be, whether it is, and the nearest name."""
+    """A description of the valid values, whether the value is one, and a hint with the nearest name."""
     key, value, hint = setting.key, setting.value, ""
     allowed = CHOICES.get(setting.name)
     if key in ENGINES:

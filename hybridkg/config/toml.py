@@ -1,7 +1,7 @@
-"""TOML that cannot exhaust the machine: the one door to tomllib, for files that may come from a stranger.
+"""Bounded TOML parsing, for files that may be hostile; all others must not use tomllib directly.
 
-tomllib takes time and memory with the square of the parts of a key: measured, 400 KB of `a.a.a...` ask for 8 GB and
-three minutes. Brackets inside each other it leaves with a RecursionError.
+tomllib's time and memory are quadratic in the parts of a key: 400 KB of `a.a.a...` take 8 GB and three minutes. Nested
+brackets end in a RecursionError.
 """
 
 from __future__ import annotations
@@ -11,30 +11,29 @@ import tomllib
 from typing import Any, TypeAlias
 
 Value: TypeAlias = str | int | float | bool
-"""What a setting may be."""
+"""Type of a setting."""
 
 MAX_PARTS = 64
-"""Of a key: no file of ours has more than three."""
+"""Maximum parts of a key; our files have at most three."""
 
 PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 LONG_KEY = re.compile(rf"(?<![\w-])(?:{PART}\.[ \t]*+){{{MAX_PARTS}}}")
-
 
 SET_TWICE = re.compile(r"Cannot (?:overwrite a value|declare .* twice) \(at line (\d+), column \d+\)")
 
 
 def set_twice(text: str, error: tomllib.TOMLDecodeError) -> str:
-    """What is set twice and on which lines, in words; empty where that is not what is wrong.
+    """A description of what is set twice, with both lines; empty for another error.
 
     >>> set_twice("a = 1\\nb = 2\\na = 3", tomllib.TOMLDecodeError("Cannot overwrite a value (at line 3, column 6)"))
     "'a' is set twice, on lines 1 and 3"
     """
-    found, lines = SET_TWICE.search(str(error)), text.split("\n")
-    if found is None or not 0 < int(found[1]) <= len(lines):
+    match, lines = SET_TWICE.search(str(error)), text.split("\n")
+    if match is None or not 0 < int(match[1]) <= len(lines):
         return ""
-    second = int(found[1])
+    second = int(match[1])
     key = lines[second - 1].partition("=")[0].strip()
-    # From the nearest line upwards; a key of the same name in another table is another key.
+    # Upwards from the nearest line; the same key in another table is another key.
     for first in range(second - 1, 0, -1):
         line = lines[first - 1].strip()
         if key and line.partition("=")[0].strip() == key:
@@ -48,7 +47,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     """The values in a text.
 
     Raises:
-        tomllib.TOMLDecodeError: it is not TOML, or nests more deeply than any file of ours.
+        tomllib.TOMLDecodeError: it is not TOML, or nests too deeply.
 
     >>> parse_toml('a.b = 1')
     {'a': {'b': 1}}
@@ -79,7 +78,7 @@ def toml_value(value: Value) -> str:
 
 
 def line_of(key: str, text: str, behind: int = 0) -> int:
-    """1-based line on which a key or table is written, the first one behind another; 1 where it cannot be told."""
+    """1-based line of the first key or table of this name after line `behind`; 1 if it is not found."""
     for number, line in enumerate(text.splitlines(), 1):
         if number > behind and line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
             return number

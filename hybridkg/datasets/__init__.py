@@ -1,7 +1,7 @@
-"""Judged collections as ready knowledge bases, by name. A new one is one file here, one line below, and a profile.
+"""Judged collections as ready knowledge bases, by name. A new one is one module, one line here, and a profile.
 
-A name stands for a `Recipe` (recipe.py): where its files are, and how they become triples, topics and judgements.
-`make_dataset` (building.py) does the rest, the same for all.
+A `Recipe` (recipe.py) names the files of a collection and turns them into triples, topics and judgements;
+`make_dataset` (building.py) does the rest.
 """
 
 from __future__ import annotations
@@ -19,4 +19,3 @@ DATASETS = Registry(
         "stark": "hybridkg.datasets.stark.making:STARK",
     },
 )
-"""Recipes."""

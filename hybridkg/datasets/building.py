@@ -1,8 +1,7 @@
-"""Makes a dataset: a folder with a knowledge base, topics, judgements and folds, or no folder at all.
+"""Atomic building of a dataset: a folder with a knowledge base, topics, judgements and folds.
 
-Everything is written beside the place where it will be, and moved there as
-the last step, so that a folder of that name is always whole. Beside the
-knowledge base, the same files give the same bytes.
+Everything is written into a staging folder, which is renamed as the last step. The same files give the same bytes,
+except in the knowledge base.
 """
 
 from __future__ import annotations
@@ -25,19 +24,12 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.write.reports import IndexReport
 
 LINES_PER_REPORT = 10_000
-"""Triples between two reports of progress."""
+"""Triples between two progress reports."""
 
 
 @dataclass(frozen=True)
 class MadeDataset:
-    """What was made.
-
-    Args:
-        recipe: of what.
-        path: the folder.
-        counts: of triples, topics, judgements and what else the dataset has.
-        index: of the knowledge base.
-    """
+    """The result of a build: its recipe, its folder, the counts of all parts, and the report of the index."""
 
     recipe: Recipe
     path: Path
@@ -46,18 +38,18 @@ class MadeDataset:
 
 
 def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILENT) -> MadeDataset:
-    """Makes a dataset in a folder that does not exist yet: kb/, topics.tsv, qrels.txt, folds.json, dataset.toml ...
+    """Makes a dataset in a new folder: kb/, topics.tsv, qrels.txt, folds.json, dataset.toml, README.md ...
 
     Args:
         name: of DATASETS.
         given: the data folder, or one with the dataset's own files.
-        out: the folder to make.
-        progress: told how far the work is.
+        out: the new folder.
+        progress: receives the progress.
 
     Raises:
         UnknownNameError: no dataset of that name.
         LoadError: a file is missing or wrong.
-        UserError: the folder exists, or the dataset is not made of a data folder.
+        UserError: the folder exists, or the dataset needs other inputs than a data folder.
         StorageError: it cannot be written.
     """
     recipe: Recipe = DATASETS.get(name)
@@ -74,12 +66,7 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
 def write_dataset(
     recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, out: Path, *, progress: Progress = SILENT
 ) -> MadeDataset:
-    """Writes what has been read: the folder as a whole, or nothing.
-
-    Raises:
-        UserError: the folder exists.
-        StorageError: it cannot be written.
-    """
+    """Writes a dataset atomically. Raises UserError: the folder exists; StorageError: it cannot be written."""
     staging = out.absolute().parent / f".{out.name}.{secrets.token_hex(4)}"
     try:
         staging.mkdir(parents=True)
@@ -95,11 +82,7 @@ def write_dataset(
 
 
 def refuse_existing(name: str, out: Path) -> None:
-    """Whether the folder to make is not there yet.
-
-    Raises:
-        UserError: it is.
-    """
+    """Checks that the folder does not exist yet. Raises UserError: it does."""
     if os.path.lexists(out):
         raise UserError(
             f"{str(out)!r} exists already", hint=f"remove it, or choose another: hybridkg dataset {name} --out FOLDER"
@@ -122,17 +105,14 @@ def _write(
 def write_collection(
     folder: Path, recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, counts: Mapping[str, int]
 ) -> dict[str, int]:
-    """Writes what there is beside the knowledge base: topics, judgements, folds, dataset.toml and README.md.
+    """Writes the files next to the knowledge base: topics, judgements, folds, dataset.toml and README.md.
 
     Args:
-        folder: holds everything else already, which README.md lists; not what begins with a dot.
-        recipe: what it is.
-        sources: the files that it was made of.
+        folder: has all other files already; README.md lists those without a leading dot.
+        recipe: of the dataset.
+        sources: its input files.
         contents: topics, judgements, folds and categories.
-        counts: of the knowledge base.
-
-    Returns:
-        All counts.
+        counts: of the knowledge base; returned with those of the collection.
     """
     _write_topics(folder / "topics.tsv", contents.topics)
     for file, topics in contents.more_topics.items():
@@ -146,16 +126,16 @@ def write_collection(
             stream.writelines(lines)
     if contents.categories:
         _write_topics(folder / "categories.tsv", contents.categories)
-    found = {
+    all_counts = {
         **counts,
         "topics": len(contents.topics),
         "judgements": len(contents.qrels),
         "relevant": sum(grade > 0 for _, _, grade in contents.qrels),
     }
-    _write_text(folder / "dataset.toml", _description(recipe, sources, found))
+    _write_text(folder / "dataset.toml", _description(recipe, sources, all_counts))
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    _write_text(folder / "README.md", _readme(recipe, found, names))
-    return found
+    _write_text(folder / "README.md", _readme(recipe, all_counts, names))
+    return all_counts
 
 
 def _write_triples(path: Path, lines: Iterable[str], progress: Progress) -> int:
@@ -176,14 +156,14 @@ def _write_topics(path: Path, topics: Mapping[str, str]) -> None:
 
 
 def write_qrels(path: Path, qrels: Iterable[tuple[str, str, int]], topics: Iterable[str]) -> None:
-    """By topic in their order, then as in the source."""
+    """Writes judgements by topic in their order, then as in the source."""
     order = {topic: i for i, topic in enumerate(topics)}
     rows = sorted(qrels, key=lambda row: order[row[0]])
     _write_text(path, "".join(f"{topic} 0 {iri} {grade}\n" for topic, iri, grade in rows))
 
 
 def write_folds(path: Path, folds: Folds) -> None:
-    """As JSON."""
+    """Writes folds as JSON."""
     _write_text(path, json.dumps(folds, indent=1) + "\n")
 
 
@@ -192,7 +172,6 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _description(recipe: Recipe, sources: Mapping[str, SourceFile], counts: Mapping[str, int]) -> str:
-    """dataset.toml."""
     lines = [
         f"name = {_toml(recipe.name)}",
         f"title = {_toml(recipe.title)}",
@@ -213,7 +192,7 @@ def _description(recipe: Recipe, sources: Mapping[str, SourceFile], counts: Mapp
 
 
 def _toml(text: str) -> str:
-    """A TOML basic string; JSON writes the same for printable text."""
+    """A TOML basic string, which equals a JSON string for printable text."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -221,22 +200,22 @@ ABOUT = {
     "kb": "the knowledge base, loaded and indexed",
     "topics.tsv": "id and text of the judged topics",
     "topics-unjudged.tsv": "topics without judgements",
-    "topics-unstopped.tsv": "the same topics as they were asked",
+    "topics-unstopped.tsv": "the original texts of the same topics",
     "topics-stopped.tsv": "the same topics without stop patterns",
     "qrels.txt": "judgements: topic, 0, IRI, grade",
-    "candidates.txt": "what may be an answer, an IRI on each line",
+    "candidates.txt": "the possible answers, an IRI on each line",
     "qrels-v1.txt": "judgements of version 1 about the same topics",
-    "links": "entities that the topics mention, as others have linked them: text, IRI, confidence",
+    "links": "published links of the topics: text, IRI, confidence",
     "folds.json": "the split for training and testing",
     "folds-v1.json": "the split of version 1",
     "categories.tsv": "the category of each topic",
     "dataset.toml": "origin, licence, notes, counts, and the SHA-256 of every source",
 }
-"""What each file is, for README.md."""
+"""Descriptions of the files in README.md."""
 
 
 def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> str:
-    """README.md: what dataset.toml says, for people, and how to begin."""
+    """README.md: the content of dataset.toml for people, and first commands."""
     files = [f"- `{name}`: {ABOUT.get(name) or _file_of_a_part(name)}" for name in names]
     numbers = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
     return "\n".join(
@@ -262,7 +241,7 @@ def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> 
 
 
 def _file_of_a_part(name: str) -> str:
-    if found := re.fullmatch(r"(topics|qrels)-(.+)\.(?:tsv|txt)", name):
-        return f"{'topics' if found[1] == 'topics' else 'judgements'} of the split {found[2]}"
-    found = re.fullmatch(r"folds-(.+)\.json", name)
-    return f"the split of the topics of category {found[1]} alone" if found else "see dataset.toml"
+    if match := re.fullmatch(r"(topics|qrels)-(.+)\.(?:tsv|txt)", name):
+        return f"{'topics' if match[1] == 'topics' else 'judgements'} of the split {match[2]}"
+    match = re.fullmatch(r"folds-(.+)\.json", name)
+    return f"the split of the topics of category {match[1]} alone" if match else "see dataset.toml"

@@ -1,9 +1,8 @@
 """CACM: 3,204 articles of the Communications of the ACM, 1958 to 1979, and 64 questions, 52 of them judged (Fox, 1983).
 
-A record begins with `.I number`; `.T .W .B .A .K .C .N .X` open its parts. A
-line of .X is `other type this`: 4 bibliographic coupling, 5 citation, 6
-co-citation. Every link stands at both of its ends, so who cites whom cannot
-be told; each document is also linked to itself, which says nothing.
+A record begins with `.I number`; `.T .W .B .A .K .C .N .X` begin its parts. A line of .X is `other type this`: 4
+bibliographic coupling, 5 citation, 6 co-citation. Every link is listed at both ends, so its direction is unknown; links
+of a document to itself are ignored.
 """
 
 from __future__ import annotations
@@ -11,16 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from hybridkg.datasets.recipe import (
-    FOLD_RULE,
-    XSD,
-    Contents,
-    Recipe,
-    RecipeTriples,
-    five_folds,
-    local_name,
-    one_line,
-)
+from hybridkg.datasets.recipe import FOLD_RULE, XSD, Contents, Recipe, RecipeTriples, five_folds, local_name, one_line
 from hybridkg.datasets.sources import SourceFile
 
 NS = "https://w3id.org/hybridkg/cacm#"
@@ -37,11 +27,7 @@ _CATEGORY = re.compile(r"[0-9](?:\.[0-9]{1,2})?")
 
 
 def read_cacm(files: Mapping[str, SourceFile]) -> Contents:
-    """The collection.
-
-    Raises:
-        LoadError: a file is not what it should be.
-    """
+    """The contents of the collection. Raises LoadError: a file is malformed."""
     triples = RecipeTriples()
     source = files["documents"]
     documents = {number: (line, parts) for number, line, parts in _records(source)}
@@ -68,29 +54,27 @@ def read_cacm(files: Mapping[str, SourceFile]) -> Contents:
 
 
 def _records(source: SourceFile) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """(number, line, text of each part by its letter) of each record."""
+    """(number, line, text of each part by letter) of each record."""
     number, start, part = "", 0, ""
     parts: dict[str, list[str]] = {}
     seen = set()
     for line_number, line in enumerate(source.text().split("\n"), 1):
-        if found := _RECORD.fullmatch(line):
+        if match := _RECORD.fullmatch(line):
             if number:
                 yield number, start, {name: "\n".join(lines) for name, lines in parts.items()}
-            number, start, part, parts = found.group(1), line_number, "", {}
+            number, start, part, parts = match.group(1), line_number, "", {}
             if number in seen:
-                raise source.wrong(f"record {number} is there twice", line_number)
+                raise source.wrong(f"record {number} occurs twice", line_number)
             seen.add(number)
-        elif (found := _PART.fullmatch(line)) and number:
-            part = found.group(1)
+        elif (match := _PART.fullmatch(line)) and number:
+            part = match.group(1)
             if part in parts:
                 raise source.wrong(f"record {number} has .{part} twice", line_number)
             parts[part] = []
         elif part and line != ".":  # a lone point ends the file
             parts[part].append(line)
         elif line.strip(" ."):
-            raise source.wrong(
-                "a record begins with '.I' and its number, a part with a point and a letter", line_number
-            )
+            raise source.wrong("a record begins with '.I' and its number, a part with a dot and a letter", line_number)
     if not number:
         raise source.wrong("there is no record in this file", 1)
     yield number, start, {name: "\n".join(lines) for name, lines in parts.items()}
@@ -118,18 +102,17 @@ def _document(triples: RecipeTriples, source: SourceFile, number: str, line: int
 
 
 def _date(triples: RecipeTriples, iri: str, text: str) -> None:
-    """Year and month of `CACM June, 1966`."""
-    found = _DATE.search(text)
-    if found is None:
+    match = _DATE.search(text)
+    if match is None:
         return
-    month, year = found.group(1)[:3].lower(), found.group(2)
+    month, year = match.group(1)[:3].lower(), match.group(2)
     triples.text(iri, NS + "year", year, XSD + "integer")
     if month in MONTHS:
         triples.text(iri, NS + "date", f"{year}-{MONTHS.index(month) + 1:02}", XSD + "gYearMonth")
 
 
 def _category(triples: RecipeTriples, code: str) -> str:
-    """The node of a category of Computing Reviews; 4.22 is within 4.2, and that within 4."""
+    """The node of a category of Computing Reviews; 4.22 is within 4.2, which is within 4."""
     iri = f"{BASE}category/{code}"
     if triples.node(iri, NS + "Category", code, "categories"):
         broader = code[:-1].rstrip(".")
@@ -139,7 +122,7 @@ def _category(triples: RecipeTriples, code: str) -> str:
 
 
 def _links(source: SourceFile, number: str, line: int, parts: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(predicate, other document), each once, in the order of the file."""
+    """Distinct (predicate, other document), in the order of the file."""
     links: dict[tuple[str, str], None] = {}
     for text in parts.get("X", "").split("\n"):
         cells = text.split()
@@ -155,7 +138,7 @@ def _links(source: SourceFile, number: str, line: int, parts: Mapping[str, str])
 def _judgements(
     source: SourceFile, topics: Mapping[str, str], documents: Mapping[str, object]
 ) -> Iterator[tuple[str, str, int]]:
-    """Lines `question document 0 0`: relevant, all of them."""
+    """Judgements from lines `question document 0 0`, all relevant."""
     for number, line in enumerate(source.text().split("\n"), 1):
         cells = line.split()
         if not cells:
@@ -181,10 +164,10 @@ CACM = Recipe(
     licence="none is stated",
     notes=(
         "topics.tsv has the 52 questions with judgements, topics-unjudged.tsv the 12 others; the text is the part .W.",
-        "The links cacm:coupled, cacm:citation and cacm:cocited (types 4, 5, 6) stand in both directions, each once; "
-        "who cites whom is not known. Links of a document to itself are left out.",
-        "A person is a spelling of a name; nobody is told apart or put together.",
-        "skos:broader between categories follows their numbers: 4.22 is within 4.2, and that within 4.",
+        "The links cacm:coupled, cacm:citation and cacm:cocited (types 4, 5, 6) are listed in both directions, each "
+        "once; who cites whom is unknown. Links of a document to itself are left out.",
+        "A person is one spelling of a name; homonyms and variants are not resolved.",
+        "skos:broader between categories follows their numbers: 4.22 is within 4.2, which is within 4.",
         FOLD_RULE,
     ),
     read=read_cacm,

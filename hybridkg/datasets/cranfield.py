@@ -1,7 +1,7 @@
-"""Cranfield: 1,400 abstracts on aerodynamics, 225 questions (Cleverdon, 1967), in the form that TREC tools read.
+"""Cranfield: 1,400 abstracts on aerodynamics, 225 questions (Cleverdon, 1967), from a copy in TREC format.
 
-The judgements name a question by its position in the file, 1 to 225, not by
-its <num>: by position BM25 has a MAP of .31, by <num> of .01.
+The judgements name a question by its position in the file, 1 to 225, not by its <num>: BM25 has a MAP of .31 by
+position, of .01 by <num>.
 """
 
 from __future__ import annotations
@@ -21,11 +21,7 @@ PREDICATES = {"title": "title", "author": "author", "bib": "bibliography", "text
 
 
 def read_cranfield(files: Mapping[str, SourceFile]) -> Contents:
-    """The collection.
-
-    Raises:
-        LoadError: a file is not what it should be.
-    """
+    """The contents of the collection. Raises LoadError: a file is malformed."""
     triples = RecipeTriples()
     for number, line, record in _records(files["documents"], "doc"):
         _document(triples, files["documents"], number, line, record)
@@ -42,7 +38,7 @@ def read_cranfield(files: Mapping[str, SourceFile]) -> Contents:
 
 
 def _records(source: SourceFile, tag: str) -> Iterator[tuple[int, int, str]]:
-    """(position from 1, line, inside) of each <tag>...</tag>."""
+    """(position from 1, line, content) of each <tag>...</tag>."""
     text, line, end = source.text(), 1, 0
     opening, closing = f"<{tag}>", f"</{tag}>"
     position = 0
@@ -60,8 +56,8 @@ def _records(source: SourceFile, tag: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _part(record: str, tag: str) -> str | None:
-    found = re.search(rf"<{tag}>([^<]*)</{tag}>", record)
-    return unescape(found.group(1)) if found else None
+    match = re.search(rf"<{tag}>([^<]*)</{tag}>", record)
+    return unescape(match.group(1)) if match else None
 
 
 def _document(triples: RecipeTriples, source: SourceFile, position: int, line: int, record: str) -> None:
@@ -103,9 +99,9 @@ CRANFIELD = Recipe(
     origin="the repository oussbenk/cranfield-trec-dataset on GitHub, commit 1208e6ed",
     licence="none is stated",
     notes=(
-        "A topic's id is the position of the question in cran.qry.xml, as in the judgements, not its <num>.",
+        "A topic's id is the position of its question in cran.qry.xml, as in the judgements, not its <num>.",
         "A text begins with its title, as in the source, and the grades are 0 and 1 with a single 3.",
-        "Documents 471 and 995 are empty, so no search finds them.",
+        "Documents 471 and 995 are empty and cannot be found.",
         FOLD_RULE,
     ),
     read=read_cranfield,

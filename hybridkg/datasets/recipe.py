@@ -1,4 +1,4 @@
-"""What a dataset says of itself, and what it makes of its files: triples, topics, judgements, folds, categories."""
+"""Recipes of datasets, and their contents: triples, topics, judgements, folds, categories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 Folds: TypeAlias = Mapping[str, Mapping[str, list[str]]]
-"""fold -> `training` and `testing` -> topics; the form of the folds of DBpedia-Entity."""
+"""fold -> `training` and `testing` -> topics, as in the folds of DBpedia-Entity."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _LOCAL = re.compile(r"\s+")
@@ -25,11 +25,11 @@ _LOCAL = re.compile(r"\s+")
 
 @dataclass
 class RecipeTriples:
-    """Lines of N-Triples in the making, and how many nodes of each kind have been named.
+    """A builder of N-Triples lines, with the number of nodes of each kind.
 
-    >>> made = Triples()
-    >>> made.text("http://e/1", "http://e/title", " a  title ")
-    >>> made.lines
+    >>> triples = RecipeTriples()
+    >>> triples.text("http://e/1", "http://e/title", " a  title ")
+    >>> triples.lines
     ['<http://e/1> <http://e/title> "a title" .\\n']
     """
 
@@ -38,18 +38,18 @@ class RecipeTriples:
     _known: set[str] = field(default_factory=set)
 
     def link(self, subject: str, predicate: str, target: str) -> None:
-        """A triple between nodes; the three are IRIs without a character that an IRI cannot have."""
+        """Adds a triple of three valid IRIs."""
         self.lines.append(f"<{subject}> <{predicate}> <{target}> .\n")
 
     def text(self, subject: str, predicate: str, text: str, datatype: str = "") -> None:
-        """A literal, its white space made single blanks; none where nothing is left."""
+        """Adds a literal with normalised white space, unless it is empty."""
         text = " ".join(text.split())
         if text:
             suffix = f"^^<{datatype}>" if datatype else ""
             self.lines.append(f'<{subject}> <{predicate}> "{text.translate(_ESCAPES)}"{suffix} .\n')
 
     def node(self, iri: str, class_: str, label: str, kind: str = "") -> bool:
-        """Type and label, the first time that a node is met; tells whether it was. `kind` is what to count it as."""
+        """Adds type and label of a new node, counted as `kind`; returns whether it is new."""
         if iri in self._known:
             return False
         self._known.add(iri)
@@ -61,7 +61,7 @@ class RecipeTriples:
 
 
 def local_name(text: str) -> str:
-    """The last part of an IRI for a name: white space as `_`, what an IRI cannot have percent-encoded.
+    """The last part of an IRI for a name: white space as `_`, invalid characters percent-encoded.
 
     >>> local_name('Knuth, D. E.'), local_name('"Pee-Wee"')
     ('Knuth,_D._E.', '%22Pee-Wee%22')
@@ -71,18 +71,18 @@ def local_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the files of a dataset hold.
+    """The contents of a dataset.
 
     Args:
-        triples: lines of N-Triples, each with its end.
+        triples: lines of N-Triples with their ends.
         topics: text of each judged topic, in the order of the file.
         qrels: (topic, IRI of the knowledge base, grade).
-        folds: how the judged topics are split for training.
-        categories: category of each topic; empty where there is none.
-        more_topics: other texts, by the name of their file.
-        more_folds: other splits, by the name of their file.
-        more_files: lines of what else there is, each with its end, by the name of the file.
-        counts: what to tell the user, in this order.
+        folds: split of the judged topics for training.
+        categories: category of each topic; may be empty.
+        more_topics: other texts, by file name.
+        more_folds: other splits, by file name.
+        more_files: lines of other files with their ends, by file name.
+        counts: figures to show, in this order.
     """
 
     triples: Iterable[str]
@@ -98,18 +98,18 @@ class Contents:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A dataset.
+    """The definition of a dataset.
 
     Args:
         name: as in DATASETS.
         title: one line.
-        profile: name of a profile that travels with hybridkg.
-        files: path below the data folder of each file, by a short key.
-        origin: where the files come from, as one phrase.
-        licence: what is known of it.
-        notes: how the files were read, and what to know when using them; sentences.
-        read: makes the contents of the files, by the keys of `files`; None where `needs` says what it is made of.
-        needs: what it is made of, where that is not the data folder alone.
+        profile: name of a shipped profile.
+        files: key -> path below the data folder.
+        origin: source of the files, as one phrase.
+        licence: as far as it is known.
+        notes: sentences on the reading and the use of the files.
+        read: makes the contents from the files, by the keys of `files`; None if `needs` is set.
+        needs: inputs other than the data folder.
     """
 
     name: str
@@ -124,11 +124,7 @@ class Recipe:
 
 
 def official_folds(source: SourceFile, topics: Collection[str]) -> Folds:
-    """The folds in a file of DBpedia-Entity, without topics that are not among `topics`.
-
-    Raises:
-        LoadError: the file has another form.
-    """
+    """The folds in a file of DBpedia-Entity, restricted to `topics`. Raises LoadError: the file is malformed."""
     try:
         data: Any = json.loads(source.text())
         return {
@@ -140,8 +136,17 @@ def official_folds(source: SourceFile, topics: Collection[str]) -> Folds:
         raise source.wrong('folds are {"0": {"training": [...], "testing": [...]}, ...}', 1) from e
 
 
+FOLD_FILES = {
+    "folds": "dbpedia-entity-v2/v2/folds/all_queries.json",
+    **{
+        f"folds-{category.replace('-', '_')}": f"dbpedia-entity-v2/v2/folds/{category}.json"
+        for category in ("SemSearch-ES", "INEX-LD", "ListSearch", "QALD2")
+    },
+}
+"""The files of the official folds of DBpedia-Entity v2, of all queries and of each category."""
+
 FOLDS = 5
-"""Folds where a collection has none of its own; as many as DBpedia-Entity has."""
+"""Folds of a collection without official ones; as many as DBpedia-Entity has."""
 
 FOLD_RULE = (
     f"Folds: the judged topics sorted by the SHA-256 of their id (as UTF-8); the i-th, from 0, is tested in fold i mod "
@@ -150,7 +155,7 @@ FOLD_RULE = (
 
 
 def five_folds(topics: Iterable[str]) -> Folds:
-    """A split that depends on nothing but the ids of the topics: FOLD_RULE.
+    """FOLD_RULE: a split that depends only on the ids of the topics.
 
     >>> [len(fold["testing"]) for fold in five_folds(map(str, range(12))).values()]
     [3, 3, 2, 2, 2]
@@ -167,7 +172,7 @@ def five_folds(topics: Iterable[str]) -> Folds:
 
 
 def one_line(text: str) -> str:
-    """The text of a topic: no tabs, no line ends.
+    """The text without tabs and line ends.
 
     >>> one_line(" two\\n words ")
     'two words'

@@ -1,8 +1,4 @@
-"""Finds and reads the files that a dataset is made of.
-
-They are downloaded by the user and may be anything, so every reader here is
-bounded, and every error names the file and the line.
-"""
+"""The input files of datasets: search and bounded reading, because they are untrusted; errors name file and line."""
 
 from __future__ import annotations
 
@@ -18,30 +14,21 @@ from typing import IO, cast
 from hybridkg.errors import LoadError
 
 MAX_TEXT = 256_000_000
-"""Bytes of a source file after decompression; the largest real one has 18 million."""
+"""Maximum bytes of a decompressed file; the largest real one has 18 million."""
 
 ENDINGS = ("", ".xz", ".gz")
-"""How a file may be packed, whichever way its recipe names it."""
+"""Possible compressions of a file, whichever its recipe names."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that a dataset is made of.
-
-    Args:
-        name: its path below the data folder, as the recipe has it.
-        path: where it has been found.
-    """
+    """An input file of a dataset: its path below the data folder in the recipe, and its actual path."""
 
     name: str
     path: Path
 
     def text(self) -> str:
-        """The whole text, unpacked.
-
-        Raises:
-            LoadError: it cannot be read, is damaged, too large, or not UTF-8.
-        """
+        """The decompressed text. Raises LoadError: it cannot be read, is damaged, too large, or not UTF-8."""
         try:
             with _opened(self.path) as file:
                 data: bytes = file.read(MAX_TEXT + 1)
@@ -57,15 +44,7 @@ class SourceFile:
             raise LoadError(f"{self.path.name!r} is not UTF-8 text", place=place) from e
 
     def rows(self, columns: int, *, header: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """(line number, cells) of a file of cells that tabs separate; empty lines are skipped.
-
-        Args:
-            columns: cells that every line must have.
-            header: whether the first line names the columns.
-
-        Raises:
-            LoadError: a line has another number of cells.
-        """
+        """(line number, cells) of a tab-separated file, without empty lines. Raises LoadError: another number."""
         for number, line in enumerate(self.text().split("\n"), 1):
             if not line.strip() or (header and number == 1):
                 continue
@@ -75,11 +54,11 @@ class SourceFile:
             yield number, cells
 
     def wrong(self, message: str, line: int) -> LoadError:
-        """An error about a line of this file."""
+        """The error of a line of this file."""
         return LoadError(message, place=f"{self.path}:{line}")
 
     def sha256(self) -> str:
-        """Of the file as it lies there, packed."""
+        """Hash of the file as it is on disk, compressed."""
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -91,35 +70,34 @@ def find_sources(
 
     Args:
         name: of the dataset, for errors.
-        wanted: path below the data folder of each file.
+        wanted: key -> path below the data folder.
         given: the data folder, a folder in it, or a folder with just the files.
-        origin: where the files can be had, for errors.
-        option: of the command that names the folder, for errors.
+        origin: source of the files, for errors.
+        option: command-line option of the folder, for errors.
 
     Raises:
-        LoadError: one is missing.
+        LoadError: a file is missing.
     """
     if not given.is_dir():
         what = "is a file" if given.exists() else "does not exist"
         raise LoadError(f"the folder {str(given)!r} {what}", hint=_where(name, origin, option))
-    found = {key: _find(PurePosixPath(path), given) for key, path in wanted.items()}
-    missing = [wanted[key] for key, path in found.items() if path is None]
+    paths = {key: _find(PurePosixPath(path), given) for key, path in wanted.items()}
+    missing = [wanted[key] for key, path in paths.items() if path is None]
     if missing:
         more = f" (and {len(missing) - 1} more of its {len(wanted)} files)" if len(missing) > 1 else ""
         raise LoadError(f"{missing[0]!r}{more} is not in {str(given)!r}", hint=_where(name, origin, option))
-    return {key: SourceFile(wanted[key], path) for key, path in found.items() if path is not None}
+    return {key: SourceFile(wanted[key], path) for key, path in paths.items() if path is not None}
 
 
 def find_optional(wanted: Mapping[str, str], given: Path) -> dict[str, SourceFile]:
-    """Those of some files that are there, below the given folder or the two that it is in, by their whole paths."""
+    """The existing ones of some files, below the given folder or its two parents, by their whole paths."""
     folders = [given, *given.resolve().parents[:2]]
-    found: dict[str, SourceFile] = {}
+    sources: dict[str, SourceFile] = {}
     for key, path in wanted.items():
-        candidates = [file for folder in folders for file in _packings(folder / path)]
-        for candidate in candidates:
-            if key not in found and candidate.is_file():
-                found[key] = SourceFile(path, candidate)
-    return found
+        for candidate in (file for folder in folders for file in _packings(folder / path)):
+            if key not in sources and candidate.is_file():
+                sources[key] = SourceFile(path, candidate)
+    return sources
 
 
 def _where(name: str, origin: str, option: str) -> str:
@@ -127,7 +105,7 @@ def _where(name: str, origin: str, option: str) -> str:
 
 
 def _find(path: PurePosixPath, given: Path) -> Path | None:
-    """The file at any end of its path below the given folder; then below the data folder that this one is in."""
+    """The file at any suffix of its path below the given folder; else at its path below a parent of the folder."""
     ends = [PurePosixPath(*path.parts[i:]) for i in range(len(path.parts))]
     for folder, inside in [*((given, end) for end in ends), *((above, path) for above in given.resolve().parents[:3])]:
         for candidate in _packings(folder / inside):

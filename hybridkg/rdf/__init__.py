@@ -1,1 +1,1 @@
-"""RDF terms, namespaces and solution tables: the vocabulary that every layer above speaks."""
+"""RDF terms, namespaces and solution tables: the vocabulary of every layer above."""

@@ -1,4 +1,4 @@
-"""Input files, decompressed as they are read, with the share done measured in bytes of the file itself."""
+"""Input files, decompressed while they are read; progress counts bytes of the compressed file."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from typing import IO, Self, cast
 from hybridkg.errors import LoadError
 
 BLOCK = 1 << 20
-"""Bytes handed on at a time."""
+"""Bytes of one read."""
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 """Known compressions by extension."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""U+FEFF in UTF-8, which some editors put before a text; it is no part of it (Unicode 15, section 23.8)."""
+"""U+FEFF in UTF-8, which some editors put before a text and which is not part of it (Unicode 15, section 23.8)."""
 
 CONVERT = "convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW, with the encoding that it has in place of LATIN1"
-"""What to do about a text that is not UTF-8."""
+"""Hint for a text that is not UTF-8."""
 
 URL = re.compile(r"(https?|ftp):/+(.*)", re.IGNORECASE | re.DOTALL)
-"""An address where a file name should be; a Path has lost one of its slashes."""
+"""A URL in place of a file name; a Path has lost one of its slashes."""
 
 SIMILAR = 0.6
-"""How alike two names without their endings are, of 1, for one to be taken for the other mistyped."""
+"""Minimum similarity, of 1, of two names without extensions for a suggestion."""
 
 SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
 
 
 def extensions(path: Path) -> tuple[str, str]:
-    """The extension that tells the format and the one that tells the compression, in lower case.
+    """The extensions of the format and of the compression, in lower case.
 
     >>> extensions(Path("dbpedia.NT.bz2"))
     ('.nt', '.bz2')
@@ -49,20 +49,12 @@ def extensions(path: Path) -> tuple[str, str]:
 
 
 def check_readable(path: Path) -> None:
-    """Whether there is a file to read, before any work begins.
-
-    Raises:
-        LoadError: it is missing, a folder, or may not be read.
-    """
+    """Checks that a file can be read. Raises LoadError: it is missing, a folder, or may not be read."""
     InputFile(path).close()
 
 
 class InputFile:
-    """A file opened for reading, decompressed by its extension.
-
-    Raises:
-        LoadError: it is missing, a folder, or may not be read; later also: truncated or damaged archive.
-    """
+    """A file opened for reading, decompressed by its extension. Raises LoadError: missing, a folder, or unreadable."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -84,13 +76,13 @@ class InputFile:
                 ) from e
             if str(path) == "-":
                 raise LoadError(
-                    "standard input has no name to tell its format by, so it is not loaded",
+                    "standard input has no file name, which determines the format, so it is not loaded",
                     hint="write it to a file first: ... > data.ttl, then: hybridkg load KB data.ttl",
                 ) from e
             raise LoadError(f"no file {str(path)!r}", hint=_neighbour(path)) from e
         except OSError as e:
             raise LoadError(f"cannot read {str(path)!r}: {e.strerror}") from e
-        # A pipe (`<(zcat FILE)` in a shell) has no size, and no place in it.
+        # A pipe (`<(zcat FILE)` in a shell) has no size and no position.
         self._seekable = self._raw.seekable()
         self.size = path.stat().st_size
         self._stream = self._decompressed(extensions(path)[1])
@@ -108,7 +100,7 @@ class InputFile:
         return cast(IO[bytes], self._raw)
 
     def advanced(self) -> int:
-        """Bytes of the file, as it lies on disk, read since the last call; 0 for a pipe."""
+        """Bytes of the compressed file read since the last call; 0 for a pipe."""
         if not self._seekable:
             return 0
         position = self._raw.tell()
@@ -116,11 +108,7 @@ class InputFile:
         return delta
 
     def block(self) -> bytes:
-        """The next bytes, at most BLOCK, without a byte order mark before the first; empty at the end.
-
-        Raises:
-            LoadError: the archive is truncated or damaged, or the disk failed.
-        """
+        """At most BLOCK bytes, without byte order mark; empty at the end. Raises LoadError: damaged, unreadable."""
         if self.size == 0 and self._seekable:
             return b""
         try:
@@ -133,11 +121,7 @@ class InputFile:
         return data
 
     def lines(self, longest: int) -> Iterator[bytes]:
-        """The lines with their ends; a line of more than `longest` bytes comes cut, without its end.
-
-        Raises:
-            LoadError: the archive is truncated or damaged, or the disk failed.
-        """
+        """The lines with their ends; one longer than `longest` is cut and the last. Raises LoadError as `block`."""
         rest = b""
         while data := self.block():
             parts = (rest + data).split(b"\n") if b"\n" in data else [rest + data]
@@ -161,7 +145,7 @@ class InputFile:
         return LoadError(f"reading failed: {reason}", place=place)
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self._stream.close()
         self._raw.close()
 
@@ -175,7 +159,7 @@ class InputFile:
 
 
 def looks_compressed(start: bytes) -> str:
-    """The extension of the compression that the first bytes of a file betray; empty for none.
+    """The extension of the compression whose signature a file starts with; empty for none.
 
     >>> looks_compressed(b"BZh91AY")
     '.bz2'
@@ -189,11 +173,11 @@ def _sentence(error: Exception) -> str:
 
 
 def _neighbour(path: Path) -> str:
-    wanted = path.name.partition(".")[0]  # endings are alike in files that have nothing to do with one another
+    stem = path.name.partition(".")[0]  # without extensions, which unrelated files share
     near = [
         name
         for name in difflib.get_close_matches(path.name, _names(path.parent), 3)
-        if difflib.SequenceMatcher(None, wanted, name.partition(".")[0]).ratio() >= SIMILAR
+        if difflib.SequenceMatcher(None, stem, name.partition(".")[0]).ratio() >= SIMILAR
     ]
     return f"did you mean {str(path.parent / near[0])!r}?" if near else ""
 

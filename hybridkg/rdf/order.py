@@ -1,10 +1,8 @@
 """The one total order of rows: score descending, then terms (architecture.md, law b).
 
-SPARQL 1.1 section 15.1 orders unbound < blank nodes < IRIs < literals, and
-literals by the `<` operator where it applies. The rest is settled here, so
-that two rows tie only when they are equal: literals come as numbers,
-booleans, instants, plain strings, tagged strings, others; equal values by
-datatype and text.
+SPARQL 1.1 section 15.1 orders unbound < blank nodes < IRIs < literals, and literals by the `<` operator where it
+applies. Here two rows tie only when they are equal: literals come as numbers, booleans, instants, plain strings,
+tagged strings, others; equal values by datatype and text.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ LOWEST = Decimal("-Infinity")
 
 
 def term_key(term: Term | None) -> tuple[Any, ...]:
-    """A sort key; keys of any two terms can be compared.
+    """A sort key; the keys of any two terms are comparable.
 
     >>> a, b = Literal(9), Literal(10)
     >>> sorted([b, a, None, NamedNode("x:y")], key=term_key)[0] is None
@@ -104,12 +102,12 @@ def _day(text: str) -> datetime:
 
 
 def row_key(terms: Sequence[Term | None]) -> tuple[tuple[Any, ...], ...]:
-    """The key of several terms, compared from left to right."""
+    """The sort key of several terms, compared from left to right."""
     return tuple(term_key(term) for term in terms)
 
 
 def sorted_rows(rows: list[Row], columns: Sequence[int]) -> list[Row]:
-    """The rows in the order of the row_key of some of their cells; only cells that decide something get a key.
+    """The rows in the order of the row_key of some columns; a later column gets keys only to break ties.
 
     >>> [[str(cell) for cell in row] for row in sorted_rows([(Literal("b"), None), (Literal("a"), None)], [1, 0])]
     [['"a"', 'None'], ['"b"', 'None']]
@@ -118,7 +116,7 @@ def sorted_rows(rows: list[Row], columns: Sequence[int]) -> list[Row]:
 
 
 def sorted_places(n: int, columns: Iterable[Sequence[Term | None]]) -> list[int]:
-    """The places of n rows in the order of their cells; no column is asked for that decides nothing.
+    """The positions of n rows in the order of their cells; a column that decides nothing is not read.
 
     >>> sorted_places(3, [[Literal("b"), Literal("a"), Literal("b")], [None, None, None]])
     [1, 0, 2]

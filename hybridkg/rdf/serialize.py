@@ -1,4 +1,4 @@
-"""Triples as text."""
+"""Serialization of triples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SYNTAXES = {"nt": RdfFormat.N_TRIPLES, "turtle": RdfFormat.TURTLE}
 
 
 def serialized(triples: Iterable[Triple], syntax: str, prefixes: Mapping[str, str] | None = None) -> str:
-    """The triples in a syntax of SYNTAXES, in their order; Turtle with prefixes, where some are given.
+    """The triples in a syntax of SYNTAXES, in their order; Turtle with the given prefixes.
 
     >>> from hybridkg.rdf.terms import Literal, NamedNode
     >>> serialized([Triple(NamedNode("x:a"), NamedNode("x:p"), Literal("1"))], "nt")

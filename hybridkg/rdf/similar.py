@@ -1,4 +1,4 @@
-"""Which IRIs a misspelt one may have meant."""
+"""Suggestions for a misspelt IRI."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import re
 from collections.abc import Mapping
 
 SIMILAR = 0.6
-"""The least ratio of difflib between two last parts."""
+"""Minimum ratio of difflib between two local names."""
 
 
 def similar_iris(iri: str, counts: Mapping[str, int]) -> list[str]:
-    """The names whose last part is like that of the IRI: the most similar first, then the most frequent.
+    """The names whose local name resembles that of the IRI: the most similar first, then the most frequent.
 
     Args:
-        iri: what was written.
-        counts: how often each known name occurs.
+        iri: the misspelt IRI.
+        counts: occurrences of each existing name.
 
     >>> similar_iris("x:titel", {"x:title": 9, "y:title": 20, "x:year": 7})
     ['y:title', 'x:title']
     """
-    wanted = _last_part(iri)
+    local_name = _last_part(iri)
     scored = (
-        (-difflib.SequenceMatcher(None, wanted, _last_part(name)).ratio(), -count, name)
+        (-difflib.SequenceMatcher(None, local_name, _last_part(name)).ratio(), -count, name)
         for name, count in counts.items()
     )
     return [name for ratio, _, name in sorted(scored) if -ratio >= SIMILAR]

@@ -1,4 +1,4 @@
-"""Solution tables: what a graph pattern answers with, before anything is ranked."""
+"""Solution tables: the results of graph patterns, before ranking."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ Row: TypeAlias = tuple[Term | None, ...]
 
 @dataclass(frozen=True)
 class Solutions:
-    """A multiset of solutions with named columns; duplicates count, as in SPARQL 1.1 section 18."""
+    """A multiset of solutions with named columns; duplicates count (SPARQL 1.1, section 18)."""
 
     variables: tuple[str, ...]
     rows: list[Row]
 
     @property
     def size(self) -> int:
-        """How many rows there are; `rows` may make them first (operators/columns.py)."""
+        """Number of rows; `rows` may have to make them first (operators/columns.py)."""
         return len(self.rows)
 
     def in_rows(self) -> Solutions:
-        """The same, with its rows at hand."""
+        """The same solutions with materialised rows."""
         return self
 
     def select(self, names: Sequence[str]) -> Solutions:
-        """The named columns, in this order; one that no row has is unbound.
+        """The named columns, in this order; a missing one is unbound.
 
         >>> Solutions(("a", "b"), [("cell of a", "cell of b")]).select(["b", "c"]).rows
         [('cell of b', None)]
         """
-        wanted = tuple(names)
-        if wanted == self.variables:
+        columns = tuple(names)
+        if columns == self.variables:
             return self
-        at = [self.variables.index(name) if name in self.variables else None for name in wanted]
-        return Solutions(wanted, [tuple([None if i is None else row[i] for i in at]) for row in self.rows])
+        at = [self.variables.index(name) if name in self.variables else None for name in columns]
+        return Solutions(columns, [tuple([None if i is None else row[i] for i in at]) for row in self.rows])
 
     def take(self, places: Sequence[int]) -> Solutions:
-        """The rows at some places, in this order."""
+        """The rows at some positions, in this order."""
         return Solutions(self.variables, [self.rows[n] for n in places])
 
     def cells(self, name: str) -> list[Term | None]:
-        """One column."""
+        """One column; all None if it is missing."""
         if name not in self.variables:
             return [None] * self.size
         at = self.variables.index(name)
@@ -54,7 +54,7 @@ class Solutions:
 
 @dataclass(frozen=True)
 class SolutionStream:
-    """The same, row by row, for answers that must not be held in memory."""
+    """Solutions row by row, for results that must not be held in memory."""
 
     variables: tuple[str, ...]
     rows: Iterator[Row]

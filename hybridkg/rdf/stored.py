@@ -1,4 +1,4 @@
-"""Terms as the store gives them back: Oxigraph keeps the value of a number or date, not how it was written."""
+"""Terms in the form of the store: Oxigraph keeps the value of a number or date, not its lexical form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ANY = NamedNode("x:any")
 
 
 def as_stored(literal: Literal) -> Literal:
-    """The literal that is in the store once this one has been put there, and that this one in a query finds.
+    """The literal that the store has after this one was added, and that this one matches in a query.
 
     >>> str(as_stored(Literal("+07", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#int"))))
     '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
@@ -24,14 +24,14 @@ def as_stored(literal: Literal) -> Literal:
 
 
 def all_as_stored(literals: Sequence[Literal]) -> list[Literal]:
-    """The same of many; about 10 us each.
+    """As `as_stored`, for many literals; about 10 us each.
 
     >>> [literal.value for literal in all_as_stored([Literal(7), Literal("x"), Literal(1.0)])]
     ['7', 'x', '1']
     """
     store = Store()
     store.extend(Quad(NamedNode(f"x:{i}"), _ANY, literal) for i, literal in enumerate(literals))
-    found = list(literals)
+    result = list(literals)
     for quad in store:
-        found[int(cast(NamedNode, quad.subject).value[2:])] = cast(Literal, quad.object)
-    return found
+        result[int(cast(NamedNode, quad.subject).value[2:])] = cast(Literal, quad.object)
+    return result

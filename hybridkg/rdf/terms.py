@@ -1,9 +1,7 @@
-"""RDF terms as the engine uses them: pyoxigraph's immutable, hashable classes.
+"""RDF terms of the engine: pyoxigraph's immutable, hashable classes.
 
-This is one of the two places that import pyoxigraph (the other is `store`);
-everything else takes its term classes from here. rdflib is imported only when
-a caller asks for rdflib terms, because it alone costs more than our budget
-for `import hybridkg`.
+Only this module and `store` import pyoxigraph; all others take the term classes from here. rdflib is imported only for
+rdflib terms, because it alone costs more than the budget of `import hybridkg`.
 """
 
 from __future__ import annotations
@@ -45,11 +43,11 @@ XSD_BOOLEAN = NamedNode(XSD + "boolean")
 RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
 MAX_DATATYPES = 64
-"""Datatypes whose rdflib term is remembered."""
+"""Size of the cache of datatype IRIs."""
 
 
 def double(value: float) -> Literal:
-    """An xsd:double that gives back exactly `value` when read.
+    """An xsd:double whose text reads back as exactly `value`.
 
     >>> double(0.1).value
     '0.1'
@@ -62,7 +60,7 @@ def double(value: float) -> Literal:
 
 
 def to_rdflib(term: Term) -> Identifier:
-    """The rdflib term that is equal to `term`; lexical forms are kept as they are."""
+    """The rdflib term that is equal to `term`, with the same lexical form."""
     import rdflib
 
     if type(term) is NamedNode:
@@ -80,14 +78,14 @@ def to_rdflib(term: Term) -> Identifier:
 
 @lru_cache(MAX_DATATYPES)
 def _rdflib_iri(iri: str) -> URIRef:
-    """The IRI of a datatype, of which there are few; rdflib looks at each character of one that it makes."""
+    """The cached IRI of a datatype; rdflib checks each character of a new one."""
     import rdflib
 
     return rdflib.URIRef(iri)
 
 
 def from_rdflib(term: Any) -> Term:
-    """The engine's term for an rdflib term, a Python value, or a term that is one already.
+    """The engine's term for an rdflib term, a Python value, or a term of the engine.
 
     Raises:
         TypeError: nothing in RDF corresponds to the value.
@@ -121,13 +119,13 @@ def from_rdflib(term: Any) -> Term:
 
 
 _NUMBERS: dict[str, Callable[[str], float]] = {XSD + "double": float, XSD + "integer": int}
-"""What rdflib reads values of these datatypes with, too; past rdflib it takes a tenth of the time."""
+"""The constructors that rdflib uses for these datatypes; a direct call takes a tenth of the time."""
 
 
 def to_python(term: Term) -> Any:
     """A plain Python value: str for IRIs and strings, int, float, bool, Decimal, date ... for typed literals.
 
-    A literal whose text does not fit its datatype comes back as its text.
+    A literal that does not fit its datatype becomes its text.
 
     >>> to_python(Literal("7", datatype=NamedNode(XSD + "integer")))
     7

@@ -1,8 +1,7 @@
-"""Terms as SPARQL TSV writes them, for reading millions of rows without an object for each term.
+"""Terms in SPARQL TSV, for reading millions of rows without an object for each term.
 
-Format: https://www.w3.org/TR/sparql11-results-csv-tsv/. A node's token is also
-`str(node)`, so tokens and nodes identify each other. Numbers and booleans may
-come without quotes and datatype.
+Format: https://www.w3.org/TR/sparql11-results-csv-tsv/. The token of a node equals `str(node)`, so tokens identify
+nodes. Numbers and booleans may come without quotes and datatype.
 """
 
 from __future__ import annotations
@@ -35,17 +34,16 @@ def node_of(token: str) -> Node:
 
 
 def unescaped(text: str) -> str:
-    r"""The characters that a quoted text stands for.
+    r"""The text of a quoted string, with its escapes replaced.
 
     >>> unescaped(r"two\nlines and a \\")
     'two\nlines and a \\'
     """
-    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), text) if "\\" in text else text
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text) if "\\" in text else text
 
 
 def literal_parts(token: str) -> tuple[str, str, str]:
-    """The text, the language tag or "", and the datatype's IRI of a literal; the datatype is "" with a language
-    tag, and for a number or boolean in its short form.
+    """The text, language tag and datatype IRI of a literal; the datatype is "" with a language tag and in short forms.
 
     >>> literal_parts('"rot"@de')
     ('rot', 'de', '')

@@ -1,4 +1,4 @@
-"""Namespaces that people expect to know a prefix for, used in hints and to show IRIs."""
+"""Well-known namespace prefixes, used in hints and to abbreviate IRIs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w-]*\w)?", re.ASCII)
 
 
 def shortened(iri: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> str:
-    """The IRI as a query would write it: with the prefix of its longest namespace, else in angle brackets.
+    """The IRI as in a query: with the prefix of its longest namespace, else in angle brackets.
 
     >>> shortened("http://www.w3.org/2000/01/rdf-schema#label"), shortened("urn:x")
     ('rdfs:label', '<urn:x>')

@@ -1,1 +1,1 @@
-"""Servers of other makers: credentials, model servers, Elasticsearch."""
+"""Access to servers: credentials, model servers, Elasticsearch."""

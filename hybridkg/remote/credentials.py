@@ -1,7 +1,6 @@
-"""Who asks a server: from the environment, or from a file that the environment names; never from kb.toml.
+"""Credentials for servers, read from the environment or a file that it names; never from kb.toml.
 
-A knowledge base folder is copied, shared and shown; it says where the server
-is, not with which key it is asked.
+A knowledge base folder is copied and shared; its kb.toml has the address of a server, but no key for it.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from hybridkg.errors import ConfigError
 
 @dataclass(frozen=True)
 class Variables:
-    """Names of the variables of the environment that speak of one server.
+    """Names of the environment variables of one server.
 
     Args:
-        prefix: how all of them begin.
-        setting: of kb.toml, that says where the server is.
+        prefix: common prefix.
+        setting: of kb.toml, with the server's address.
         example: of an address.
-        secret: what the key is called.
-        keeps_path: whether a `/` at the end of the address is a part of it.
+        secret: suffix of the key's variables.
+        keeps_path: whether a `/` at the end of the address is significant.
 
     >>> Variables("HYBRIDKG_X_", "x.url", "http://127.0.0.1").key
     'HYBRIDKG_X_API_KEY'
@@ -39,27 +38,27 @@ class Variables:
 
     @property
     def url(self) -> str:
-        """Of the server's address."""
+        """The server's address."""
         return f"{self.prefix}URL"
 
     @property
     def key(self) -> str:
-        """Of a key."""
+        """The key."""
         return f"{self.prefix}{self.secret}"
 
     @property
     def key_file(self) -> str:
-        """Of the path of a file that holds the key."""
+        """The path of a file with the key."""
         return f"{self.prefix}{self.secret}_FILE"
 
     @property
     def username(self) -> str:
-        """Of a user's name."""
+        """The user's name."""
         return f"{self.prefix}USERNAME"
 
     @property
     def password(self) -> str:
-        """Of the password that belongs to it."""
+        """The user's password."""
         return f"{self.prefix}PASSWORD"
 
 
@@ -76,7 +75,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Credentials:
-    """A key (an API key as Elasticsearch encodes it, a bearer token), or a user and a password, or neither.
+    """A key (Elasticsearch's encoded API key, a bearer token), or a user and a password, or nothing.
 
     >>> Credentials(api_key="c2VjcmV0")
     Credentials()
@@ -87,7 +86,7 @@ class Credentials:
     password: str = field(default="", repr=False)
 
     def without_secrets(self, text: str) -> str:
-        """The text with every secret in it blotted out.
+        """The text with every secret in it masked.
 
         >>> Credentials(password="12345678").without_secrets("user x with 12345678")
         'user x with ***'
@@ -100,29 +99,25 @@ class Credentials:
 
 
 def read_credentials(environment: Mapping[str, str] = os.environ, names: Variables = ELASTICSEARCH) -> Credentials:
-    """The credentials that the environment gives.
-
-    Raises:
-        ConfigError: both a key and a password are given, half of a pair is, or the key file cannot be read.
-    """
+    """The credentials in the environment. Raises ConfigError: they are ambiguous, incomplete or unreadable."""
     key, file = environment.get(names.key, ""), environment.get(names.key_file, "")
     username, password = environment.get(names.username, ""), environment.get(names.password, "")
     if sum(map(bool, (key, file, username or password))) > 1:
         raise ConfigError(
             f"more than one of {names.key}, {names.key_file} and {names.username} is set",
-            hint="unset those that do not count",
+            hint="unset those that are not used",
         )
     if bool(username) != bool(password):
-        lacking = names.password if username else names.username
-        raise ConfigError(f"{lacking} is not set", hint=f"{names.username} and {names.password} belong together")
+        missing = names.password if username else names.username
+        raise ConfigError(f"{missing} is not set", hint=f"{names.username} and {names.password} belong together")
     if file:
         key = _key_in(Path(file), names)
     if any(not "!" <= c <= "~" for c in key):
         where = names.key_file if file else names.key
-        raise ConfigError(f"the key in {where} holds blanks or signs that no key has")
+        raise ConfigError(f"the key in {where} holds blanks or characters that no key has")
     for name, value in ((names.username, username), (names.password, password)):
         if any(not c.isprintable() for c in value) or (name == names.username and ":" in value):
-            raise ConfigError(f"{name} holds signs that cannot be sent")
+            raise ConfigError(f"{name} holds characters that cannot be sent")
     return Credentials(key, username, password)
 
 
@@ -140,16 +135,9 @@ def _key_in(file: Path, names: Variables) -> str:
 
 
 def check_destination(
-    url: str,
-    credentials: Credentials,
-    environment: Mapping[str, str] = os.environ,
-    names: Variables = ELASTICSEARCH,
+    url: str, credentials: Credentials, environment: Mapping[str, str] = os.environ, names: Variables = ELASTICSEARCH
 ) -> None:
-    """Whether credentials may go to an address: kb.toml can be a stranger's, and must not send them anywhere.
-
-    Raises:
-        ConfigError: there are some, and only kb.toml names the server, which is another machine.
-    """
+    """Refuses credentials to a remote server that only kb.toml, perhaps a stranger's, names. Raises ConfigError."""
     if credentials == Credentials() or environment.get(names.url) or urlsplit(url).hostname in LOOPBACK:
         return
     raise ConfigError(
@@ -159,10 +147,10 @@ def check_destination(
 
 
 def server_url(configured: str, environment: Mapping[str, str] = os.environ, names: Variables = ELASTICSEARCH) -> str:
-    """Where the server is: the environment's word, else that of kb.toml.
+    """The server's address, from the environment, else from kb.toml.
 
     Raises:
-        ConfigError: it is no http:// or https:// address, or carries a user or a password.
+        ConfigError: it is not an http:// or https:// address, or contains a user or a password.
 
     >>> server_url("http://localhost:9200/", {})
     'http://localhost:9200'

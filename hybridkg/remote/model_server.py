@@ -1,7 +1,7 @@
-"""Asks a server of models that speaks OpenAI's interface: embeddings, and chat. Only the standard library.
+"""A client of model servers with OpenAI's interface (embeddings, chat), on the standard library.
 
-Who asks is told by the environment: HYBRIDKG_OPENAI_API_KEY, or OPENAI_API_KEY. A key is sent to OpenAI, to this
-machine, and to the address that HYBRIDKG_OPENAI_URL names; a kb.toml can be a stranger's and sends it nowhere else.
+The key comes from the environment: HYBRIDKG_OPENAI_API_KEY, or OPENAI_API_KEY. It is sent to OpenAI, to this machine
+and to the address in HYBRIDKG_OPENAI_URL only, because kb.toml can be a stranger's.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ URL = "HYBRIDKG_OPENAI_URL"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 TRANSIENT = (408, 429, 500, 502, 503, 504)
-"""States in which the same request may succeed a little later."""
+"""HTTP statuses worth a retry."""
 
 NO_MONEY = "insufficient_quota"
-"""What OpenAI says with 429 where waiting does not help."""
+"""OpenAI's error code, sent with 429, for which waiting does not help."""
 
 ATTEMPTS = 5
 
 FIRST_WAIT = 0.5
-"""Seconds before the second attempt; each further wait is twice as long."""
+"""Seconds before the first retry; each further wait is twice as long."""
 
 MAX_WAIT_S = 60.0
-"""Seconds; a server that asks for a longer pause is not waited for."""
+"""Seconds; a longer Retry-After is an error."""
 
 MAX_ANSWER = 64 << 20
-"""Bytes: 64 vectors of 3,072 numbers are 4 MB."""
+"""Maximum bytes of a response; 64 vectors of 3,072 numbers are 4 MB."""
 
 CHARACTERS_PER_TOKEN = 4
-"""About, in English; a figure to decide by, not to be billed by."""
+"""Rough mean for English; an estimate, not for billing."""
 
 MAX_SHOWN_LENGTH = 300
-"""Characters of what a server says."""
+"""Characters of a server's message in an error."""
 
 
 def tokens_of(characters: int) -> int:
-    """About how many tokens so many characters are.
+    """Estimated number of tokens.
 
     >>> tokens_of(10)
     3
@@ -63,16 +63,16 @@ def tokens_of(characters: int) -> int:
 
 @dataclass
 class ModelServer:
-    """One server. Not to be shared by threads: it counts what it has asked.
+    """One model server. Not safe to share between threads, because it counts its requests.
 
     Args:
-        url: up to and with the version of the interface.
-        timeout: seconds that one request may take, whatever the server does.
-        per_minute: requests at most; 0 for no limit.
-        check: raises when there is no more time; called before each request and while waiting.
+        url: including the version of the interface.
+        timeout: maximum seconds of one request.
+        per_minute: maximum requests; 0 for no limit.
+        check: raises when time is up; called before each request and while waiting.
         wait: sleeps some seconds.
-        clock: seconds, by which the rate is kept.
-        environment: where the key is.
+        clock: in seconds, for the rate.
+        environment: holds the key.
     """
 
     url: str
@@ -86,7 +86,7 @@ class ModelServer:
     _next: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        """Raises ConfigError: no address, or one that the key must not go to."""
+        """Raises ConfigError: not an address, or one that the key must not go to."""
         parts = urlsplit(self.url)
         if "@" in parts.netloc:
             raise ConfigError("the url of a model server carries a user or a password", hint=f"set {KEYS[0]}")
@@ -107,14 +107,14 @@ class ModelServer:
         return next((key for name in KEYS if (key := self.environment.get(name, "").strip())), "")
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON that the server answers.
+        """The JSON of a response.
 
         Args:
-            path: behind the url: `/embeddings`.
+            path: appended to the url, such as `/embeddings`.
             body: sent as JSON.
 
         Raises:
-            ModelServerError: it does not answer in ATTEMPTS attempts, refuses, or answers something else than JSON.
+            ModelServerError: no response in ATTEMPTS attempts, a refusal, or a response that is not JSON.
         """
         data = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
         for attempt in range(1, ATTEMPTS + 1):
@@ -124,9 +124,9 @@ class ModelServer:
                 content = self._answer(path, data)
             except HTTPError as e:
                 with e:
-                    said = self._said(e)
-                if e.code not in TRANSIENT or NO_MONEY in said or attempt == ATTEMPTS:
-                    raise self._refused(e.code, said, attempt) from None
+                    message = self._message(e)
+                if e.code not in TRANSIENT or NO_MONEY in message or attempt == ATTEMPTS:
+                    raise self._refused(e.code, message, attempt) from None
                 pause = _retry_after(e.headers, FIRST_WAIT * 2 ** (attempt - 1))
                 if pause > MAX_WAIT_S:
                     raise ModelServerError(
@@ -145,13 +145,13 @@ class ModelServer:
         raise AssertionError("the last attempt returns or raises")
 
     def _answer(self, path: str, data: bytes) -> bytes:
-        """The body, read no longer than `timeout` and no further than MAX_ANSWER."""
+        """The body, within `timeout` and MAX_ANSWER."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "hybridkg"}
         if self._key:
             if not all("!" <= c <= "~" for c in self._key):
-                raise ConfigError("the API key holds blanks or signs that no key has")
+                raise ConfigError("the API key holds blanks or characters that no key has")
             headers["Authorization"] = f"Bearer {self._key}"
-        until = time.monotonic() + self.timeout
+        deadline = time.monotonic() + self.timeout
         opener = build_opener(_NoRedirect, HTTPSHandler(context=ssl.create_default_context()))
         request = Request(self.url + path, data, headers, method="POST")
         parts, size = [], 0
@@ -162,11 +162,11 @@ class ModelServer:
                 self.check()
                 if size > MAX_ANSWER:
                     raise ModelServerError(f"the model server {self.url} answers with more than {MAX_ANSWER >> 20} MiB")
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise TimeoutError("timed out")
-            wanted = response.headers.get("Content-Length")
-            if wanted is not None and wanted.isdecimal() and size < int(wanted):
-                raise ConnectionError(f"the answer ended after {size:,} of {int(wanted):,} bytes")
+            length = response.headers.get("Content-Length")
+            if length is not None and length.isdecimal() and size < int(length):
+                raise ConnectionError(f"the answer ended after {size:,} of {int(length):,} bytes")
         return b"".join(parts)
 
     def _parsed(self, content: bytes) -> Any:
@@ -176,31 +176,31 @@ class ModelServer:
             shown = self._clean(content[:MAX_SHOWN_LENGTH].decode("utf-8", "replace"))
             raise ModelServerError(f"the model server {self.url} answers no JSON: {shown or 'nothing'}") from e
 
-    def _refused(self, code: int, said: str, attempts: int) -> ModelServerError:
+    def _refused(self, code: int, message: str, attempts: int) -> ModelServerError:
         times = f" {attempts} times" if attempts > 1 else ""
         hint = ""
         if code in (401, 403):
             hint = f"the key is in the environment: {KEYS[0]}" + ("" if self._key else ", which is not set")
         elif code == 404:
             hint = "is the model's name right, and does the url end with its version, as in /v1?"
-        return ModelServerError(f"the model server {self.url} answers {code}{times}: {said or 'nothing'}", hint=hint)
+        return ModelServerError(f"the model server {self.url} answers {code}{times}: {message or 'nothing'}", hint=hint)
 
-    def _said(self, error: HTTPError) -> str:
-        """What the server says about an error, on one line and without the key."""
+    def _message(self, error: HTTPError) -> str:
+        """The server's message of an error, on one line and without the key."""
         try:
             content = error.read(MAX_SHOWN_LENGTH * 20)
         except (OSError, HTTPException):
             return ""
         try:
-            found = json.loads(content)["error"]
-            if isinstance(found, dict):
-                return self._clean(" ".join(str(found.get(k) or "") for k in ("message", "code")))
-            return self._clean(str(found))
+            details = json.loads(content)["error"]
+            if isinstance(details, dict):
+                return self._clean(" ".join(str(details.get(k) or "") for k in ("message", "code")))
+            return self._clean(str(details))
         except (ValueError, KeyError, TypeError, RecursionError):
             return self._clean(content.decode("utf-8", "replace"))
 
     def _clean(self, text: str) -> str:
-        """On one line, without the key and without signs that could steer a terminal."""
+        """Text of a server on one line, without the key and control characters."""
         if self._key:
             text = text.replace(self._key, "***")
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -216,7 +216,7 @@ class ModelServer:
         self._next = max(now, self._next) + 60.0 / self.per_minute
 
     def _pause(self, seconds: float) -> None:
-        """Waits in short steps, so that a query that is cancelled ends."""
+        """Waits in short steps, so that a cancelled query ends."""
         while seconds > 0:
             self.check()
             step = min(seconds, 0.2)
@@ -225,25 +225,25 @@ class ModelServer:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Another address would get the texts and the key."""
+    """Refuses redirections, which would send the texts and the key to another address."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """None: the answer is then an error."""
+        """None, which makes the redirection an error."""
 
 
-def _retry_after(headers: Message, otherwise: float) -> float:
-    """Seconds that a server asks to wait: a number, or a date."""
-    said = headers.get("Retry-After", "")
+def _retry_after(headers: Message, default: float) -> float:
+    """Seconds of a Retry-After, given as a number or a date."""
+    value = headers.get("Retry-After", "")
     try:
-        return max(0.0, float(said)) if float(said) < float("inf") else otherwise
+        return max(0.0, float(value)) if float(value) < float("inf") else default
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
-        return otherwise
+        return default
 
 
 def _reason(error: Exception) -> object:
@@ -251,5 +251,5 @@ def _reason(error: Exception) -> object:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether to ask again cannot help: nobody listens there, or the certificate is wrong."""
+    """Whether a retry cannot help: connection refused, or an untrusted certificate."""
     return isinstance(_reason(error), ConnectionRefusedError | ssl.SSLCertVerificationError)

@@ -1,4 +1,4 @@
-"""The graph of a generation, wherever it lies."""
+"""The graph of a generation: in its folder, or at a SPARQL endpoint."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from hybridkg.store.oxigraph import OxigraphStore
 
 
 def lies_at(generation: Generation) -> str:
-    """Where the graph lay that a generation was indexed from, as kb.toml says it."""
+    """The setting `graph` of kb.toml with which a generation was indexed."""
     return str(generation.manifest.endpoint.get("graph", EMBEDDED))
 
 
 def open_graph(generation: Generation, config: Config) -> GraphStore:
-    """The graph: in the generation, or at the endpoint that kb.toml names."""
+    """Opens the graph in the generation, or at the endpoint that kb.toml names."""
     if config.graph == EMBEDDED:
         return OxigraphStore.open(generation.graph, union_default_graph=config.default_graph == "union")
     from hybridkg.store.endpoint.connection import Connection
     from hybridkg.store.endpoint.endpoint_store import EndpointStore
 
-    connection, found = Connection(config.graph, config.endpoint), generation.manifest.endpoint
+    connection, export = Connection(config.graph, config.endpoint), generation.manifest.endpoint
     if lies_at(generation) != config.graph:
         return EndpointStore(connection)
-    known = {name: found[name] for name in ("longest", "is_capped", "repeats")}
-    return EndpointStore(connection, **known)
+    limits = {name: export[name] for name in ("longest", "is_capped", "repeats")}
+    return EndpointStore(connection, **limits)

@@ -1,9 +1,7 @@
-"""Loading RDF into the graph of a generation in the making.
+"""Loading of RDF into the graph of a `Building`.
 
-Quads flow from the parser into Oxigraph's bulk loader in small batches that
-die young: keeping 100,000 of them in a list costs 3 us each in the garbage
-collector, as much as parsing and renaming together. Those without blank nodes
-are written beside the parser, in threads.
+Quads flow from the parser into Oxigraph's bulk loader in small batches that die young: a list of 100,000 costs 3 us
+a quad in the garbage collector, as much as parsing and renaming together. Threads write quads without blank nodes.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from hybridkg.store.rdf_io.rdflib_input import name_of, quads_of_rdflib
 STATEMENTS_PER_REPORT = 8_192
 
 Also = Callable[[bytes], None]
-"""Gets the statements that are loaded, as N-Quads."""
+"""Receives the loaded statements as N-Quads."""
 
 Source = Path | str | Iterable[Any]
 """A file, an rdflib graph, or an iterable of triples or quads of rdflib or pyoxigraph terms."""
@@ -39,13 +37,7 @@ Source = Path | str | Iterable[Any]
 
 @dataclass(frozen=True, slots=True)
 class SourceCount:
-    """What one input brought.
-
-    Args:
-        name: file name as the user gave it, or the name of the graph.
-        statements: statements read, repeated ones counted each time.
-        new: quads that the knowledge base did not have before.
-    """
+    """The counts of one input: statements read, with repeated ones, and quads that were not in the graph before."""
 
     name: str
     statements: int
@@ -53,11 +45,7 @@ class SourceCount:
 
 
 def check_sources(sources: Sequence[Source]) -> None:
-    """Finds mistakes that can be found before anything is read or created.
-
-    Raises:
-        LoadError: a file is missing, a folder, unreadable, or of an unknown format; or a source is none at all.
-    """
+    """Checks sources before work begins. Raises LoadError: an unreadable file, an unknown format, or no source."""
     for source in sources:
         if isinstance(source, Path | str):
             check_readable(Path(source))
@@ -71,7 +59,7 @@ def check_sources(sources: Sequence[Source]) -> None:
             )
         elif not isinstance(source, Iterable):
             raise LoadError(
-                f"{source!r} cannot be loaded: it is no file name, graph or collection of statements",
+                f"{source!r} cannot be loaded: it is not a file name, graph or collection of statements",
                 hint="give RDF files, rdflib graphs, or iterables of triples or quads",
             )
 
@@ -87,14 +75,11 @@ def load(
     """Adds RDF to the graph of `building`; all or nothing, because an error ends the building.
 
     Args:
-        building: the generation in the making.
+        building: the unfinished generation.
         sources: files of any format of FORMATS, plain or compressed, and rdflib graphs.
-        progress: told each input's name and size, and bytes and statements read.
-        base_iri: what relative IRIs of files are resolved against; without it they are errors.
-        also: gets every statement as well, with its blank nodes renamed, in whole lines.
-
-    Returns:
-        one SourceCount for each source.
+        progress: receives each input's name and size, and the bytes and statements read.
+        base_iri: base of relative IRIs in files; without it they are errors.
+        also: receives every statement as well, with its blank nodes renamed, in whole lines.
 
     Raises:
         LoadError: an input cannot be read or is malformed; names file and line.
@@ -130,7 +115,7 @@ def _load(
 
 
 def _with_blank_nodes(reading: _Reading, writer: PartWriter, also: Also | None) -> Iterator[Quad]:
-    """The quads that have blank nodes; the others go to the writer as they come."""
+    """The quads with blank nodes; the others go straight to the writer."""
     for batch in reading:
         writer.add(batch.plain, batch.plain_statements)
         if also is not None:
@@ -140,7 +125,7 @@ def _with_blank_nodes(reading: _Reading, writer: PartWriter, also: Also | None) 
 
 
 class _Reading:
-    """The quads of one source in batches, counted and reported as they pass."""
+    """The quads of one source in batches, counted and reported."""
 
     def __init__(self, name: str, batches: Iterator[StatementBatch], progress: Progress, file: InputFile | None):
         self.name, self.statements = name, 0

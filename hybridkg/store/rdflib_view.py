@@ -1,11 +1,8 @@
-"""The graph of a knowledge base as a read-only rdflib Graph.
+"""A read-only rdflib Graph over the graph of a knowledge base.
 
-A store of our own and not oxrdflib's: that one lets rdflib rewrite literals
-("0A"^^xsd:hexBinary becomes "0a"), so a triple it gives may then not be found
-in it, and joins lose rows; it passes writes and SERVICE on, and it gives a
-triple of two graphs twice. Queries over this view run in rdflib, which is
-slow: `KnowledgeBase.query` is the way to ask, the view is for code that wants
-a Graph.
+oxrdflib does not serve: it lets rdflib rewrite literals ("0A"^^xsd:hexBinary becomes "0a"), so a triple may not be
+found again and joins lose rows; it passes on writes and SERVICE, and repeats a triple of two graphs. Queries over this
+view run in rdflib, which is slow; `KnowledgeBase.query` is the fast way.
 """
 
 from __future__ import annotations
@@ -29,17 +26,17 @@ Triples: TypeAlias = Iterator[tuple[tuple[Identifier, Identifier, Identifier], I
 
 
 def read_only_graph(store: GraphStore, *, hold: object = None) -> rdflib.Graph:
-    """What a query sees outside GRAPH, as an rdflib Graph; reads as it is asked, holds nothing in memory.
+    """An rdflib Graph of the triples that a query matches outside GRAPH; reads lazily, holds nothing in memory.
 
-    Named graphs: `rdflib.Dataset(store=graph.store)`. Each triple comes once, also where the knowledge base is set
-    to the union of its graphs and several hold it. Writing raises UserError.
+    Named graphs: `rdflib.Dataset(store=graph.store)`. Each triple comes once, also from a union of graphs. Writing
+    raises UserError.
 
     Args:
         store: an open OxigraphStore.
-        hold: kept alive as long as the graph is: the generation, whose files are deleted when nobody holds it.
+        hold: kept alive with the graph: the generation, whose files are deleted when nobody holds it.
 
     Raises:
-        UnsupportedQueryError: the graph is kept elsewhere than in Oxigraph.
+        UnsupportedQueryError: the graph is not stored in Oxigraph.
 
     >>> from hybridkg.rdf.terms import Literal, NamedNode, Triple
     >>> a, p = NamedNode("http://e/a"), NamedNode("http://e/p")
@@ -48,12 +45,12 @@ def read_only_graph(store: GraphStore, *, hold: object = None) -> rdflib.Graph:
     (1, rdflib.term.URIRef('http://e/a'))
     """
     if not isinstance(store, OxigraphStore):
-        raise UnsupportedQueryError("only a graph that is kept in Oxigraph can be seen as an rdflib Graph")
+        raise UnsupportedQueryError("only a graph that is stored in Oxigraph can be seen as an rdflib Graph")
     return rdflib.Graph(store=ReadOnlyStore(store, hold), identifier=DATASET_DEFAULT_GRAPH_ID)
 
 
 class ReadOnlyStore(RdflibStore):
-    """An rdflib Store over an open OxigraphStore; as safe to use from many threads as that one is."""
+    """An rdflib Store over an open OxigraphStore, with the same thread safety."""
 
     context_aware = True
     graph_aware = True
@@ -70,7 +67,7 @@ class ReadOnlyStore(RdflibStore):
     # --- reading -----------------------------------------------------------------
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Triples:  # type: ignore[override, unused-ignore]
-        """The triples of a pattern, None for anything, each with its graph.
+        """The triples of a pattern (None matches any term), each with its graph.
 
         Raises:
             StorageError: the disk failed.
@@ -85,14 +82,13 @@ class ReadOnlyStore(RdflibStore):
             yield (to_rdflib(s), to_rdflib(p), to_rdflib(o)), iter((self._graph(quad.graph_name),))
 
     def __len__(self, context: Any = None) -> int:
-        """Distinct triples of a graph; of all graphs together without one."""
+        """Distinct triples of a graph; without a context, of all graphs together."""
         name = self._graph_name(context)
         if name is None:
             options: dict[str, Any] = {"use_default_graph_as_union": True}
         else:
             options = {"default_graph": name}
-        # In one graph every triple is distinct.
-        distinct = "DISTINCT " if name is None else ""
+        distinct = "DISTINCT " if name is None else ""  # in one graph every triple is distinct
         with _reading_errors("reading the graph failed"):
             answer: Any = self._inner.query(
                 f"SELECT (COUNT(*) AS ?n) WHERE {{ SELECT {distinct}?s ?p ?o WHERE {{ ?s ?p ?o }} }}", **options
@@ -109,15 +105,15 @@ class ReadOnlyStore(RdflibStore):
             yield self._graph(name)
 
     def _quads(self, pattern: Any, context: Any, *, distinct: bool = True) -> Iterator[Quad]:
-        """The quads of a pattern; where it is about all graphs, the first of those with an equal triple."""
+        """The quads of a pattern; over all graphs, only the first quad of each triple."""
         try:
             s, p, o = (None if term is None else from_rdflib(term) for term in pattern)
             name = self._graph_name(context)
             with _reading_errors("reading the graph failed"):
-                found: Iterator[Any] = self._inner.quads_for_pattern(s, p, o, name)  # type: ignore[arg-type]
+                matches: Iterator[Any] = self._inner.quads_for_pattern(s, p, o, name)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            return  # a literal as a subject, an IRI with a blank: no graph holds such a triple
-        for quad in _with_reading_errors(found):
+            return  # not RDF, such as a literal as a subject: no graph holds it
+        for quad in _with_reading_errors(matches):
             if name is None and distinct:
                 same = self._inner.quads_for_pattern(quad.subject, quad.predicate, quad.object, None)
                 with _reading_errors("reading the graph failed"):
@@ -126,7 +122,7 @@ class ReadOnlyStore(RdflibStore):
             yield quad
 
     def _graph_name(self, context: Any) -> GraphName | None:
-        """The graph that a context stands for; None for all of them."""
+        """The graph of a context; None for all graphs."""
         if context is None:
             return None
         identifier = getattr(context, "identifier", context)
@@ -141,15 +137,15 @@ class ReadOnlyStore(RdflibStore):
         identifier: Any = DATASET_DEFAULT_GRAPH_ID if isinstance(name, DefaultGraph) else to_rdflib(name)
         return rdflib.Graph(store=self, identifier=identifier)
 
-    # --- prefixes: a matter of this view, not of the knowledge base ----------------
+    # --- prefixes, of this view only -------------------------------------------------
 
     def bind(self, prefix: str, namespace: rdflib.URIRef, override: bool = True) -> None:
-        """Names a namespace in this view, for serialising; nothing is written."""
-        known = self.prefix(namespace)
-        if not override and (prefix in self._namespaces or known is not None):
+        """Sets a prefix of this view, for serialising; nothing is written."""
+        previous = self.prefix(namespace)
+        if not override and (prefix in self._namespaces or previous is not None):
             return
-        if known is not None:
-            del self._namespaces[known]
+        if previous is not None:
+            del self._namespaces[previous]
         self._namespaces[prefix] = namespace
 
     def prefix(self, namespace: rdflib.URIRef) -> str | None:
@@ -167,11 +163,7 @@ class ReadOnlyStore(RdflibStore):
     # --- writing: refused -----------------------------------------------------------
 
     def add(self, triple: Any, context: Any, quoted: bool = False) -> NoReturn:
-        """Refused.
-
-        Raises:
-            UserError: always.
-        """
+        """Refused. Raises UserError: always."""
         raise _read_only()
 
     def addN(self, quads: Any) -> NoReturn:  # noqa: N802
@@ -187,7 +179,7 @@ class ReadOnlyStore(RdflibStore):
         raise _read_only()
 
     def add_graph(self, graph: Any) -> None:
-        """Nothing to do for a graph that is there already, which is how rdflib asks for one; else refused."""
+        """Does nothing for an existing graph, which is how rdflib opens one; else refused."""
         name = self._graph_name(graph)
         with _reading_errors("reading the graph failed"):
             if isinstance(name, NamedNode | BlankNode) and not self._inner.contains_named_graph(name):

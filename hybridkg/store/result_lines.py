@@ -1,9 +1,8 @@
-"""Reads the rows of several queries side by side, as lines of text.
+"""Concurrent reading of the results of several queries as lines of text.
 
-Oxigraph writes whole results without the interpreter's lock, so threads use
-every core here, and a row costs Python a fraction of what its terms as objects
-cost. Measured on 1.1 million rows: 17 us a row as objects, 4 us as lines on two
-cores, of which 1 us is Python's.
+Oxigraph writes whole results without the interpreter's lock, so threads use every core, and a row costs Python a
+fraction of the cost of its terms as objects. Measured on 1.1 million rows: 17 us a row as objects, 4 us as lines on
+two cores, of which 1 us is Python's.
 """
 
 from __future__ import annotations
@@ -16,37 +15,37 @@ from contextlib import closing, suppress
 from typing import Protocol
 
 CHUNK_BYTES = 1 << 18
-"""Least size of what goes from a reader to the consumer, and of what the consumer gets at once."""
+"""Minimum size of a chunk between a reader and the consumer, and of the consumer's pieces."""
 
 MAX_READERS = 4
 MAX_WAITING_BYTES = 64_000_000
-"""Beyond this, readers wait for the consumer; each may hold one more result in one piece."""
+"""Above this, readers wait for the consumer; each may hold one more result in one piece."""
 
 
 class Output(Protocol):
-    """What a query writes its result to."""
+    """The sink of a query's result."""
 
     def write(self, data: bytes) -> int:
-        """Takes some bytes and returns how many."""
+        """Takes some bytes and returns their number."""
 
     def flush(self) -> None:
-        """Does nothing: what is complete is handed on by itself."""
+        """Does nothing: complete chunks are passed on without it."""
 
 
 Writer = Callable[[Output], None]
-"""Writes one result, a line for each row after a line with the names of the columns."""
+"""Writes one result: a header line with the names of the columns, then a line for each row."""
 
 
 class _ClosedError(Exception):
-    """The consumer wants no more."""
+    """The consumer has closed the channel."""
 
 
 Chunk = tuple[int, bytes] | BaseException | None
-"""Lines of a writer, none after its last; an error; or the end of a reader."""
+"""Lines of a writer, none after its last; an error; or None for the end of a reader."""
 
 
 class _Channel:
-    """A queue of bounded size in bytes, which the consumer can close so that no reader waits for ever."""
+    """A queue of bounded size in bytes; the consumer closes it to release waiting readers."""
 
     def __init__(self) -> None:
         self._chunks: deque[Chunk] = deque()
@@ -84,7 +83,7 @@ def _size(chunk: Chunk) -> int:
 
 
 def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], None, None]:
-    """What `read_chunks` gives, as lines, an empty list for the end of a writer; pieces of about CHUNK_BYTES."""
+    """As `read_chunks`, but with lists of lines, empty for the end of a writer; pieces of about CHUNK_BYTES."""
     with closing(read_chunks(writers, spare=1)) as chunks:
         for number, lines in chunks:
             if lines:
@@ -95,18 +94,19 @@ def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], No
 
 
 def read_chunks(writers: Sequence[Writer], spare: int = 0) -> Generator[tuple[int, bytes], None, None]:
-    """Runs the writers in threads, at most MAX_READERS, and `spare` cores are left to the consumer.
+    """Runs the writers in at most MAX_READERS threads, leaving `spare` cores to the consumer.
 
-    Close the iterator unless it is read to its end: the readers then stop at their next write.
+    Close the iterator unless it is read to its end: the readers then stop at their next write. Errors of a writer are
+    raised here.
 
     Yields:
-        (index of a writer, some of its lines without the first, the last one without its end), then (index, b"")
-        once: each writer's lines in their order, the writers begun in theirs. What a writer raises is raised here.
+        (index of a writer, some of its lines without the header, the last one without its end), then (index, b"")
+        once. The lines of a writer keep their order, and the writers are started in theirs.
     """
     channel = _Channel()
-    left = deque(range(len(writers)))
+    pending = deque(range(len(writers)))
     readers = min(len(writers), MAX_READERS, max(1, (os.cpu_count() or 1) - spare))
-    threads = [threading.Thread(target=_work, args=(writers, left, channel)) for _ in range(readers)]
+    threads = [threading.Thread(target=_work, args=(writers, pending, channel)) for _ in range(readers)]
     try:
         for thread in threads:
             thread.start()
@@ -125,13 +125,13 @@ def read_chunks(writers: Sequence[Writer], spare: int = 0) -> Generator[tuple[in
                 thread.join()
 
 
-def _work(writers: Sequence[Writer], left: deque[int], channel: _Channel) -> None:
-    """What a reader does: one writer after another, as long as there are any left."""
+def _work(writers: Sequence[Writer], pending: deque[int], channel: _Channel) -> None:
+    """The loop of a reader: one writer after another, until none is left."""
     with suppress(_ClosedError):
         try:
             while True:
                 try:
-                    number = left.popleft()
+                    number = pending.popleft()
                 except IndexError:
                     break
                 output = _LinesOutput(number, channel)
@@ -145,7 +145,7 @@ def _work(writers: Sequence[Writer], left: deque[int], channel: _Channel) -> Non
 
 
 def _pieces(lines: bytes) -> Iterator[bytes]:
-    """Cuts lines, the last one without its end, after every CHUNK_BYTES or a little more.
+    """Cuts lines, the last one without its end, after at least every CHUNK_BYTES.
 
     >>> list(_pieces(b"a\\nb"))
     [b'a\\nb']
@@ -158,7 +158,7 @@ def _pieces(lines: bytes) -> Iterator[bytes]:
 
 
 class _LinesOutput:
-    """Cuts what a query writes into chunks of whole lines, the header left out."""
+    """Cuts the output of a query into chunks of whole lines, without the header."""
 
     def __init__(self, number: int, channel: _Channel):
         self._number, self._channel = number, channel
@@ -190,4 +190,4 @@ class _LinesOutput:
             self._channel.put((self._number, data[start:end]))
         self._parts = [data[max(end + 1, start) :]]
         self._size = len(self._parts[0])
-        self._limit = max(CHUNK_BYTES, 2 * self._size)  # a line longer than a chunk is not joined again and again
+        self._limit = max(CHUNK_BYTES, 2 * self._size)  # a line longer than a chunk is not joined repeatedly

@@ -18,7 +18,19 @@ PACKAGE = ROOT / "hybridkg"
 MAX_ROOT_MODULES, MAX_LAYERS, MAX_LINES, MAX_MEDIAN_LINES = 6, 14, 500, 150
 
 SPARQL_OPERATORS = {
-    *("Construct", "Describe", "Exists", "Extend", "Filter", "GraphEach", "Group", "Join", "LeftJoin", "Match", "MatchEach"),
+    *(
+        "Construct",
+        "Describe",
+        "Exists",
+        "Extend",
+        "Filter",
+        "GraphEach",
+        "Group",
+        "Join",
+        "LeftJoin",
+        "Match",
+        "MatchEach",
+    ),
     *("Minus", "Project", "Rerank", "Slice", "Snippet", "Union"),
 }
 """Operators of SPARQL's algebra and of HybridQL have one name in the syntax tree, the algebra, the pattern of the
@@ -145,7 +157,11 @@ def test_files_that_texts_mention_exist(folder):
     missing = []
     for path in sorted([*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.md")]):
         for mention in MENTION.findall(path.read_text(encoding="utf-8")):
-            if mention.split("/")[0] in {p.name for p in PACKAGE.iterdir() if p.is_dir()} | {"hybridkg", "docs", "tests"}:
+            if mention.split("/")[0] in {p.name for p in PACKAGE.iterdir() if p.is_dir()} | {
+                "hybridkg",
+                "docs",
+                "tests",
+            }:
                 if not any((place / mention).exists() for place in [*places, path.parent]):
                     missing.append(f"{path.relative_to(ROOT)}: {mention}")
     assert missing == []

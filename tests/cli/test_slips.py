@@ -33,7 +33,7 @@ def test_standard_input_is_no_file_to_load(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("load", "f.kb", "-", text="<a:a> <a:b> <a:c> .")
     assert result.exit_code == 2
-    assert "standard input has no name to tell its format by" in result.stderr
+    assert "standard input has no file name, which determines the format" in result.stderr
     assert "hint: write it to a file first: ... > data.ttl" in result.stderr
 
 

@@ -19,18 +19,16 @@ encoder="none"#no space
 
 [limits]  # all
 timeout = 5
-text = "not a key of the first table"
+engine = "not a key of this table"
 """
 
 OLDER = """\
 # mine
-text = "embedded"  # here
-vectors = 'flat'
-profile = "default"
-encoder = "none"
+profile = 'default'   # see there
+encoder="none"#no space
 
-[encoding]
-batch = 8  # few
+[limits]  # all
+timeout = 5
 """
 
 
@@ -39,18 +37,34 @@ def test_a_value_changes_and_its_comment_stays():
     assert changed == OWN.replace("'default'", '"acl"').replace('"none"', '"lsa"')
 
 
-def test_a_key_that_is_not_there_is_added_in_a_table_at_the_end():
-    changed = change_settings(OWN, {"text": "elasticsearch"})
-    assert changed == OWN + '\n[text]\nengine = "elasticsearch"\n'
+def test_a_key_above_all_tables_that_is_not_there_is_added_before_the_first_table():
+    text = "\n".join(line for line in OWN.splitlines() if not line.startswith("profile"))
+    lines = change_settings(text, {"profile": "acl"}).splitlines()
+    assert lines == [text.splitlines()[0], 'profile = "acl"', *text.splitlines()[1:]]
 
 
-def test_settings_of_an_older_file_move_into_the_tables_of_today_with_their_comments():
-    changed = change_settings(OLDER, {"encoder": "lsa"})
+def test_a_key_of_a_table_that_is_not_there_is_added_with_it():
+    assert change_settings(OWN, {"text": "elasticsearch"}) == f'{OWN}\n[text]\nengine = "elasticsearch"\n'
+
+
+def test_a_key_of_a_table_that_is_there_is_added_at_its_end():
+    lines = change_settings(OWN, {"vectors": "flat"}).splitlines()
+    assert lines == [*OWN.splitlines()[:5], 'index = "flat"', *OWN.splitlines()[5:]]
+
+
+def test_a_setting_of_an_older_file_moves_into_its_table_with_its_comment():
+    first, rest = OLDER.split('encoder="none"#no space\n')
+    moved = '\n[vectors]\nencoder = "lsa"#no space\n'
+    assert change_settings(OLDER, {"encoder": "lsa"}) == first + rest + moved
+
+
+def test_every_setting_of_an_older_file_moves_into_its_table():
+    older = "text = 'embedded'  # here\nvectors = 'flat'\nencoder = \"none\"\n\n[encoding]\nbatch = 8  # few\n"
+    changed = change_settings(older, {"encoder": "lsa"})
     assert changed == (
-        '# mine\nprofile = "default"\n\n[vectors]\nbatch = 8  # few\nencoder = "lsa"\nindex = \'flat\'\n'
-        '\n[text]\nengine = "embedded"  # here\n'
+        "\n[vectors]\nbatch = 8  # few\nencoder = \"lsa\"\nindex = 'flat'\n\n[text]\nengine = 'embedded'  # here\n"
     )
-    assert parse_config(change_settings(OLDER, {}), "new") == parse_config(OLDER, "old")
+    assert parse_config(change_settings(older, {}), "new") == parse_config(older, "old")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "\n\n", "[limits]\ntimeout = 5"])
@@ -71,7 +85,6 @@ words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
 @given(first=words, second=words)
 def test_what_is_written_is_read_and_the_rest_stays(first, second):
     text = write_config(Config(profile=first))
-    assert change_settings(text, {}) == text
     changed = change_settings(text, {"profile": second, "encoder": first})
     found = parse_config(changed, "kb.toml")
     assert (found.profile, found.encoder) == (second, first)

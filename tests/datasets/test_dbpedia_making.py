@@ -360,10 +360,10 @@ def test_two_at_once_and_missing_files_are_errors(tmp_path, collection):
     dumps = lay_out(tmp_path / "d", DUMPS)
     work = tmp_path / "o.partial/.work"
     work.mkdir(parents=True)
-    with FileLock(work / "lock"), pytest.raises(LockedError, match="somebody else is making"):
+    with FileLock(work / "lock"), pytest.raises(LockedError, match="another process is making"):
         make_dbpedia(dumps, collection, tmp_path / "o")
     (dumps / "core-i18n/en/labels_en.ttl.gz").write_bytes(b"")
-    with pytest.raises(LoadError, match="'labels_en' is there twice"):
+    with pytest.raises(LoadError, match="'labels_en' occurs twice"):
         make_dbpedia(dumps, collection, tmp_path / "o")
     (dumps / "core-i18n/en/page_links_en.ttl").unlink()
     with pytest.raises(LoadError, match=r"'page_links_en\.ttl\.bz2' is not in"):

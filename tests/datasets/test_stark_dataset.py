@@ -343,21 +343,21 @@ def tensor(name: str, values: object):
         (spoil_nodes(lambda info: {**info, NODES: {}}), f"the node '{NODES}' has no type"),
         (spoil_nodes(lambda info: {**info, -1: {}}), "the node '-1' has no type"),
         (spoil_nodes(lambda info: {**info, "x": {}}), "the node 'x' has no type"),
-        (spoil_nodes(lambda info: {i: info[i] for i in range(NODES - 1)}), "has a type, and no attributes"),
+        (spoil_nodes(lambda info: {i: info[i] for i in range(NODES - 1)}), "has a type, but no attributes"),
         (spoil_nodes(lambda info: {**info, 7: None}), "the node 7 has no dictionary of attributes"),
-        (spoil_nodes(list), "this is no dictionary"),
+        (spoil_nodes(list), "this is not a dictionary"),
         (tensor("node_types.pt", [[1, 2, 3]]), "one type for each node is expected"),
-        (tensor("edge_index.pt", [[1, 2, 3]]), "two rows are expected"),
+        (tensor("edge_index.pt", [[1, 2, 3]]), "two rows, as long as"),
         (tensor("edge_types.pt", [[1, 2, 3]]), "one type for each edge is expected"),
         (lambda f: (f / "edge_index.pt").unlink(), "has no node_info.pkl, edge_index.pt, edge_types.pt, node_types.pt"),
         (lambda f: (f / "node_info.pkl").write_bytes(b""), "cannot read 'node_info.pkl'"),
-        (pickled("node_type_dict", {0: "x"}), "the types of nodes are those of none"),
-        (pickled("node_type_dict", {0: "paper", 1: "product"}), "those of none"),
-        (pickled("node_type_dict", {0: "gene/protein"}), "a type that has no name"),
+        (pickled("node_type_dict", {0: "x"}), "the types of nodes are not those of one"),
+        (pickled("node_type_dict", {0: "paper", 1: "product"}), "not those of one"),
+        (pickled("node_type_dict", {0: "gene/protein"}), "a type without a name"),
         (pickled("node_type_dict", {"0": "x"}), "texts by numbers"),
-        (pickled("edge_type_dict", {0: "a", 1: "a"}), "is there twice, or too many"),
-        (pickled("edge_type_dict", {0: "a"}), "a type that has no name"),
-        (pickled("edge_type_dict", {i: f"a{'/' * i}b" for i in range(20)}), "two names make the same IRI"),
+        (pickled("edge_type_dict", {0: "a", 1: "a"}), "occurs twice, or too many"),
+        (pickled("edge_type_dict", {0: "a"}), "a type without a name"),
+        (pickled("edge_type_dict", {i: f"a{'/' * i}b" for i in range(20)}), "two names have the same IRI"),
         (lambda f: shutil.rmtree(f.parents[1] / "qa/stark_qa"), "has no questions of prime"),
     ],
 )  # fmt: skip
@@ -382,4 +382,4 @@ def test_an_archive_that_is_damaged_is_told(sources, tmp_path):
     (tmp_path / "src/skb").rename(tmp_path / "src/other")
     for content in (b"PK\3\4", b"", b"hello"):
         (tmp_path / "src/skb").write_bytes(content)
-        assert "is no whole zip archive" in refused(tmp_path).message
+        assert "is not a complete zip archive" in refused(tmp_path).message

@@ -183,7 +183,7 @@ def test_nothing_that_a_pickle_names_is_run(tmp_path, events, name, entries):
     assert not (tmp_path / "made").exists()
     assert set(seen) <= {"object.__getattr__"}
     assert e.value.place.startswith("/data/node_info.pkl, byte ")
-    assert "nothing that the file names has been run" in e.value.hint
+    assert "nothing that the file names was executed" in e.value.hint
 
 
 def test_the_error_names_what_was_asked_for():
@@ -204,10 +204,10 @@ def test_the_error_names_what_was_asked_for():
         (b"", "ends too early"),
         (b"\x80", "ends too early"),
         (b"\x80\x04", "ends too early"),
-        (b"(lp0\n.", "no pickle of protocol 2 to 5"),
-        (b"\x80\x00N.", "no pickle of protocol 2 to 5"),
-        (b"\x80\x06N.", "no pickle of protocol 2 to 5"),
-        (b"PK\3\4", "no pickle of protocol 2 to 5"),
+        (b"(lp0\n.", "not a pickle of protocol 2 to 5"),
+        (b"\x80\x00N.", "not a pickle of protocol 2 to 5"),
+        (b"\x80\x06N.", "not a pickle of protocol 2 to 5"),
+        (b"PK\3\4", "not a pickle of protocol 2 to 5"),
         (b"\x80\x02\x82\x01.", r"b'\\x82' is not one"),  # EXT1, EXT2, EXT4
         (b"\x80\x02\x83\x01\x00.", r"b'\\x83' is not one"),
         (b"\x80\x02\x84\x01\x00\x00\x00.", r"b'\\x84' is not one"),
@@ -224,25 +224,25 @@ def test_the_error_names_what_was_asked_for():
         (b"\x80\x02N)}\x92.", "an object of a class"),
         (b"\x80\x02}}b.", "the state of an object"),
         (b"\x80\x04cnumpy\ndtype\n}b.", "the state of an object"),
-        (b"\x80\x02}N\x85R.", "a call of what is not to be called"),
-        (b"\x80\x02NN\x85R.", "a call of what is not to be called"),
-        (b"\x80\x02cnumpy\ndtype\nNR.", "a call of what is not to be called"),
+        (b"\x80\x02}N\x85R.", "a call of a name that is not callable"),
+        (b"\x80\x02NN\x85R.", "a call of a name that is not callable"),
+        (b"\x80\x02cnumpy\ndtype\nNR.", "a call of a name that is not callable"),
         (b"\x80\x02cnumpy\ndtype\n)R.", "a damaged pickle|ends too early"),
-        (b"\x80\x02cnumpy\ndtype\nX\x01\x00\x00\x00O\x85R.", "'O' is no type of numbers or text"),
-        (b"\x80\x02cnumpy\ndtype\nX\x02\x00\x00\x00M8\x85R.", "'M8' is no type"),
+        (b"\x80\x02cnumpy\ndtype\nX\x01\x00\x00\x00O\x85R.", "'O' is not a type of numbers or text"),
+        (b"\x80\x02cnumpy\ndtype\nX\x02\x00\x00\x00M8\x85R.", "'M8' is not a type"),
         (b"\x80\x02cnumpy\ndtype\nX\x02\x00\x00\x00i8\x85RNb.", "without the order of its bytes"),
         (b"\x80\x02cnumpy.core.multiarray\nscalar\nNN\x86R.", "a value of numpy without its type"),
         (b"\x80\x02cnumpy\ndtype\ncnumpy.core.multiarray\nscalar\nX\x02\x00\x00\x00i8\x85R.", "a damaged pickle"),
         (b"\x80\x02c" + b"a" * 500 + b"\nb\n.", "a name has no end"),
-        (b"\x80\x02c\xff\n\xfe\n.", "the name of a function is none"),
-        (b"\x80\x04NN\x93.", "the name of a function is none"),
-        (b"\x80\x04" + text("os\n") + text("system") + b"\x93.", "the name of a function is none"),
+        (b"\x80\x02c\xff\n\xfe\n.", "an invalid name of a function"),
+        (b"\x80\x04NN\x93.", "an invalid name of a function"),
+        (b"\x80\x04" + text("os\n") + text("system") + b"\x93.", "an invalid name of a function"),
         (b"\x80\x04\x95" + b"\xff" * 8 + b"N.", "a frame is longer than the file"),
         (b"\x80\x04\x8d" + b"\xff" * 8 + b"abc", "ends too early"),
         (b"\x80\x02X\xff\xff\xff\xffabc.", "ends too early"),
         (b"\x80\x04B\xff\xff\xff\x7f.", "ends too early"),
-        (b"\x80\x02h\x00.", "is read before it is there"),
-        (b"\x80\x02j\xff\xff\xff\xff.", "is read before it is there"),
+        (b"\x80\x02h\x00.", "is read before it is set"),
+        (b"\x80\x02j\xff\xff\xff\xff.", "is read before it is set"),
         (b"\x80\x02Nr\xff\xff\xff\x7f.", "the memo has 0 values, and the next is put at 2,147,483,647"),
         (b"\x80\x02Nq\x05.", "the next is put at 5"),
         (b"\x80\x04\x94.", "damaged"),
@@ -286,7 +286,7 @@ def test_a_registered_extension_is_refused_although_it_was_used_before(tmp_path)
 
 def test_only_a_dictionary_has_entries():
     for value in ([1], "x", None, [{1: 2}]):
-        with pytest.raises(LoadError, match="this is no dictionary"):
+        with pytest.raises(LoadError, match="this is not a dictionary"):
             list(PickleReader(pickle.dumps(value), "x").items())
 
 
@@ -304,14 +304,14 @@ def test_a_list_that_holds_itself_and_one_that_doubles_end_where_they_are_walked
     for value in (endless, laughs, {"x": laughs}, ["a" * 1000] * 60_000):
         found = read(pickle.dumps(value))
         node = StarkNode(RecipeTriples(), "mag", 0, "paper", {"title": found})
-        with pytest.raises(LoadError, match="too large, or hold themselves"):
+        with pytest.raises(LoadError, match="too large, or contain themselves"):
             node.put("title", found)
 
 
 def test_lists_in_lists_in_lists_are_no_danger():
     deep = b"\x80\x04" + b"]" * 200_000 + b"a" * 199_999 + b"."
     node = StarkNode(RecipeTriples(), "mag", 0, "paper", {})
-    with pytest.raises(LoadError, match="hold themselves"):
+    with pytest.raises(LoadError, match="contain themselves"):
         node.put("x", read(deep))
     with pytest.raises(LoadError, match="a key that is neither"):
         read(b"\x80\x04})" + b"\x85" * 300_000 + b"Ns.")  # its hash would need a stack of 300,000

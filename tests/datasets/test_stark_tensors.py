@@ -46,7 +46,7 @@ def test_views_and_types_of_torch(tmp_path, zipped):
         (torch.zeros(3), "'torch.FloatStorage', which is not plain data"),
         (torch.tensor(5), "other than one or two dimensions"),
         (torch.zeros(2, 2, 2).long(), "other than one or two dimensions"),
-        ({"a": 1}, "something else than a tensor"),
+        ({"a": 1}, "not a tensor"),
         (torch.nn.Linear(2, 2), "'torch.nn.modules.linear.Linear', which is not plain data"),
     ):
         torch.save(other, tmp_path / "x.pt", _use_new_zipfile_serialization=zipped)
@@ -96,23 +96,23 @@ BIG = b"\x8a\x07" + (1 << 50).to_bytes(7, "little")
     [
         ({"kind": b"FloatStorage"}, "the pickle asks for 'torch.FloatStorage'"),
         ({"kind": b"LongStorage.__init__"}, "which is not plain data"),
-        ({"key": text("../../etc/passwd")}, "the key of a storage is no number"),
+        ({"key": text("../../etc/passwd")}, "the key of a storage is not a number"),
         ({"key": text("1")}, "the archive has no 'a/data/1'"),
-        ({"key": b"K\0"}, "the key of a storage is no number"),
+        ({"key": b"K\0"}, "the key of a storage is not a number"),
         ({"numbers": b"K\x07"}, "a storage of 48 bytes in place of 7 numbers"),
-        ({"numbers": BIG}, "the length of a storage is none"),
-        ({"numbers": b"J\xff\xff\xff\xff"}, "the length of a storage is none"),
+        ({"numbers": BIG}, "the length of a storage is invalid"),
+        ({"numbers": b"J\xff\xff\xff\xff"}, "the length of a storage is invalid"),
         ({"offset": b"K\1"}, "larger than its storage"),
-        ({"offset": b"J\xff\xff\xff\xff"}, "the shape of a tensor is none"),
-        ({"offset": b"G" + bytes(8)}, "the shape of a tensor is none"),
+        ({"offset": b"J\xff\xff\xff\xff"}, "the shape of a tensor is invalid"),
+        ({"offset": b"G" + bytes(8)}, "the shape of a tensor is invalid"),
         ({"strides": b"K\4K\1\x86"}, "larger than its storage"),
-        ({"strides": b"J\xff\xff\xff\xffK\1\x86"}, "the shape of a tensor is none"),
+        ({"strides": b"J\xff\xff\xff\xffK\1\x86"}, "the shape of a tensor is invalid"),
         ({"strides": b"K\1\x85"}, "other than one or two dimensions"),
-        ({"shape": BIG + BIG + b"\x86", "strides": b"K\0K\0\x86"}, "the shape of a tensor is none"),
+        ({"shape": BIG + BIG + b"\x86", "strides": b"K\0K\0\x86"}, "the shape of a tensor is invalid"),
         ({"shape": b"J\xff\xff\xff\x7fK\1\x86", "strides": b"K\0K\0\x86"}, "larger than its storage"),
-        ({"shape": b"NN\x86"}, "the shape of a tensor is none"),
-        ({"more": b"K\1"}, "a storage of a kind that is not read"),
-        ({"more": b"NN"}, "a persistent id is no storage"),
+        ({"shape": b"NN\x86"}, "the shape of a tensor is invalid"),
+        ({"more": b"K\1"}, "a storage of an unsupported type"),
+        ({"more": b"NN"}, "a persistent id is not a storage"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, change, message):
@@ -125,8 +125,8 @@ def test_other_files_are_refused(tmp_path):
     path = tmp_path / "x.pt"
     for content, message in (
         (b"", "ends too early"),
-        (b"PK\3\4 no archive", "is no tensor of torch"),
-        (b"hello", "no pickle of protocol 2 to 5"),
+        (b"PK\3\4 no archive", "is not a tensor of torch"),
+        (b"hello", "not a pickle of protocol 2 to 5"),
         (pickle.dumps([1]), "does not begin with its magic number"),
         (pickle.dumps(tensors.LEGACY_MAGIC, 2), "ends too early"),
     ):

@@ -110,6 +110,11 @@ def test_a_diff_is_one_file_and_one_line_and_works(kind, tmp_path):
     assert len(parts(DIFFS[kind])) == 2
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAMS[kind]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAMS[kind]],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -56,7 +56,7 @@ def test_verify_says_that_an_index_step_mends_it_and_it_does(copied):
     (folder / "keys").write_bytes(b"x")
     with pytest.raises(CorruptError) as told, KnowledgeBase.open(kb) as base:
         base.verify()
-    assert told.value.hint == "hybridkg index KB builds it anew"
+    assert told.value.hint == "hybridkg index KB rebuilds it"
     run("index", kb)
     with KnowledgeBase.open(kb) as base:
         assert base.verify() > 0
@@ -104,7 +104,7 @@ def test_a_query_that_fails_on_a_rotten_file_names_it(copied, monkeypatch, analy
         with pytest.raises(CorruptError, match=r"forward\.targets") as told:
             ask(QUERY)
     assert isinstance(told.value.__cause__, IndexError)
-    assert told.value.hint == "hybridkg index KB builds it anew"
+    assert told.value.hint == "hybridkg index KB rebuilds it"
 
 
 def test_an_error_that_no_damage_explains_is_raised_as_it_is(films, monkeypatch):

@@ -342,7 +342,7 @@ def test_no_query_reaches_the_network(films, query):
     ],
 )
 def test_a_function_that_nobody_knows_is_named(films, query):
-    with pytest.raises(UnsupportedQueryError, match="the function <http://e/f> is not known here"):
+    with pytest.raises(UnsupportedQueryError, match="the function <http://e/f> is not supported"):
         films.query(query)
 
 

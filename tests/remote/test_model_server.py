@@ -182,6 +182,6 @@ def test_an_address_with_a_password_is_refused():
 
 
 def test_a_key_with_a_line_end_is_not_sent(served):
-    with pytest.raises(ConfigError, match="blanks or signs"):
+    with pytest.raises(ConfigError, match="blanks or characters"):
         Asking(served.url, environment={client.KEYS[0]: "a\nHost: x"}).embed()
     assert not served.asked

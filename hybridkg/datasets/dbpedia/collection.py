@@ -1,4 +1,4 @@
-"""The files of DBpedia-Entity v2: queries, judgements, folds, and links of the queries that others have published."""
+"""The files of DBpedia-Entity v2: queries, judgements, folds, and published links of the queries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybridkg.datasets.dbpedia.rules import load_rules
-from hybridkg.datasets.recipe import Contents, Folds, Recipe, official_folds, one_line
+from hybridkg.datasets.recipe import FOLD_FILES, Contents, Folds, Recipe, official_folds, one_line
 from hybridkg.datasets.sources import SourceFile, find_optional
 from hybridkg.evaluation.categories import categories_by_prefix
 from hybridkg.interfaces.links import EntityLink
@@ -25,22 +25,18 @@ LINKS = {
     "annotators-total": "geeer-annotations/geeer_annotated_total.csv",
     "rel": "geeer-annotations/geeer_conf_rel.csv",
 }
-"""Published links of the queries, by the name of the file that they become; those that are there are taken."""
+"""Published links of the queries, by name of the file that they become; optional."""
 
 V1 = {"qrels": "v1/qrels-v1_2015_10.txt", "folds": "v1/folds/all_queries.json"}
-"""The first version of the collection, on whose judgements the paper's Table 2 has trained; taken where it is there."""
+"""The first version of the collection, with whose judgements the paper's Table 2 was trained; optional."""
 
 
 def read_collection(files: Mapping[str, SourceFile]) -> Contents:
-    """Queries, judgements and folds; no triples, which come from the dumps.
-
-    Raises:
-        LoadError: a file is not what it should be.
-    """
+    """Queries, judgements and folds, without triples. Raises LoadError: a file is malformed."""
     topics, stopped = _queries(files["queries"]), _queries(files["stopped"])
     missing = sorted(topics.keys() ^ stopped.keys())
     if missing:
-        raise files["stopped"].wrong(f"the query {missing[0]!r} is in one of the two files of queries only", 1)
+        raise files["stopped"].wrong(f"the query {missing[0]!r} is in only one of the two files of queries", 1)
     more_folds = {key: official_folds(files[key], topics) for key in files if key.startswith("folds-")}
     return Contents(
         (),
@@ -55,13 +51,13 @@ def read_collection(files: Mapping[str, SourceFile]) -> Contents:
 
 @dataclass(frozen=True)
 class Extras:
-    """What a copy of the collection may have beside queries, judgements and folds.
+    """Optional parts of the collection.
 
     Args:
-        sources: the files, by what they are.
-        qrels_v1: judgements of version 1 about the queries of version 2; 18 of its queries are no longer there.
-        folds_v1: its folds, without those queries.
-        links: for each published linking the links of each query, by its text as it was asked and stopped.
+        sources: the files, by a description.
+        qrels_v1: judgements of version 1 for the queries of version 2, which lacks 18 of its queries.
+        folds_v1: folds of version 1 without those queries.
+        links: for each published linking the links of each query, by its original and its stopped text.
     """
 
     sources: Mapping[str, SourceFile]
@@ -71,21 +67,18 @@ class Extras:
 
 
 def read_extras(given: Path, contents: Contents) -> Extras:
-    """Those that are there.
-
-    Args:
-        given: the folder with the files of the collection.
-        contents: its queries.
-
-    Raises:
-        LoadError: a file is not what it should be.
-    """
+    """The optional parts in the folder of the collection. Raises LoadError: a file is malformed."""
     v1, linkings = find_optional(V1, given), find_optional(LINKS, given)
     texts = [contents.topics, *contents.more_topics.values()]
     links: dict[str, dict[str, Sequence[EntityLink]]] = {}
     for name, source in linkings.items():
-        found = read_annotations(source.path)
-        links[name] = {text: found[topic] for some in texts for topic, text in some.items() if topic in found}
+        annotations = read_annotations(source.path)
+        links[name] = {
+            text: annotations[topic]
+            for texts_of_topics in texts
+            for topic, text in texts_of_topics.items()
+            if topic in annotations
+        }
     return Extras(
         {**{f"v1 {name}": source for name, source in v1.items()}, **{f"links {n}": s for n, s in linkings.items()}},
         list(_judgements(v1["qrels"], contents.topics, version=1)) if "qrels" in v1 else [],
@@ -95,16 +88,16 @@ def read_extras(given: Path, contents: Contents) -> Extras:
 
 
 def _queries(source: SourceFile) -> dict[str, str]:
-    found: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for line, (topic, text) in source.rows(2):
-        if topic in found or not text.strip() or any(blank in topic for blank in " \r"):
-            raise source.wrong(f"the query {topic!r} is there twice, has no text, or a blank in its id", line)
-        found[topic] = one_line(text)
-    return found
+        if topic in queries or not text.strip() or any(blank in topic for blank in " \r"):
+            raise source.wrong(f"the query {topic!r} occurs twice, has no text, or a blank in its id", line)
+        queries[topic] = one_line(text)
+    return queries
 
 
 def _judgements(source: SourceFile, topics: Mapping[str, str], *, version: int = 2) -> Iterator[tuple[str, str, int]]:
-    """The judgements about these queries; only version 1 may have others, and grades above 2."""
+    """Judgements of these queries; only version 1 may have others, and grades above 2."""
     for line, (topic, _, entity, grade) in source.rows(4):
         if not re.fullmatch("[0-2]" if version == 2 else "[0-9]", grade):
             raise source.wrong(f"{grade!r} is not a grade", line)
@@ -113,7 +106,7 @@ def _judgements(source: SourceFile, topics: Mapping[str, str], *, version: int =
         if topic in topics:
             yield topic, entity_iri(entity), int(grade)
         elif version == 2:
-            raise source.wrong(f"the query {topic!r} has judgements and no text", line)
+            raise source.wrong(f"the query {topic!r} has judgements but no text", line)
 
 
 _FOLDER = "dbpedia-entity-v2/v2/"
@@ -126,21 +119,17 @@ DBPEDIA_ENTITY_V2 = Recipe(
         "queries": _FOLDER + "queries-v2.txt",
         "stopped": _FOLDER + "queries-v2_stopped.txt",
         "qrels": _FOLDER + "qrels-v2.txt",
-        "folds": _FOLDER + "folds/all_queries.json",
-        "folds-SemSearch_ES": _FOLDER + "folds/SemSearch-ES.json",
-        "folds-INEX_LD": _FOLDER + "folds/INEX-LD.json",
-        "folds-ListSearch": _FOLDER + "folds/ListSearch.json",
-        "folds-QALD2": _FOLDER + "folds/QALD2.json",
+        **FOLD_FILES,
     },
     origin="downloads.dbpedia.org/2015-10/core-i18n/en (dumps) and the GitHub repository iai-group/DBpedia-Entity "
     "(queries, judgements, folds)",
     licence="DBpedia CC BY-SA 3.0 and GFDL; iai-group/DBpedia-Entity MIT",
     notes=(
-        "topics.tsv has the queries as they were asked, topics-stopped.tsv those without stop patterns, which the "
-        "published results use.",
+        "topics.tsv has the original queries, topics-stopped.tsv those without stop patterns, which the published "
+        "results use.",
         "folds.json has the official folds of all queries, folds-CATEGORY.json those of one category.",
-        "The fields are text documents, made as ontologies/dbpedia says; the graph has the types, categories, names, "
-        "numbers and links of entities, and neither page links nor anchor texts.",
+        "The fields are text documents, made by the rules in ontologies/dbpedia; the graph has the types, categories, "
+        "names, numbers and links of entities, but neither page links nor anchor texts.",
     ),
     read=read_collection,
     needs="--dumps and --collection",

@@ -1,19 +1,13 @@
-"""Dumps into two files, text documents and N-Triples, in steps that an interruption does not undo.
+"""Conversion of dumps into text documents and N-Triples, in resumable steps.
 
-1. The file of labels is read for ranges of names that have about the same
-   number of resources each.
-2. Each dump becomes a spill (partition.py); where resources are called by
-   their labels, these are looked up (naming.py).
-3. Range by range, entities are appended to both files, in the order of the
-   bytes of their IRIs. What a range added is noted in `state.json`; what an
-   interruption left behind that is cut off.
+1. The file of labels determines ranges of names with about the same number of resources.
+2. Each dump becomes a spill (partition.py); where rules name resources by labels, these are looked up (naming.py).
+3. Range by range, entities are appended to both files, in the byte order of their IRIs. `state.json` records each
+   range; a longer file of an interrupted run is truncated.
 
-Dumps are read, and ranges worked out, in a process to a core.
-
-Memory: in each process the lines of one range (RANGE_BYTES of dump as objects, about 300 MB),
-or the buffers of a spill (about 150 MB), whichever is at work; never more, however
-large the dumps are. Disk: about a tenth of the unpacked dumps for the spills, as
-much for the two files.
+Dumps and ranges are processed in one process per core. Memory of a process: the lines of a range (RANGE_BYTES of dump
+as objects, about 300 MB) or the buffers of a spill (about 150 MB), however large the dumps are. Disk: about a tenth of
+the unpacked dumps for the spills, and as much for the two files.
 """
 
 from __future__ import annotations
@@ -40,21 +34,21 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.storage.durable import write_durably
 
 RANGE_BYTES = 64 << 20
-"""Bytes of unpacked dump for one range."""
+"""Bytes of unpacked dump per range."""
 
 MAX_BLOCKS = 4_096
 
 WORKERS = min(8, os.cpu_count() or 1)
-"""Each takes up to 300 MB."""
+"""Processes of up to 300 MB each."""
 
 RANGES_AHEAD = 2 * WORKERS
-"""Ranges that are being worked out, or wait to be written."""
+"""Ranges in work, or waiting to be written."""
 
 PROCESSES_FROM = 64 << 20
-"""Bytes of unpacked dumps from which workers are processes; to start one takes half a second."""
+"""Bytes of unpacked dumps from which workers are processes, which take half a second to start."""
 
 UNPACKED = {".bz2": 14, ".xz": 14, ".gz": 9}
-"""How much a dump grows when it is unpacked; measured on the sample: 9.4 MB of 0.65 MB of .bz2."""
+"""Growth of a dump when unpacked; measured on the sample: 9.4 MB from 0.65 MB of .bz2."""
 
 ANSWERED_AT_ONCE = 64
 """Ranges whose names are looked up in one step."""
@@ -64,22 +58,22 @@ ENDINGS = (".ttl.bz2", ".ttl", ".ttl.gz", ".ttl.xz", ".nt.bz2", ".nt", ".nt.gz",
 CATEGORY_LABELS, PREDICATE_LABELS = "category_labels_en", "infobox_property_definitions_en"
 
 VERSION = 1
-"""Of what lies in the folder of an unfinished conversion."""
+"""Version of the folder of an unfinished conversion."""
 
 DOCUMENTS, GRAPH = "documents.jsonl.gz", "graph.nt.gz"
 
 
 @dataclass
 class State:
-    """How far a conversion has come.
+    """The progress of a conversion.
 
     Args:
-        inputs: what it is made of; a conversion goes on only with the same.
-        dumps: of each dump that is a spill: triples, and lines left out.
-        first_skipped: place of the first of these, by dump.
-        ranges: ranges that are in the files.
+        inputs: description of the inputs; a conversion resumes only with the same.
+        dumps: finished spill -> triples, and skipped lines.
+        first_skipped: dump -> place of the first skipped line.
+        ranges: ranges in the files.
         sizes: bytes of the files at that point.
-        counts: what has been written.
+        counts: of the written entities.
     """
 
     inputs: dict[str, Any]
@@ -91,47 +85,43 @@ class State:
 
 
 def find_dumps(rules: Rules, given: Path) -> list[Dump]:
-    """The dumps that the rules want, anywhere below a folder.
-
-    Raises:
-        LoadError: one is missing, or is there twice.
-    """
+    """The dumps of the rules, anywhere below a folder. Raises LoadError: one is missing, or occurs twice."""
     if not given.is_dir():
         raise LoadError(f"the folder {str(given)!r} {'is a file' if given.exists() else 'does not exist'}")
-    there: dict[str, list[Path]] = {}
+    paths: dict[str, list[Path]] = {}
     for path in sorted(given.rglob("*")):
         ending = next((ending for ending in ENDINGS if path.name.endswith(ending)), None)
         if ending is not None and path.is_file():
-            there.setdefault(path.name.removesuffix(ending), []).append(path)
-    missing = [name for name in rules.files if name not in there]
+            paths.setdefault(path.name.removesuffix(ending), []).append(path)
+    missing = [name for name in rules.files if name not in paths]
     if missing:
         more = f" (and {len(missing) - 1} more of {len(rules.files)} dumps)" if len(missing) > 1 else ""
         raise LoadError(
             f"{missing[0] + '.ttl.bz2'!r}{more} is not in {str(given)!r}",
             hint="the dumps are those of DBpedia 2015-10, core-i18n/en, packed or not:\n" + ", ".join(rules.files),
         )
-    names = [name for name in (*rules.files, *rules.label_files) if name in there]
+    names = [name for name in (*rules.files, *rules.label_files) if name in paths]
     for name in names:
-        if len(there[name]) > 1:
+        if len(paths[name]) > 1:
             raise LoadError(
-                f"{name!r} is there twice: {str(there[name][0])!r} and {str(there[name][1])!r}", hint="remove one"
+                f"{name!r} occurs twice: {str(paths[name][0])!r} and {str(paths[name][1])!r}", hint="remove one"
             )
-    return [Dump(name, there[name][0]) for name in names]
+    return [Dump(name, paths[name][0]) for name in names]
 
 
 class Conversion:
-    """Converts in a folder, from where an earlier run was interrupted.
+    """A conversion in a folder, which resumes an interrupted one.
 
     Args:
-        rules: what becomes what.
-        dumps: of `find_dumps`.
-        folder: exists; holds nothing else.
-        progress: told bytes and lines, then ranges and entities.
-        lenient: whether wrong lines are left out.
-        range_bytes: bytes of unpacked dump for one range; the files are the same whatever it is.
+        rules: of the index.
+        dumps: from `find_dumps`.
+        folder: an existing folder of its own.
+        progress: receives bytes and lines, then ranges and entities.
+        lenient: whether to skip wrong lines.
+        range_bytes: bytes of unpacked dump per range; it does not affect the files.
 
     Raises:
-        UserError: the folder holds what was begun with other files or rules.
+        UserError: the folder has a conversion of other files or rules.
     """
 
     def __init__(
@@ -146,17 +136,12 @@ class Conversion:
     ):
         self.rules, self.dumps, self.folder = rules, dumps, folder
         self._progress, self._lenient = progress, lenient
-        unpacked = sum(dump.path.stat().st_size * UNPACKED.get(dump.path.suffix, 1) for dump in dumps)
-        self._unpacked = unpacked
-        self._ranges = max(1, min(MAX_BLOCKS, unpacked // range_bytes))
-        self.state = self._begun()
+        self._unpacked = sum(dump.path.stat().st_size * UNPACKED.get(dump.path.suffix, 1) for dump in dumps)
+        self._ranges = max(1, min(MAX_BLOCKS, self._unpacked // range_bytes))
+        self.state = self._saved_state()
 
     def run(self) -> State:
-        """Does what is left to do.
-
-        Raises:
-            LoadError: a line of a dump is wrong; names file and line.
-        """
+        """Runs the remaining steps. Raises LoadError: a line of a dump is wrong; names file and line."""
         by_name = {dump.name: dump for dump in self.dumps}
         splits = self._splits(by_name["labels_en"])
         names = None
@@ -178,24 +163,22 @@ class Conversion:
         if not path.exists():
             splits = []
             if self._ranges > 1:
-                splits = choose_splits(
-                    labels, self.rules.resources, self._ranges, self._progress, lenient=self._lenient
-                )
+                resources = self.rules.resources
+                splits = choose_splits(labels, resources, self._ranges, self._progress, lenient=self._lenient)
             write_durably(path, "".join(f"{split.decode()}\n" for split in splits))
         return [line.encode() for line in path.read_text(encoding="utf-8").split("\n") if line]
 
     def _spills(self, dumps: Sequence[Dump], routing: DBpediaRouting, splits: Sequence[bytes]) -> list[Path]:
         paths = {dump.name: _spill_of(self.folder, dump) for dump in dumps}
-        left = [dump for dump in dumps if dump.name not in self.state.dumps]
-        for dump in left:
+        remaining = [dump for dump in dumps if dump.name not in self.state.dumps]
+        for dump in remaining:
             remove(paths[dump.name])
-
-        if left:
-            sizes = {dump.name: dump.path.stat().st_size for dump in left}
+        if remaining:
+            sizes = {dump.name: dump.path.stat().st_size for dump in remaining}
             read = _Partition(routing, splits, self.folder, self._lenient)
-            largest_first = sorted(left, key=lambda dump: (-sizes[dump.name], dump.name))
+            largest_first = sorted(remaining, key=lambda dump: (-sizes[dump.name], dump.name))
             triples = 0
-            self._progress.start(f"reading {len(left)} dumps", sum(sizes.values()))
+            self._progress.start(f"reading {len(remaining)} dumps", sum(sizes.values()))
             with self._workers(read) as crew:
                 for dump, lines in crew.as_done(largest_first):
                     triples += lines.triples
@@ -209,18 +192,18 @@ class Conversion:
     def _answers(self, spills: Sequence[Path], routing: DBpediaRouting, splits: Sequence[bytes]) -> list[Path]:
         ranges = len(splits) + 1
         parts = [range(first, min(first + ANSWERED_AT_ONCE, ranges)) for first in range(0, ranges, ANSWERED_AT_ONCE)]
-        found = [self.folder / f"answers-{part.start}.spill" for part in parts]
+        answer_spills = [self.folder / f"answers-{part.start}.spill" for part in parts]
         if self.state.ranges < ranges:
             self._progress.start("looking up names", ranges)
             answers = 0
-            for part, path in zip(parts, found, strict=True):
+            for part, path in zip(parts, answer_spills, strict=True):
                 if not starts_of(path).exists():
                     answers += answer(spills, part, routing, splits, path, self._progress)
             self._progress.done(answers)
-        return found
+        return answer_spills
 
     def _write(self, spills: Sequence[Path], routing: DBpediaRouting, ranges: int) -> None:
-        """Appends range after range, in their order, while the next ones are worked out."""
+        """Appends the ranges in their order, while the next ones are computed."""
         if self.state.ranges == ranges:
             return
         first, before = self.state.ranges, self.state.counts["entities"]
@@ -228,12 +211,12 @@ class Conversion:
         packing = _Packing(spills, routing)
         with self._opened(DOCUMENTS) as documents, self._opened(GRAPH) as graph, self._workers(packing) as crew:
             files = {DOCUMENTS: documents, GRAPH: graph}
-            for made in crew.in_order(range(first, ranges), RANGES_AHEAD):
-                self._append(made, files)
+            for packed in crew.in_order(range(first, ranges), RANGES_AHEAD):
+                self._append(packed, files)
         self._progress.done(self.state.counts["entities"] - before)
 
     def _append(self, packed: PackedEntities, files: Mapping[str, IO[bytes]]) -> None:
-        """Adds a range to the files, and notes it."""
+        """Appends a range to the files, and records it."""
         state = self.state
         for name, member in packed.members.items():
             file = files[name]
@@ -253,7 +236,7 @@ class Conversion:
     # --- state ------------------------------------------------------------------
 
     def _opened(self, name: str) -> IO[bytes]:
-        """A file at the end of what is noted."""
+        """A file truncated to its recorded size, at its end."""
         path = self.folder / name
         path.touch()
         file = path.open("r+b")
@@ -264,7 +247,7 @@ class Conversion:
     def _note(self) -> None:
         write_durably(self.folder / "state.json", json.dumps(asdict(self.state)) + "\n")
 
-    def _begun(self) -> State:
+    def _saved_state(self) -> State:
         inputs = {
             "version": VERSION,
             "rules": self.rules.digest,
@@ -275,15 +258,15 @@ class Conversion:
         if not path.exists():
             return State(inputs)
         try:
-            known = State(**json.loads(path.read_text(encoding="utf-8")))
+            saved = State(**json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as e:
-            raise CorruptError(f"{str(path)!r} is damaged", hint=f"remove {str(self.folder)!r}, and begin anew") from e
-        if known.inputs != inputs:
+            raise CorruptError(f"{str(path)!r} is damaged", hint=f"remove {str(self.folder)!r}, and start again") from e
+        if saved.inputs != inputs:
             raise UserError(
-                f"{str(self.folder)!r} was begun with other {_difference(known.inputs, inputs)}",
-                hint="remove it to begin anew",
+                f"{str(self.folder)!r} was begun with other {_difference(saved.inputs, inputs)}",
+                hint="remove it to start again",
             )
-        return known
+        return saved
 
 
 def _spill_of(folder: Path, dump: Dump) -> Path:
@@ -292,7 +275,7 @@ def _spill_of(folder: Path, dump: Dump) -> Path:
 
 @dataclass(frozen=True)
 class _Partition:
-    """Reads a dump into its spill."""
+    """Work on one dump: writes its spill."""
 
     routing: DBpediaRouting
     splits: Sequence[bytes]
@@ -305,7 +288,7 @@ class _Partition:
 
 @dataclass(frozen=True)
 class PackedEntities:
-    """The entities of a range: a member of each file, and counts."""
+    """The entities of a range as a compressed member of each file, with counts."""
 
     members: Mapping[str, bytes]
     counts: Mapping[str, int]
@@ -313,7 +296,7 @@ class PackedEntities:
 
 @dataclass(frozen=True)
 class _Packing:
-    """Makes the entities of a range."""
+    """Work on one range: makes its entities."""
 
     spills: Sequence[Path]
     routing: DBpediaRouting
@@ -327,7 +310,7 @@ class _Packing:
             triples += entity.triples
             left_out += entity.left_out
         members = {DOCUMENTS: _packed(texts), GRAPH: _packed(triples)}
-        progress.advance(0, 0)  # ends here where another range has failed
+        progress.advance(0, 0)  # stops here if another range has failed
         return PackedEntities(members, {"entities": len(texts), "triples": len(triples), "left_out": left_out})
 
 

@@ -1,4 +1,4 @@
-"""From the lines of a range to entities: the texts of their fields, and their triples in the graph."""
+"""Entities from the lines of a range: the texts of their fields, and their triples in the graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridkg.datasets.dbpedia.rules import CATCHALL, FIELDS, REVERSE
 from hybridkg.datasets.dbpedia.words import file_name, iri_text, literal_text
 
 _SURE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9/_.,():~!$&'*+;=@-]*")
-"""IRIs that need no closer look."""
+"""IRIs that are valid without a parser."""
 
 QUOTE = ord('"')
 
@@ -25,13 +25,13 @@ ATTRIBUTES, RELATED = FIELDS.index("attributes"), FIELDS.index("related")
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What the dumps say of an entity.
+    """An entity in the dumps.
 
     Args:
-        iri: its IRI.
-        fields: the distinct texts of each field that has any, sorted; `catchall` is one text, the others' line by line.
-        triples: lines of N-Triples, distinct and sorted.
-        left_out: triples that are not in the graph because an object or a language tag in them is none.
+        iri: IRI.
+        fields: distinct sorted texts of each non-empty field; `catchall` is one text, the others' line by line.
+        triples: distinct sorted lines of N-Triples.
+        left_out: triples with an invalid object or language tag, which are not in the graph.
     """
 
     iri: str
@@ -41,12 +41,7 @@ class Entity:
 
 
 def entities_of(lines: Sequence[bytes], routing: DBpediaRouting) -> Iterator[Entity]:
-    """The entities of a range, in the order of the bytes of their IRIs.
-
-    Args:
-        lines: of all spills, distinct and sorted; those of a key stand together.
-        routing: what the predicates are.
-    """
+    """The entities of a range, in the byte order of their IRIs, from its distinct sorted lines of all spills."""
     rules, plans = routing.rules, _Plans(routing)
     has, lacks = frozenset(rules.has), frozenset(rules.lacks)
     for key, group in groupby(lines, key=_key):
@@ -62,12 +57,7 @@ def _key(line: bytes) -> bytes:
 
 
 class _Plan:
-    """What to do with the lines of a predicate, marks included.
-
-    Args:
-        routing: what the predicates are.
-        predicate: with its mark.
-    """
+    """The processing of the lines of a predicate, which includes its mark."""
 
     __slots__ = ("files", "graph_links", "graph_literals", "head", "links", "literals", "own_links_only", "words")
 
@@ -76,7 +66,7 @@ class _Plan:
         answers = mark == ANSWER
         route = routing.route(predicate[1:] if mark in (ANSWER, WANTED) else predicate)
         self.words = route.words
-        # An answer is a literal in the place of a resource.
+        # An answer is a literal in place of a resource.
         self.literals = () if mark == WANTED else route.links if answers else route.literals
         self.links = () if mark == WANTED or route.by_name else route.links
         self.files = mark != WANTED and routing.rules.file_names and RELATED in route.links
@@ -88,7 +78,7 @@ class _Plan:
 
 
 class _Plans(dict[bytes, _Plan]):
-    """Plans by predicate, made when they are asked for."""
+    """Plans by predicate, made on demand."""
 
     def __init__(self, routing: DBpediaRouting):
         super().__init__()
@@ -132,14 +122,14 @@ def _entity(iri: bytes, rows: list[list[bytes]], plans: _Plans) -> Entity:
                 triples.append(start + plan.head + target + b" .\n")
             else:
                 left_out += 1
-    found = {field: sorted(some) for field, some in zip(FIELDS, texts, strict=True) if some}
-    if rules.catchall and found:
-        found[CATCHALL] = ["\n".join(text for some in found.values() for text in some)]
-    return Entity(iri.decode(), found, triples, left_out)
+    fields = {field: sorted(field_texts) for field, field_texts in zip(FIELDS, texts, strict=True) if field_texts}
+    if rules.catchall and fields:
+        fields[CATCHALL] = ["\n".join(text for field_texts in fields.values() for text in field_texts)]
+    return Entity(iri.decode(), fields, triples, left_out)
 
 
 def is_iri(iri: bytes) -> bool:
-    """Whether the graph can have this IRI.
+    """Whether an IRI is valid in the graph.
 
     >>> is_iri(b"http://e/a"), is_iri(b"http://e/%zz")
     (True, False)
@@ -158,7 +148,7 @@ def _is_odd_iri(iri: bytes) -> bool:
 
 @lru_cache(10_000)
 def _is_literal(suffix: bytes) -> bool:
-    """Whether the graph can have a literal that ends so: a language tag, a datatype, or nothing."""
+    """Whether a literal with this suffix (a language tag, a datatype, or nothing) is valid in the graph."""
     try:
         list(parse(b'<x:s> <x:p> ""' + suffix + b" .\n", format=RdfFormat.N_TRIPLES))
     except SyntaxError:

@@ -1,6 +1,6 @@
-"""Tells those who link to a resource what it is called: its label, or else the first of its names.
+"""Names of resources for the entities that link to them: the label, or else the first of the names.
 
-The paper takes "one arbitrary name"; the label is one, and the same every time.
+The paper takes "one arbitrary name"; the label is one, and reproducible.
 """
 
 from __future__ import annotations
@@ -26,16 +26,7 @@ def answer(
     out: Path,
     progress: Progress,
 ) -> int:
-    """Writes a spill with the answers to what is asked about the resources of some ranges; returns how many.
-
-    Args:
-        spills: those of all dumps.
-        ranges: their numbers.
-        routing: what the predicates are.
-        splits: of all spills.
-        out: the spill.
-        progress: told about ranges, and answers.
-    """
+    """Writes a spill with the requested names of the resources of some ranges; returns their number."""
     cut = len(routing.rules.resources) + 1
     spill = EntitySpill(out, splits)
     total = 0
@@ -55,33 +46,27 @@ def answer(
 
 
 def _answers(lines: list[bytes], routing: DBpediaRouting) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """(who wants to know, for which predicate, the name as a literal)."""
+    """(requesting entity, predicate, name as a literal)."""
     for _, group in groupby(lines, key=lambda line: line[: line.index(b"\t")]):
         label = name = b""
-        wanted: list[tuple[bytes, bytes]] = []
+        requests: list[tuple[bytes, bytes]] = []
         for line in group:
             _, predicate, target = line[:-1].split(b"\t", 2)
             if predicate.startswith(WANTED):
-                wanted.append((target, predicate[1:]))
+                requests.append((target, predicate[1:]))
             elif target.startswith(b'"'):
                 route = routing.route(predicate)
                 label = label or (target if route.is_label else b"")
                 name = name or (target if route.is_name else b"")
         if label or name:
-            for wanting, predicate in wanted:
+            for wanting, predicate in requests:
                 yield wanting, predicate, label or name
 
 
 def labels_of_predicates(path: Path, progress: Progress, *, lenient: bool) -> dict[bytes, str]:
-    """Label of each predicate in `infobox_property_definitions`; of several the first in the order of bytes.
-
-    In memory: DBpedia has about 60,000.
-
-    Raises:
-        LoadError: a line is wrong; names file and line.
-    """
-    found: dict[bytes, bytes] = {}
+    """The first label in byte order of each predicate, about 60,000. Raises LoadError: a line is wrong."""
+    labels: dict[bytes, bytes] = {}
     for subject, predicate, target in triples_of(path, progress, Lines(), lenient=lenient):
         if predicate == LABEL and target.startswith(b'"'):
-            found[subject] = min(target, found.get(subject, target))
-    return {iri: literal_text(label) for iri, label in found.items()}
+            labels[subject] = min(target, labels.get(subject, target))
+    return {iri: literal_text(label) for iri, label in labels.items()}

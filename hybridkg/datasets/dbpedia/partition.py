@@ -1,9 +1,8 @@
-"""From a dump to a spill: each triple goes to those whose text or facts it becomes, by their names.
+"""Partitioning of a dump into a spill: each triple goes to the entities whose text or facts it becomes.
 
-A line of a spill is `key TAB predicate TAB object`, the key being the IRI
-without the namespace of resources. Before the predicate stands `^` where the
-key was the object; `?` where somebody else, the third column, wants to know
-what the key is called; and in what answers that (naming.py) `=`.
+A line of a spill is `key TAB predicate TAB object`; the key is the IRI without the namespace of resources. The
+predicate is marked with `^` if the key was the object, with `?` if the third column requests the name of the key, and
+with `=` in an answer to that (naming.py).
 """
 
 from __future__ import annotations
@@ -23,23 +22,14 @@ WANTED, ANSWER = b"?", b"="
 
 @dataclass(frozen=True)
 class Dump:
-    """A file of triples.
-
-    Args:
-        name: without endings, `labels_en`.
-        path: where it is.
-    """
+    """A file of triples: its name without endings, such as `labels_en`, and its path."""
 
     name: str
     path: Path
 
 
 def choose_splits(labels: Dump, resources: bytes, ranges: int, progress: Progress, *, lenient: bool) -> list[bytes]:
-    """First keys of ranges that have about the same number of labels.
-
-    Raises:
-        LoadError: the file of labels is wrong; names file and line.
-    """
+    """First keys of ranges with about the same number of labels. Raises LoadError: a line is wrong."""
     sample, skipped = Sample(), len(resources)
     for subject, _, _ in triples_of(labels.path, progress, Lines(), lenient=lenient):
         if subject.startswith(resources):
@@ -50,22 +40,7 @@ def choose_splits(labels: Dump, resources: bytes, ranges: int, progress: Progres
 def partition(
     dump: Dump, routing: DBpediaRouting, splits: Sequence[bytes], out: Path, progress: Progress, *, lenient: bool
 ) -> Lines:
-    """Writes the spill of a dump.
-
-    Args:
-        dump: the dump.
-        routing: what becomes of each predicate.
-        splits: of all spills.
-        out: the spill.
-        progress: told bytes and lines.
-        lenient: whether wrong lines are left out.
-
-    Returns:
-        How the lines fared. Memory: FLUSHED_AT and the blocks of the archive that are read ahead, about 150 MB.
-
-    Raises:
-        LoadError: a line is wrong; names file and line.
-    """
+    """Writes the spill of a dump in about 150 MB, and counts its lines. Raises LoadError: a wrong line."""
     lines = Lines()
     spill = EntitySpill(out, splits)
     try:

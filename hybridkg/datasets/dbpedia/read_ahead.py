@@ -1,4 +1,4 @@
-"""Unpacks a file in a thread: bzip2 takes as long as all that is done with the lines."""
+"""Decompression of a file in a thread: bzip2 takes as long as all work on the lines."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ BLOCKS = 8
 
 
 class ReadAhead:
-    """The blocks of a file, with the bytes of the file that each took.
-
-    Args:
-        file: opened; nobody else reads it, and it stays open until the block of `with` ends.
-    """
+    """Lines of a file, decompressed ahead; `file` must have no other reader, and stay open inside the `with`."""
 
     def __init__(self, file: InputFile):
         self._file = file
@@ -39,7 +35,7 @@ class ReadAhead:
             while block := self._file.block():
                 self._put((block, self._file.advanced()))
             self._put((b"", self._file.advanced()))
-        except BaseException as e:  # whoever reads raises it
+        except BaseException as e:  # raised again in the reader
             self._put(e)
 
     def _put(self, block: tuple[bytes, int] | BaseException) -> None:
@@ -51,18 +47,14 @@ class ReadAhead:
                 continue
 
     def lines(self, longest: int) -> Iterator[bytes]:
-        """The lines with their ends; a line of more than `longest` bytes comes cut, without its end, as the last.
-
-        Raises:
-            LoadError: the archive is truncated or damaged, or the disk failed.
-        """
+        """The lines as InputFile.lines gives them. Raises LoadError: a damaged archive, or a disk failure."""
         rest: list[bytes] = []
         waiting = 0
         while True:
-            found = self._blocks.get()
-            if isinstance(found, BaseException):
-                raise found
-            block, advanced = found
+            item = self._blocks.get()
+            if isinstance(item, BaseException):
+                raise item
+            block, advanced = item
             self.advanced += advanced
             if not block:
                 break

@@ -1,7 +1,7 @@
-"""What of the dumps becomes which text, as a file of rules says: ontologies/dbpedia/index-a.toml, index-b.toml.
+"""Rules for the text of the dumps: ontologies/dbpedia/index-a.toml, index-b.toml, or a file with the same keys.
 
-The two are the indexes A and B of Hasibi et al., "DBpedia-Entity v2: A Test Collection for Entity Search" (SIGIR
-2017); a file of one's own has the same keys. Inside, an IRI has no brackets, and is bytes, as in the dumps.
+The two are the indexes A and B of Hasibi et al., "DBpedia-Entity v2: A Test Collection for Entity Search" (SIGIR 2017).
+IRIs are bytes without brackets, as in the dumps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hybridkg.errors import LoadError, UnknownNameError
 from hybridkg.resources import resource
 
 FIELDS = ("names", "categories", "similar", "attributes", "related")
-"""The fields of the paper, in the order in which `catchall` has them."""
+"""The fields of the paper, in their order in `catchall`."""
 
 CATCHALL = "catchall"
 
@@ -26,7 +26,7 @@ INDEXES = ("A", "B")
 LABEL = b"http://www.w3.org/2000/01/rdf-schema#label"
 
 REVERSE = b"^"
-"""Before a predicate whose object is the entity."""
+"""Mark of a predicate whose object is the entity."""
 
 KEYS: Mapping[str, Mapping[str, type]] = {
     "": {
@@ -46,12 +46,12 @@ KEYS: Mapping[str, Mapping[str, type]] = {
     "text": {"resource": str, "predicate": str, "predicates_of": str, "file_names": bool, "catchall": bool},
     "graph": {"text_only": list, "links_only": str},
 }
-"""Known keys, and the type of each, by the table that they are in."""
+"""Known keys with their types, by table."""
 
 OPTIONAL = frozenset(("label_files", "attributes", "related", "file_names", "catchall"))
 
 Called = Literal["iri", "label"]
-"""A resource or predicate is called by the words of its IRI, or by its label."""
+"""The name of a resource or predicate: the words of its IRI, or its label."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,22 @@ class Rules:
     Args:
         name: of the index.
         profile: of the knowledge base, a name or path.
-        resources: the namespace of entities.
-        files: names of the dumps that are read, without their endings.
-        label_files: dumps that only name categories and predicates; one may be missing.
+        resources: namespace of entities.
+        files: dumps to read, without their endings.
+        label_files: optional dumps that only name categories and predicates.
         has: predicates that every entity has.
-        lacks: predicates that none has.
-        fields: predicates by field; `^` before one means that the object is the entity.
-        nowhere: predicates that are no text.
-        resource: what a resource is called by.
-        predicate: what the predicates of `predicates_of` are called by.
-        predicates_of: namespace of the predicates whose words stand before their values.
-        file_names: the names of files are in `attributes` and in `related`.
-        catchall: all fields once more as one.
+        lacks: predicates that no entity has.
+        fields: field -> predicates; `^` before one means that the object is the entity.
+        nowhere: predicates that are in no field.
+        resource: name of a resource.
+        predicate: name of the predicates of `predicates_of`.
+        predicates_of: namespace of the predicates whose words precede their values.
+        file_names: whether the names of files are in `attributes` and in `related`.
+        catchall: whether there is a field with the text of all others.
         text_only: predicates that are not in the graph.
         links_only: namespace of predicates whose literals are not in the graph.
-        prefixes: namespaces whose IRIs are called by what follows.
-        digest: SHA-256 of the file, and what is changed.
+        prefixes: namespaces whose IRIs are named by their local names.
+        digest: SHA-256 of the file, and changes to it.
     """
 
     name: str
@@ -100,10 +100,10 @@ class Rules:
 
 
 def load_rules(index: str) -> Rules:
-    """The rules of an index of the paper, or those in a file that ends in `.toml`.
+    """The rules of an index of the paper, or of a file that ends in `.toml`.
 
     Raises:
-        UnknownNameError: neither.
+        UnknownNameError: the index is neither.
         LoadError: the file cannot be read, or a key is unknown, missing or wrong; names the file.
 
     >>> rules = load_rules("B")
@@ -131,7 +131,7 @@ def load_rules(index: str) -> Rules:
 
 
 def without_catchall(rules: Rules) -> Rules:
-    """The same rules without the field that has all others once more."""
+    """The rules without the field `catchall`."""
     return replace(rules, catchall=False, digest=f"{rules.digest} without catchall") if rules.catchall else rules
 
 
@@ -165,30 +165,30 @@ def _rules(data: Mapping[str, Any], digest: str) -> Rules:
     )
 
 
-def _check(table: str, found: object) -> None:
-    """Whether the table has the keys that it must have, of the right types, and no other."""
+def _check(table: str, data: object) -> None:
+    """Checks that a table has its required keys, of the right types, and no others."""
     known, where = KEYS[table], f"{table}." if table else ""
-    if not isinstance(found, dict):
-        raise ValueError(f"the table {table!r} is missing")  # noqa: TRY004 - of the file, not of the program
-    for key in found:
+    if not isinstance(data, dict):
+        raise ValueError(f"the table {table!r} is missing")  # noqa: TRY004 - a mistake in the file
+    for key in data:
         if key not in known:
             raise ValueError(f"no key {where + key!r}; known: {', '.join(known)}")
     for key, kind in known.items():
-        if key not in found and key not in OPTIONAL:
+        if key not in data and key not in OPTIONAL:
             raise ValueError(f"the key {where + key!r} is missing")
-        value: Any = found.get(key, kind())
+        value: Any = data.get(key, kind())
         if type(value) is not kind or (isinstance(value, list) and not all(isinstance(part, str) for part in value)):
             what = {str: "a text", list: "a list of texts", bool: "true or false", dict: "a table"}[kind]
             raise ValueError(f"{where + key!r} is {what}, not {value!r}")
 
 
 class _Iris:
-    """Writes out `prefix:name`."""
+    """Expansion of `prefix:name`."""
 
     def __init__(self, prefixes: Mapping[str, str]):
         self.prefixes = {name: iri.encode() for name, iri in prefixes.items() if isinstance(iri, str)}
         if len(self.prefixes) < len(prefixes):
-            raise ValueError("'prefixes' has namespaces as texts")
+            raise ValueError("the namespaces in 'prefixes' must be texts")
 
     def of(self, short: str) -> bytes:
         reverse, name = (REVERSE, short[1:]) if short.startswith("^") else (b"", short)

@@ -1,7 +1,6 @@
-"""Works on dumps and ranges side by side: in a process to a core, or in threads where there is little to do.
+"""Parallel work on dumps and ranges, in one process per core, or in threads for little work.
 
-Unpacking a dump and packing a range do not hold Python's lock; all that comes
-between them does, so threads alone keep one core busy.
+Decompression and compression release Python's lock; everything else holds it, so threads alone use one core.
 """
 
 from __future__ import annotations
@@ -9,12 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    as_completed,
-)
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -28,61 +22,47 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Work: TypeAlias = Callable[[Item, Progress], Result]
-"""Does an item; for processes it can be pickled, and so can what it takes, gives and raises."""
+"""Processes an item; for processes, it and its arguments, results and errors can be pickled."""
 
 
 class _StoppedError(Exception):
-    """Another item has ended the work."""
+    """Another item has failed."""
 
 
 class _Together:
-    """What several items report, as one piece of work; ends the others when one has failed.
-
-    Args:
-        advance: told bytes and items.
-        stopped: an event of threads or of processes.
-    """
+    """The common progress of several items; it stops the others when one has failed."""
 
     def __init__(self, advance: Callable[[int, int], None], stopped: Any):
         self._advance, self.stopped = advance, stopped
 
     def start(self, label: str, total_bytes: int | None) -> None:
-        """The piece has been started for all."""
+        """Ignored: the step has been started for all."""
 
     def advance(self, bytes_read: int, items: int) -> None:
-        """What came of one of them."""
+        """Reports the progress of one item."""
         if self.stopped.is_set():
             raise _StoppedError
         self._advance(bytes_read, items)
 
     def done(self, items: int) -> None:
-        """The piece ends with the last."""
+        """Ignored: the step ends with the last item."""
 
 
 class ParallelWorkers(Generic[Item, Result]):
-    """Two or more workers, made by `workers`.
-
-    Args:
-        submit: begins an item, or lets it wait for its turn.
-        stop: makes what is running end.
-    """
+    """Two or more workers, made by `workers`: `submit` queues an item, `stop` stops running ones."""
 
     def __init__(self, submit: Callable[[Item], Future[Result]], stop: Callable[[], None]):
         self._submit, self._stop = submit, stop
 
     def as_done(self, items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
-        """Each item with what has come of it, as it is done, begun in the order given.
-
-        Raises:
-            Exception: what the first that failed has raised; the others are given up, except those that are done.
-        """
+        """Each item with its result as they finish. Raises the error of the first failed item, and cancels others."""
         futures = {self._submit(item): item for item in items}
         error: BaseException | None = None
         try:
             for future in as_completed(futures):
                 try:
                     result = _result(future)
-                except BaseException as e:  # also of those that have been stopped because of it
+                except BaseException as e:  # also of items that were stopped because of it
                     error = error or e
                     self._give_up(futures)
                     continue
@@ -94,7 +74,7 @@ class ParallelWorkers(Generic[Item, Result]):
             raise error
 
     def in_order(self, items: Iterable[Item], most: int) -> Iterator[Result]:
-        """What has come of each item, in their order; at most `most` results wait."""
+        """The results in the order of the items; at most `most` items are submitted ahead."""
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
@@ -118,9 +98,9 @@ def _result(future: Future[Result]) -> Result:
         return future.result()
     except BrokenProcessPool as e:
         raise StorageError(
-            "a process that converts has died",
-            hint="out of memory? the same command goes on where it was; a Python script needs "
-            'if __name__ == "__main__": around what it does',
+            "a conversion process has died",
+            hint="out of memory? the same command resumes it; a Python script needs "
+            'if __name__ == "__main__": around its code',
         ) from e
 
 
@@ -128,14 +108,7 @@ def _result(future: Future[Result]) -> Result:
 def workers(
     work: Work[Item, Result], count: int, progress: Progress, *, processes: bool
 ) -> Iterator[ParallelWorkers[Item, Result]]:
-    """Workers that are gone when the block ends.
-
-    Args:
-        work: what each item needs.
-        count: how many workers.
-        progress: told bytes and items of all.
-        processes: whether they are processes; otherwise threads.
-    """
+    """Workers in `count` processes, or threads, that end with the block; `progress` receives the sums of all."""
     lock = threading.Lock()
 
     def advance(bytes_read: int, items: int) -> None:
@@ -152,7 +125,7 @@ def workers(
     failed: list[BaseException] = []
 
     def listen() -> None:
-        while (report := reports.get()) is not None:  # to its end: who reports waits until somebody listens
+        while (report := reports.get()) is not None:  # to its end: a child waits until its report is read
             try:
                 if not failed:
                     advance(*report)
@@ -166,7 +139,7 @@ def workers(
         with ProcessPoolExecutor(count, context, initializer=_begin_child, initargs=(work, reports, stopped)) as pool:
 
             def submit(item: Item) -> Future[Result]:
-                with ctrl_c_withheld():  # processes are started by what is submitted first
+                with ctrl_c_withheld():  # the first submission starts the processes
                     return pool.submit(_work_of_child, item)
 
             yield ParallelWorkers(submit, stopped.set)
@@ -181,7 +154,7 @@ def workers(
 
 
 _work_here: list[Callable[[Any], Any]] = []
-"""In a child: what it does with an item."""
+"""The work of a child process."""
 
 
 def _begin_child(work: Work[Any, Any], reports: Any, stopped: Any) -> None:

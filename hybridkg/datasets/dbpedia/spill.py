@@ -1,15 +1,12 @@
-"""Lines on disk by the range of keys that they belong to, so that each range can be sorted in memory alone.
+"""Spills: lines on disk by range of keys, so that each range can be sorted in memory alone.
 
-A spill is one file of frames and one of where they begin. A frame has the
-distinct lines of one range that came between two flushes, sorted and packed;
-a line is `key TAB rest`. Ranges are the same for all spills, so the lines of
-one key are found by reading one range of each.
+A spill is a file of frames and a file of their offsets. A frame has the distinct lines of one range between two
+flushes, sorted and compressed; a line is `key TAB rest`. Ranges are the same for all spills, so the lines of a key are
+in one range of each.
 
-Where frames begin is a row of numbers for each flush, one more than there are
-ranges; before the rows comes how many there are, and how many numbers each has.
-It is no `.npy` file: threads read ranges side by side, and `numpy.load` parses
-its header with `ast`, which before Python 3.11.8 fails at times in threads
-(github.com/python/cpython/issues/106905).
+The file of offsets begins with its numbers of rows and columns. A row has the offsets of one flush, one more than there
+are ranges. It is not a `.npy` file, because `numpy.load` parses the header with `ast`, which before Python 3.11.8 fails
+at times in threads (github.com/python/cpython/issues/106905).
 """
 
 from __future__ import annotations
@@ -24,27 +21,27 @@ import numpy as np
 from hybridkg.errors import CorruptError
 
 FLUSHED_AT = 48 << 20
-"""Bytes of lines that wait in memory; with their objects about twice as much."""
+"""Bytes of lines in memory; with their objects about twice as much."""
 
 LEVEL = 1
-"""zlib's; sorted lines shrink to an eighth."""
+"""Level of zlib; sorted lines shrink to an eighth."""
 
 STARTS = "<u8"
-"""Bytes before a frame."""
+"""Type of an offset."""
 
 MAX_SAMPLED = 100_000
 """Keys from which ranges are chosen."""
 
 
 class Sample:
-    """Every n-th of many keys, n as small as MAX_SAMPLED allows."""
+    """A sample of every n-th key; n grows so that there are at most MAX_SAMPLED."""
 
     def __init__(self) -> None:
         self._keys: list[bytes] = []
         self._step, self._seen = 1, 0
 
     def add(self, key: bytes) -> None:
-        """One more key."""
+        """Adds a key."""
         if self._seen % self._step == 0:
             self._keys.append(key)
             if len(self._keys) == MAX_SAMPLED:
@@ -53,7 +50,7 @@ class Sample:
         self._seen += 1
 
     def splits(self, ranges: int) -> list[bytes]:
-        """At most `ranges - 1` keys, ascending and distinct, that part the keys into ranges of about one size.
+        """At most `ranges - 1` keys, ascending and distinct, which cut the keys into ranges of similar size.
 
         >>> sample = Sample()
         >>> for key in (b"d", b"a", b"c", b"b"):
@@ -66,12 +63,12 @@ class Sample:
 
 
 class EntitySpill:
-    """Writes a spill; nothing is at `path` before `close`.
+    """Writer of a spill; nothing is at `path` before `close`.
 
     Args:
-        path: of the file to be; where its frames begin comes beside it, as `.starts`.
+        path: of the new file; its offsets are in `.starts` next to it.
         splits: first keys of the second and all further ranges.
-        flushed_at: bytes of lines that wait in memory.
+        flushed_at: bytes of lines in memory.
     """
 
     def __init__(self, path: Path, splits: Sequence[bytes], flushed_at: int | None = None):
@@ -85,7 +82,7 @@ class EntitySpill:
         self._append: Callable[[bytes], None] = self._waiting[0].append
 
     def add(self, key: bytes, rest: bytes) -> None:
-        """One line, `rest` without a line end; the same line may come again."""
+        """Adds a line; `rest` has no line end, and a line may be repeated."""
         if key != self._key:  # lines of a key often follow each other
             self._key = key
             self._append = self._waiting[bisect_right(self._splits, key)].append
@@ -106,22 +103,22 @@ class EntitySpill:
         self._bytes = 0
 
     def close(self) -> None:
-        """Writes what waits, and gives the files their names."""
+        """Writes the remaining lines, and gives the files their names."""
         self._flush()
         self._file.close()
         rows = np.array(self._starts, STARTS)
         _beside(starts_of(self._path)).write_bytes(np.array(rows.shape, STARTS).tobytes() + rows.tobytes())
         _beside(self._path).replace(self._path)
-        _beside(starts_of(self._path)).replace(starts_of(self._path))  # the last step: a spill with it is whole
+        _beside(starts_of(self._path)).replace(starts_of(self._path))  # last, because it marks the spill as complete
 
     def discard(self) -> None:
-        """Leaves nothing behind."""
+        """Removes the unfinished file."""
         self._file.close()
         _beside(self._path).unlink(missing_ok=True)
 
 
 def starts_of(path: Path) -> Path:
-    """The file that tells where frames of a spill begin; once it is there, the spill is whole."""
+    """The file of the offsets of a spill; if it exists, the spill is complete."""
     return path.with_name(path.name + ".starts")
 
 
@@ -136,23 +133,19 @@ def remove(path: Path) -> None:
 
 
 def lines_of(paths: Iterable[Path], number: int) -> list[bytes]:
-    """The distinct lines of one range, sorted, with their ends; in memory, about 200 bytes for a line of 80.
-
-    Raises:
-        CorruptError: a file is damaged.
-    """
-    found: set[bytes] = set()
+    """Distinct sorted lines of a range, 200 bytes of memory for one of 80. Raises CorruptError: a damaged file."""
+    lines: set[bytes] = set()
     for path in paths:
         try:
             numbers = np.memmap(starts_of(path), STARTS, "r")
             starts = numbers[2:].reshape(int(numbers[0]), int(numbers[1]))
             if starts[-1, -1] != path.stat().st_size:
-                raise ValueError("its frames end elsewhere")
+                raise ValueError("its size does not match its offsets")
             with path.open("rb") as file:
                 for start, end in starts[:, number : number + 2].tolist():
                     if end > start:
                         file.seek(start)
-                        found.update(zlib.decompress(file.read(end - start)).splitlines(keepends=True))
+                        lines.update(zlib.decompress(file.read(end - start)).splitlines(keepends=True))
         except (OSError, ValueError, IndexError, OverflowError, MemoryError, EOFError, zlib.error) as e:
-            raise CorruptError(f"{str(path)!r} is damaged: {e}", hint="remove its folder and begin anew") from e
-    return sorted(found)
+            raise CorruptError(f"{str(path)!r} is damaged: {e}", hint="remove its folder and start again") from e
+    return sorted(lines)

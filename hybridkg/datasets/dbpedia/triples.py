@@ -1,8 +1,7 @@
-"""The lines of a dump, checked: N-Triples, in files that are called `.ttl`, plain or packed.
+"""The checked lines of a dump: N-Triples, in files named `.ttl`, compressed or not.
 
-A line passes by one pattern, 1.2 million lines a second, as fast as a parser
-that makes terms of them, and the bytes go on as they are. What the pattern
-does not know (escapes in IRIs, odd blanks) a parser has the last word on.
+One expression checks a line, 1.2 million lines a second, as fast as a parser that makes terms, and the bytes are used
+unchanged. Lines that it does not match (escapes in IRIs, unusual blanks) go to a parser.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.rdf.input_file import CONVERT, InputFile
 
 Triple: TypeAlias = tuple[bytes, bytes, bytes]
-"""Subject and predicate as IRIs without brackets; the object as it is written, `<iri>` or `"text"@en`."""
+"""Subject and predicate as IRIs without brackets; the object as written, `<iri>` or `"text"@en`."""
 
 MAX_LINE_LENGTH = 16 << 20
 """Bytes; the longest abstract of a dump has about 100,000."""
@@ -27,7 +26,7 @@ MAX_LINE_LENGTH = 16 << 20
 LINES_PER_REPORT = 20_000
 
 MAX_SKIPPED = 100_000
-"""Wrong lines that are left out of one file; one with more is no dump."""
+"""Maximum skipped lines; a file with more is not a dump."""
 
 _IRI = rb'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*'
 _CODE = rb"(?:[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2})"
@@ -41,13 +40,7 @@ LINE = re.compile(rb"<(" + _IRI + rb")> +<(" + _IRI + rb")> +(<" + _IRI + rb">|"
 
 @dataclass
 class Lines:
-    """How the lines of a file fared.
-
-    Args:
-        triples: lines that are a triple.
-        skipped: lines that are wrong, and were left out.
-        first: `file:line` of the first of these.
-    """
+    """Counts of the lines of a file: triples, skipped wrong lines, and `file:line` of the first of these."""
 
     triples: int = 0
     skipped: int = 0
@@ -55,25 +48,25 @@ class Lines:
 
 
 def triples_of(path: Path, progress: Progress, lines: Lines, *, lenient: bool = False) -> Iterator[Triple]:
-    """The triples of a dump; comments and empty lines are no triples, and those of blank nodes are passed over.
+    """The triples of a dump, without those of blank nodes.
 
     Args:
-        path: the dump; `.bz2`, `.gz` and `.xz` are unpacked.
-        progress: told bytes and lines.
-        lines: gets the counts.
-        lenient: whether wrong lines are left out, up to MAX_SKIPPED, in place of an error.
+        path: the dump, possibly `.bz2`, `.gz` or `.xz`.
+        progress: receives bytes and lines.
+        lines: receives the counts.
+        lenient: whether to skip wrong lines, up to MAX_SKIPPED, in place of an error.
 
     Raises:
-        LoadError: the archive is damaged, or a line is no triple, too long, or not UTF-8; names file and line.
+        LoadError: the archive is damaged, or a line is not a triple, too long, or not UTF-8; names file and line.
     """
     match, number, reported, read = LINE.fullmatch, 0, 0, 0
     with InputFile(path) as file, ReadAhead(file) as ahead:
         progress.start(path.name, file.size)
         for number, line in enumerate(ahead.lines(MAX_LINE_LENGTH), 1):
-            found = match(line)
-            if found is not None and (line.isascii() or _is_utf8(line)):
+            matched = match(line)
+            if matched is not None and (line.isascii() or _is_utf8(line)):
                 lines.triples += 1
-                yield found.groups()  # type: ignore[misc]
+                yield matched.groups()  # type: ignore[misc]
             elif line[:1] not in b"#\r\n":
                 triple = _parsed(line, path, number, lines, lenient=lenient)
                 if triple is not None:
@@ -95,12 +88,12 @@ def _is_utf8(line: bytes) -> bool:
 
 
 def _parsed(line: bytes, path: Path, number: int, lines: Lines, *, lenient: bool) -> Triple | None:
-    """A line that the pattern does not know, by the parser; None for a blank line, blank nodes, or one left out."""
+    """The parser's triple of a line; None for a blank line, blank nodes, or a skipped line."""
     place = f"{path}:{number}"
     try:
         return _by_parser(line, place)
     except LoadError as e:
-        if not lenient or len(line) > MAX_LINE_LENGTH:  # what comes behind a line that was cut cannot be read
+        if not lenient or len(line) > MAX_LINE_LENGTH:  # the rest of a cut line cannot be read
             raise
         lines.skipped += 1
         lines.first = lines.first or place
@@ -125,7 +118,7 @@ def _by_parser(line: bytes, place: str) -> Triple | None:
         shown = line[:80].decode(errors="replace").strip()
         raise LoadError(
             f"not a triple of N-Triples: {reason[:200]}: {shown!r}",
-            hint="--lenient leaves such lines out, and says how many",
+            hint="--lenient skips such lines, and counts them",
             place=place,
         ) from None
     if not quads:

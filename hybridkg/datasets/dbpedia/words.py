@@ -1,8 +1,7 @@
-"""What an IRI and a literal are called in the text of an entity.
+"""The words of IRIs and literals in the text of an entity.
 
-The rules for IRIs are those of Nordlys, which made index B: the words behind
-the prefix; of categories and files what follows the last colon; of a page of
-Wikipedia what follows the last slash; any other IRI whole.
+The rules for IRIs are those of Nordlys, which made index B: the local name; of categories and files the part after the
+last colon; of a page of Wikipedia the part after the last slash; any other IRI whole.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ WIKIPEDIA = "http://en.wikipedia.org"
 
 
 def literal_text(token: bytes) -> str:
-    r"""The text of a literal as N-Triples writes it.
+    r"""The text of a literal in N-Triples.
 
     >>> literal_text(b'"a \\"b\\" \\u00E9"@en')
     'a "b" é'
@@ -27,9 +26,9 @@ def literal_text(token: bytes) -> str:
     return _ESCAPED.sub(_unescaped, text) if "\\" in text else text
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _CONTROLS.get(found[3], found[3])
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _CONTROLS.get(match[3], match[3])
 
 
 def iri_text(iri: bytes, prefixes: Sequence[bytes], resources: bytes) -> str:
@@ -38,14 +37,14 @@ def iri_text(iri: bytes, prefixes: Sequence[bytes], resources: bytes) -> str:
     Args:
         iri: without brackets.
         prefixes: namespaces, the longest first.
-        resources: the namespace of entities; no other begins with it.
+        resources: namespace of entities; no other begins with it.
 
     >>> known = (b"http://dbpedia.org/resource/", b"http://dbpedia.org/property/")
     >>> [iri_text(b"http://dbpedia.org/" + name, known, known[0]) for name in
     ...     (b"resource/Karen_Sparck_Jones", b"resource/Category:Star_Trek:_Voyager", b"property/birthPlace", b"else")]
     ['Karen Sparck Jones', ' Voyager', 'birthPlace', 'http://dbpedia.org/else']
     """
-    if iri.startswith(resources):  # nearly all
+    if iri.startswith(resources):  # the usual case
         name = iri[len(resources) :].decode()
         return (name.rpartition(":")[2] if name.startswith(AFTER_COLON) else name).replace("_", " ")
     for prefix in prefixes:
@@ -65,7 +64,7 @@ def predicate_words(name: str) -> str:
 
 
 def file_name(iri: bytes, resources: bytes) -> str | None:
-    """The words of the name of a file without its ending; None where the IRI is not that of a file.
+    """The words of a file name without its ending; None if the IRI is not that of a file.
 
     >>> file_name(b"x:File:Eiffel_Tower.jpg", b"x:")
     'Eiffel Tower'

@@ -1,8 +1,8 @@
-"""STaRK: question answering over three knowledge bases with text (amazon, mag, prime), from the files as published.
+"""STaRK: question answering over three knowledge bases with text (amazon, mag, prime), from the published files.
 
-Those are pickles and tensors of torch. `pickles` reads them without running anything that is in them, `tensors` without
-torch, both in bounded memory; `layout` finds the files and checks that they fit together; `documents` says which
-attribute of a node becomes which property; `making` makes the dataset.
+The files are pickles and tensors of torch. `pickles` reads them without executing anything, `tensors` without torch,
+both in bounded memory; `layout` finds the files and checks their consistency; `documents` maps attributes of nodes to
+properties; `making` builds the dataset.
 
 Source of the layout and of the texts: snap-stanford/stark, `stark_qa/skb/*.py` and `stark_qa/tools/io.py`.
 """

@@ -1,7 +1,7 @@
-"""From the attributes of a node to its properties: what STaRK's `get_doc_info` writes into a document, part by part.
+"""Properties of a node from its attributes, after STaRK's `get_doc_info`.
 
-White space becomes single blanks, and what is unknown (-1, NaN, nothing) is left out. Relations are edges, not text: a
-profile makes fields of the names at their ends.
+White space is normalised, and unknown values (-1, NaN, empty) are left out. Relations are edges, not text: a profile
+makes fields of the names at their ends.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from hybridkg.errors import LoadError
 BASE = "https://w3id.org/hybridkg/stark/"
 
 MAX_ENTRIES = 27
-"""Reviews and questions of a product in its document: STaRK stops behind the number `max_entries` + 1, from 0."""
+"""Reviews and questions of a product in its document; STaRK stops after index `max_entries` + 1."""
 
 MAX_WORDS = 50_000
-"""Words of the texts from PubMed about a gene."""
+"""Words of the PubMed texts about a gene."""
 
 MAX_TEXT = 1 << 26
-"""Characters of a node; a list that holds itself ends here."""
+"""Characters of a node, which bound a list that contains itself."""
 
 MAX_PARTS = 1 << 21
 """Texts, numbers, lists and dictionaries in the attributes of a node."""
 
 DEEPEST = 50
-"""Lists in lists."""
+"""Nested lists."""
 
 Attributes = Mapping[Any, Any]
 
@@ -49,15 +49,7 @@ def local(name: str) -> str:
 
 
 class StarkNode:
-    """A node in the making.
-
-    Args:
-        made: where its triples go.
-        kb: of which knowledge base.
-        number: its id.
-        type: the name of its type.
-        attributes: of the node.
-    """
+    """A node of a knowledge base, with its id, type name and attributes; its properties are added to `made`."""
 
     def __init__(self, made: RecipeTriples, kb: str, number: int, type: str, attributes: Attributes):
         self.made, self.iri, self.ns = made, f"{BASE}{kb}/{number}", f"{BASE}{kb}#"
@@ -66,50 +58,50 @@ class StarkNode:
         made.link(self.iri, RDF + "type", self.ns + local(type))
 
     def put(self, name: str, value: object) -> None:
-        """A literal, where the value is one and not unknown."""
+        """Adds a literal, unless the value is unknown."""
         self.made.text(self.iri, self.ns + name, self.flat(value))
 
     def number(self, name: str, value: object) -> None:
-        """A whole number of at least 0, where the value is one."""
+        """Adds a whole number of at least 0, if the value is one."""
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is int and value >= 0:
             self.made.text(self.iri, self.ns + name, str(value), XSD + "integer")
 
     def texts(self, name: str) -> list[str]:
-        """The parts of an attribute that is a list; of a text itself; none where it is missing."""
+        """The texts in an attribute that is a list or a single text."""
         value = self.attributes.get(name)
         return [self.flat(part) for part in value] if isinstance(value, list | tuple) else [self.flat(value)]
 
     def dicts(self, name: str) -> list[Attributes]:
-        """Those parts of an attribute that are dictionaries."""
+        """The dictionaries in an attribute that is a list."""
         value = self.attributes.get(name)
         return [part for part in value if type(part) is dict] if type(value) is list else []
 
     def flat(self, value: object, between: str = "; ") -> str:
-        """A value as text: the parts of a list one after another, those of a dictionary with their keys."""
-        found: list[str] = []
-        self._flatten(value, 0, found)
-        return between.join(filter(None, found))
+        """A value as text: the parts of a list in sequence, those of a dictionary with their keys."""
+        parts: list[str] = []
+        self._flatten(value, 0, parts)
+        return between.join(filter(None, parts))
 
-    def _flatten(self, value: object, depth: int, found: list[str]) -> None:
+    def _flatten(self, value: object, depth: int, texts: list[str]) -> None:
         self._parts -= 1
         if depth > DEEPEST or self._parts < 0 or self._text < 0:
-            raise LoadError(f"the attributes of the node {self.iri} are too large, or hold themselves")
+            raise LoadError(f"the attributes of the node {self.iri} are too large, or contain themselves")
         if isinstance(value, str):
             self._text -= len(value)
-            found.append(value)
+            texts.append(value)
         elif type(value) in (int, bool) or (type(value) is float and math.isfinite(value)):
-            found.append(str(value))
+            texts.append(str(value))
         elif isinstance(value, list | tuple):
             for part in value:
-                self._flatten(part, depth + 1, found)
+                self._flatten(part, depth + 1, texts)
         elif isinstance(value, dict):
             for key, part in value.items():
                 inner: list[str] = []
                 self._flatten(part, depth + 1, inner)
                 if text := "; ".join(filter(None, inner)):
-                    found.append(f"{self.flat(key)}: {text}")
+                    texts.append(f"{self.flat(key)}: {text}")
 
 
 def mag(node: StarkNode) -> None:
@@ -131,7 +123,7 @@ def mag(node: StarkNode) -> None:
 
 
 def amazon(node: StarkNode) -> None:
-    """Products by title, dimensions, weight, description, features, reviews, questions; what else there is by name."""
+    """Products by title, dimensions, weight, description, features, reviews, questions; other nodes by name."""
     get = node.attributes.get
     if node.type != "product":
         node.put("name", get(f"{node.type}_name"))
@@ -155,13 +147,13 @@ def amazon(node: StarkNode) -> None:
 
 
 def _votes(value: object) -> int:
-    """How many found a review helpful, such as "1,204"."""
+    """The number of helpful votes of a review, such as "1,204"."""
     text = value.replace(",", "") if type(value) is str else ""
     return int(text) if _COUNT.fullmatch(text) else 0
 
 
 def prime(node: StarkNode) -> None:
-    """Name, type, source, and details by their names, as `detail_KEY`."""
+    """Name, source, and details by key, as `detail_KEY`."""
     node.put("name", node.attributes.get("name"))
     node.put("source", node.attributes.get("source"))
     details = node.attributes.get("details")
@@ -172,7 +164,7 @@ def prime(node: StarkNode) -> None:
 
 
 def _detail(node: StarkNode, key: str, value: Any) -> object:
-    """Of a gene, what is said about its protein family, its place and in PubMed has more around it than its text."""
+    """The text of a detail; of a gene, those on its protein families, position and PubMed have more than text."""
     if node.type != "gene/protein" or key not in ("interpro", "generif", "genomic_pos"):
         return value
     parts = [value] if type(value) is dict else value
@@ -187,13 +179,7 @@ def _detail(node: StarkNode, key: str, value: Any) -> object:
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the three knowledge bases.
-
-    Args:
-        title: one line.
-        write: writes the properties of a node.
-        candidates: types of nodes that may be an answer; empty for all.
-    """
+    """A knowledge base: title, writer of a node's properties, types of possible answers (empty: all)."""
 
     title: str
     write: Callable[[StarkNode], None]
@@ -208,15 +194,11 @@ KINDS = {
 
 
 def write_names(made: RecipeTriples, kb: str, names: Mapping[int, str], class_: str) -> dict[int, str]:
-    """The IRIs of types or relations by their numbers, each with its name as label.
-
-    Raises:
-        LoadError: two names make the same IRI.
-    """
-    found = {number: f"{BASE}{kb}#{local(name)}" for number, name in names.items()}
-    if len(set(found.values())) < len(found):
-        raise LoadError(f"two names make the same IRI: {', '.join(names.values())}")
-    for number, iri in found.items():
+    """Writes types or relations with labels; returns number -> IRI. Raises LoadError: two names have one IRI."""
+    iris = {number: f"{BASE}{kb}#{local(name)}" for number, name in names.items()}
+    if len(set(iris.values())) < len(iris):
+        raise LoadError(f"two names have the same IRI: {', '.join(names.values())}")
+    for number, iri in iris.items():
         made.link(iri, RDF + "type", class_)
         made.text(iri, RDFS + "label", names[number])
-    return found
+    return iris

@@ -1,4 +1,4 @@
-"""The files of a knowledge base of STaRK: where they lie, which of the three they are, and that they fit together."""
+"""The files of a STaRK knowledge base: their places, which of the three they are, and their consistency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NODE_NAMES, EDGE_NAMES = "node_type_dict.pkl", "edge_type_dict.pkl"
 
 NEEDED = (NODES, EDGES, EDGE_TYPES, NODE_TYPES)
 NAMING = (NODE_NAMES, EDGE_NAMES)
-"""MAG has none: its names are in the code of STaRK."""
+"""Missing in MAG, whose names are in the code of STaRK."""
 
 FOLDERS = (
     "processed/cache/brand-category-color",
@@ -34,15 +34,15 @@ FOLDERS = (
     "processed",
     "",
 )
-"""Where the files may lie below the given folder. Amazon's come first, because its processed/ has others too."""
+"""Possible folders of the files. Amazon's come first, because its processed/ has others too."""
 
 ARCHIVE = "processed.zip"
 
 MAX_MEMBER = 1 << 36
-"""Bytes of one unpacked file."""
+"""Bytes of a decompressed file."""
 
 MARKERS = {"product": "amazon", "paper": "mag", "gene/protein": "prime"}
-"""A type of node that only one knowledge base has."""
+"""Type of node that only one knowledge base has."""
 
 MAG_NODES = {0: "author", 1: "institution", 2: "field_of_study", 3: "paper"}
 MAG_EDGES = {
@@ -55,16 +55,16 @@ MAG_EDGES = {
 
 @dataclass(frozen=True)
 class StarkLayout:
-    """A knowledge base, all but its nodes read.
+    """A knowledge base; its nodes are read later.
 
     Args:
         kb: "amazon", "mag" or "prime".
         files: by name.
-        node_names: the types of nodes.
-        edge_names: the types of edges.
+        node_names: types of nodes.
+        edge_names: types of edges.
         node_types: int[nodes], the type of each node.
         edges: int[2, edges], from the first row to the second.
-        edge_types: int[edges].
+        edge_types: int[edges], the type of each edge.
     """
 
     kb: str
@@ -76,15 +76,11 @@ class StarkLayout:
     edge_types: Whole
 
     def nodes(self) -> Iterator[tuple[int, dict[Any, Any]]]:
-        """Id and attributes of each node, in the order of the file.
-
-        Raises:
-            LoadError: the file is damaged, has an id twice, one that is none, or attributes that are no dictionary.
-        """
+        """Id and attributes of each node, in file order. Raises LoadError: damage, a wrong id, no attributes."""
         path, seen = self.files[NODES], np.zeros(len(self.node_types), bool)
         for number, attributes in _items(path):
             if type(number) is not int or not 0 <= number < len(seen) or seen[number]:
-                what = "is there twice" if type(number) is int and 0 <= number < len(seen) else "has no type"
+                what = "occurs twice" if type(number) is int and 0 <= number < len(seen) else "has no type"
                 raise LoadError(f"the node {str(number)[:30]!r} {what}", place=str(path))
             if type(attributes) is not dict:
                 raise LoadError(f"the node {number} has no dictionary of attributes", place=str(path))
@@ -92,52 +88,46 @@ class StarkLayout:
             yield number, attributes
         if not seen.all():
             missing = int(np.argmin(seen))
-            raise LoadError(f"the node {missing} has a type, and no attributes", place=str(path))
+            raise LoadError(f"the node {missing} has a type, but no attributes", place=str(path))
 
     def of_type(self, names: frozenset[str]) -> Whole:
-        """int64[...], the nodes of some types, rising."""
+        """int64[...], the ascending ids of the nodes of some types."""
         numbers = [number for number, name in self.node_names.items() if name in names]
         return np.flatnonzero(np.isin(self.node_types, numbers))
 
 
 def read_layout(files: Mapping[str, Path]) -> StarkLayout:
-    """Reads everything but the nodes, and checks it.
-
-    Raises:
-        LoadError: a file is damaged, or they do not fit together.
-    """
+    """Reads and checks everything except the nodes. Raises LoadError: a file is damaged, or they are inconsistent."""
     node_types, edge_types, edges = (read_tensor(files[name]) for name in (NODE_TYPES, EDGE_TYPES, EDGES))
     node_names = _names(files[NODE_NAMES]) if NODE_NAMES in files else MAG_NODES
     edge_names = _names(files[EDGE_NAMES]) if EDGE_NAMES in files else MAG_EDGES
-    known = {MARKERS[name] for name in node_names.values() if name in MARKERS}
-    if len(known) != 1:
-        found = ", ".join(node_names.values())[:200]
+    kbs = {MARKERS[name] for name in node_names.values() if name in MARKERS}
+    if len(kbs) != 1:
+        names = ", ".join(node_names.values())[:200]
         raise LoadError(
-            f"the types of nodes are those of none of STaRK's knowledge bases: {found}",
+            f"the types of nodes are not those of one of STaRK's knowledge bases: {names}",
             hint=f"one of the types must be {', '.join(MARKERS)}",
             place=str(files.get(NODE_NAMES, files[NODES])),
         )
     _fit(files[NODE_TYPES], node_types.ndim == 1, "one type for each node is expected")
     _fit(files[EDGE_TYPES], edge_types.ndim == 1, "one type for each edge is expected")
-    _fit(
-        files[EDGES], edges.shape == (2, len(edge_types)), "two rows are expected, as long as there are types of edges"
-    )
-    _fit(files[NODE_TYPES], bool(np.isin(node_types, list(node_names)).all()), "a type that has no name")
-    _fit(files[EDGE_TYPES], bool(np.isin(edge_types, list(edge_names)).all()), "a type that has no name")
+    _fit(files[EDGES], edges.shape == (2, len(edge_types)), "two rows, as long as the types of edges, are expected")
+    _fit(files[NODE_TYPES], bool(np.isin(node_types, list(node_names)).all()), "a type without a name")
+    _fit(files[EDGE_TYPES], bool(np.isin(edge_types, list(edge_names)).all()), "a type without a name")
     inside = not edges.size or (int(edges.min()) >= 0 and int(edges.max()) < len(node_types))
-    _fit(files[EDGES], inside, f"an edge to a node that is not there; there are {len(node_types):,}")
-    return StarkLayout(known.pop(), files, node_names, edge_names, node_types, edges, edge_types)
+    _fit(files[EDGES], inside, f"an edge to a node that does not exist; there are {len(node_types):,}")
+    return StarkLayout(kbs.pop(), files, node_names, edge_names, node_types, edges, edge_types)
 
 
 def find_files(given: Path, work: Path) -> dict[str, Path]:
-    """The files below a folder, or out of `processed.zip`.
+    """The files below a folder, or in `processed.zip`.
 
     Args:
-        given: a folder, one that holds `processed.zip`, or an archive.
-        work: a folder into which the files of an archive are unpacked.
+        given: a folder, one with `processed.zip`, or an archive.
+        work: folder for the files of an archive.
 
     Raises:
-        LoadError: they are not there, or the archive is damaged.
+        LoadError: a file is missing, or the archive is damaged.
     """
     if given.is_dir():
         for folder in FOLDERS:
@@ -152,7 +142,7 @@ def find_files(given: Path, work: Path) -> dict[str, Path]:
     except FileNotFoundError as e:
         raise LoadError(f"no folder or archive {str(given)!r}", hint=f"it comes from {ORIGIN}") from e
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as e:
-        raise LoadError(f"{given.name!r} is no whole zip archive: {e}", place=str(given)) from e
+        raise LoadError(f"{given.name!r} is not a complete zip archive: {e}", place=str(given)) from e
 
 
 def _unpacked(archive: zipfile.ZipFile, given: Path, work: Path) -> dict[str, Path]:
@@ -161,24 +151,24 @@ def _unpacked(archive: zipfile.ZipFile, given: Path, work: Path) -> dict[str, Pa
         below = f"{folder}/" if folder else ""
         if not all(below + name in names for name in NEEDED):
             continue
-        found = {}
+        files = {}
         for name in (*NEEDED, *NAMING):
             if below + name not in names:
                 continue
             info = archive.getinfo(below + name)
             if info.file_size > MAX_MEMBER:
                 raise LoadError(f"{name!r} is larger than {MAX_MEMBER:,} bytes", place=str(given))
-            found[name] = work / name
-            with archive.open(info) as packed, found[name].open("wb") as plain:
+            files[name] = work / name
+            with archive.open(info) as packed, files[name].open("wb") as plain:
                 shutil.copyfileobj(packed, plain, 1 << 20)
-        return found
+        return files
     raise _missing(given)
 
 
 def _missing(given: Path) -> LoadError:
     return LoadError(
         f"{str(given)!r} has no {', '.join(NEEDED)}",
-        hint=f"--skb is the folder that holds them, or {ARCHIVE}\nthey come from {ORIGIN}",
+        hint=f"--skb is the folder with them, or {ARCHIVE}\nthey come from {ORIGIN}",
     )
 
 
@@ -193,15 +183,15 @@ def _items(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def _names(path: Path) -> dict[int, str]:
-    """The names of types by their numbers."""
-    found: dict[int, str] = {}
+    """The names of types by number."""
+    names: dict[int, str] = {}
     for number, name in _items(path):
         if type(number) is not int or type(name) is not str or not name.strip() or len(name) > 100:
-            raise LoadError("the names of types are texts by numbers", place=str(path))
-        if number in found or name in found.values() or len(found) >= 1000:
-            raise LoadError(f"the type {number} or its name {name!r} is there twice, or too many", place=str(path))
-        found[number] = name
-    return found
+            raise LoadError("the names of types must be texts by numbers", place=str(path))
+        if number in names or name in names.values() or len(names) >= 1000:
+            raise LoadError(f"the type {number} or its name {name!r} occurs twice, or too many", place=str(path))
+        names[number] = name
+    return names
 
 
 def _fit(path: Path, holds: bool, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Makes the dataset: the knowledge base of STaRK's files, its questions, their splits, and what may be an answer."""
+"""Building of the dataset: knowledge base, questions, their splits, and possible answers."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hybridkg.evaluation.stark import StarkQuestions, question_files, read_stark
 from hybridkg.interfaces.progress import SILENT, Progress
 
 HUMAN = "human"
-"""The split of the questions that people have written; `human-` stands before their ids, which are others' too."""
+"""Split of the questions written by people; their ids, which others have too, get the prefix `human-`."""
 
 NAMES_OF_FOLDERS = {"amazon": ("amazon",), "mag": ("mag",), "prime": ("prime", "primekg")}
-"""How the folder of the questions may be called."""
+"""Possible names of the folder of the questions."""
 
 EDGES_AT_ONCE = 1 << 16
 
@@ -32,23 +32,21 @@ _Asked: TypeAlias = tuple[Mapping[str, str], Mapping[str, Mapping[str, int]]]
 """Texts of questions, and the grades of their answers."""
 
 Value = TypeVar("Value")
-
-
 STARK = Recipe(
     name="stark",
     title="STaRK: questions over knowledge bases with text",
     profile="stark-mag",
     files={},
     origin=ORIGIN,
-    licence="MIT (code and questions of snap-stanford/stark); see there for what it is made of",
+    licence="MIT (code and questions of snap-stanford/stark); see there for the licences of its sources",
     notes=(
         "A node N is https://w3id.org/hybridkg/stark/KB/N; types, relations and properties are below .../stark/KB#.",
-        "Edges are those of the files, in their direction; STaRK itself adds the opposite ones, and where two nodes "
-        "have edges of several types, one of the mean of their numbers.",
-        "candidates.txt has what may be an answer: hybridkg eval qrels-test.txt RUN --candidates candidates.txt.",
+        "Edges are those of the files, in their direction; STaRK itself adds the opposite ones, and replaces edges of "
+        "several types between two nodes by one of the mean of their numbers.",
+        "candidates.txt has the possible answers: hybridkg eval qrels-test.txt RUN --candidates candidates.txt.",
         "folds.json: the fold `test` trains on train and val, and tests the official test questions; the folds "
         "`train` and `val` test the others, so that each topic is tested once.",
-        "Questions that people have written, where the files have them, are topics-human.tsv, with ids human-ID.",
+        "Questions written by people, where the files have them, are in topics-human.tsv, with ids human-ID.",
     ),
     read=None,
     needs="--skb DIR and --qa DIR",
@@ -56,16 +54,16 @@ STARK = Recipe(
 
 
 def make_stark(skb: Path, qa: Path, out: Path, *, progress: Progress = SILENT) -> MadeDataset:
-    """Makes a folder as `make_dataset` does, from a knowledge base of STaRK as it is published and its questions.
+    """Makes a folder like `make_dataset`, from a published knowledge base of STaRK and its questions.
 
     Args:
         skb: the folder with node_info.pkl and the others, a folder above it, or processed.zip.
         qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
-        out: the folder to make.
-        progress: told how far the work is.
+        out: the new folder.
+        progress: receives the progress.
 
     Raises:
-        LoadError: a file is missing or wrong; a pickle asks for more than plain data.
+        LoadError: a file is missing or wrong; a pickle has more than plain data.
         UserError: the folder exists.
         StorageError: it cannot be written.
     """
@@ -88,7 +86,7 @@ def make_stark(skb: Path, qa: Path, out: Path, *, progress: Progress = SILENT) -
 
 
 def _contents(layout: StarkLayout, folder: Path) -> Contents:
-    """Triples, which are made as they are written, and questions."""
+    """The contents, with triples that are made as they are written."""
     kb, kind = layout.kb, KINDS[layout.kb]
     candidates = layout.of_type(kind.candidates or frozenset(layout.node_names.values()))
     questions = read_stark(folder)
@@ -99,8 +97,8 @@ def _contents(layout: StarkLayout, folder: Path) -> Contents:
     everything: _Asked = (questions.topics().texts, questions.qrels().grades)
     if human is not None:
         texts, answers = read_stark_questions(human)
-        asked = StarkQuestions(texts, answers, {})
-        sets[HUMAN] = _prefixed(asked.topics().texts), _prefixed(asked.qrels().grades)
+        human_questions = StarkQuestions(texts, answers, {})
+        sets[HUMAN] = _prefixed(human_questions.topics().texts), _prefixed(human_questions.qrels().grades)
     counts = {"nodes": len(layout.node_types), "edges": len(layout.edge_types), "candidates": len(candidates)}
     counts["answers_beside_candidates"] = _check_answers(layout, candidates, folder, [everything, *sets.values()])
     lists = {
@@ -133,7 +131,7 @@ def _judged(kb: str, grades: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[
 
 
 def _folds(questions: StarkQuestions) -> Folds:
-    """Each of the three splits tested by what is trained on the other two."""
+    """Folds that test each of the three splits with training on the other two."""
     parts = {name: list(questions.splits[name]) for name in ("test", "val", "train")}
     return {
         name: {
@@ -165,14 +163,10 @@ def triples_of(layout: StarkLayout) -> Iterator[str]:
 
 
 def _check_answers(layout: StarkLayout, candidates: Whole, folder: Path, sets: Sequence[_Asked]) -> int:
-    """How many answers are no candidates, which STaRK's evaluator leaves out.
-
-    Raises:
-        LoadError: an answer is not in the knowledge base.
-    """
+    """Number of answers that are no candidates; STaRK's evaluator ignores them. Raises LoadError: not a node."""
     allowed = np.zeros(len(layout.node_types), bool)
     allowed[candidates] = True
-    beside = 0
+    others = 0
     for position, (_, grades) in enumerate(sets):
         for topic, answers in grades.items():
             for number in map(int, answers):
@@ -182,12 +176,12 @@ def _check_answers(layout: StarkLayout, candidates: Whole, folder: Path, sets: S
                         hint=f"--qa must have the questions of the knowledge base of --skb, which is {layout.kb}",
                         place=str(folder),
                     )
-                beside += position == 0 and not allowed[number]
-    return beside
+                others += position == 0 and not allowed[number]
+    return others
 
 
 def _questions_folder(given: Path, kb: str) -> Path:
-    """The folder with stark_qa/: the one given, or in it that of the knowledge base."""
+    """The folder with stark_qa/: the given one, or that of the knowledge base in it."""
     for folder in (given, *(given / name for name in NAMES_OF_FOLDERS[kb])):
         if (folder / "stark_qa").is_dir():
             return folder

@@ -1,14 +1,13 @@
-"""Reads pickles of plain data, and runs nothing that is in them.
+"""Safe reading of pickles of plain data, without executing anything.
 
-A pickle is a program, and `pickle.load` runs it: it imports what the file names and calls it. This reader is another
-interpreter of the same instructions. It knows those that make texts, numbers, lists, tuples and dictionaries; a name
-of a module stands for an entry of a table that the caller gives, or it is an error. No `pickle.Unpickler` is used, not
-even with `find_class` replaced: that one calls whatever stands on its stack, takes extension codes past
-`find_class`, and makes a memo as large as a file says.
+A pickle is a program: `pickle.load` imports and calls whatever the file names. This reader interprets only the
+instructions for texts, numbers, lists, tuples and dictionaries; a name must be an entry of the caller's table. It does
+not use `pickle.Unpickler`, which even with another `find_class` calls whatever is on its stack, takes extension codes
+past `find_class`, and makes a memo as large as a file says.
 
-What is read may be hostile, so everything is bounded: steps and memory by the constants below, and whatever comes out
-may hold itself, so who walks through it counts. Dictionaries are read entry by entry, for those that do not fit into
-memory: a first pass finds which values the file uses twice, and only these are kept.
+Input may be hostile, so steps and memory are bounded by the constants below; the result may contain itself, so its
+consumers must count. Large dictionaries are read entry by entry: a first pass finds the values that the file uses
+again, and only these are kept.
 
 Source: CPython, `Lib/pickletools.py`. tests/datasets/test_stark_pickles.py compares with `pickle.dumps`.
 """
@@ -25,46 +24,41 @@ from typing import Any, NoReturn, TypeAlias
 from hybridkg.errors import LoadError
 
 MAX_STEPS = 1 << 24
-"""Instructions for 1,000 entries (pickle writes so many at once); a thousand of Amazon's products have some 500,000."""
+"""Instructions per 1,000 entries, the batch of pickle; 1,000 of Amazon's products have some 500,000."""
 
 MAX_CACHED = 1 << 26
-"""Instructions in all, of those thousands that share a list or dictionary with others, and are kept for that."""
+"""Instructions of all batches that share a list or dictionary with others, and are therefore kept."""
 
 MAX_SHARED = 1 << 24
 """Values that a file uses more than once."""
 
 MAX_NAME_LENGTH = 200
-"""Bytes of the name of a module or of what is in it."""
+"""Bytes of the name of a module or of its member."""
 
 Buffer: TypeAlias = bytes | mmap.mmap
 
 
 class Built:
-    """What a call has made, and the instruction BUILD completes."""
+    """The result of a call, which the instruction BUILD completes."""
 
     def build(self, state: object) -> None:
-        """Takes the state, or raises a ValueError."""
+        """Takes the state. Raises ValueError: it is invalid."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class PickledName:
-    """What a name in a pickle stands for.
-
-    Args:
-        name: as the file has it.
-        make: what a call of it gives, by its arguments, or a ValueError; None where it is not to be called.
-    """
+    """An allowed name in a pickle; `make` is its call (ValueError for bad arguments), None if it is not callable."""
 
     name: str
     make: Callable[[tuple[Any, ...]], object] | None = None
 
 
 Names: TypeAlias = Mapping[str, PickledName]
-"""What a file may name, such as "numpy.dtype"."""
+"""Allowed names, such as "numpy.dtype"."""
 
 Persistent: TypeAlias = Callable[[object], object]
-"""Gives the value that a persistent id stands for."""
+"""Maps a persistent id to its value."""
 
 MARK, STOP, NONE, NEWTRUE, NEWFALSE = b"(.N\x88\x89"
 BININT, BININT1, BININT2, LONG1, BINFLOAT = b"JKM\x8aG"
@@ -77,11 +71,11 @@ BINGET, LONG_BINGET, BINPUT, LONG_BINPUT, MEMOIZE = b"hjqr\x94"
 GLOBAL, STACK_GLOBAL, REDUCE, BUILD, BINPERSID = b"c\x93RbQ"
 PROTO, FRAME = b"\x80\x95"
 NEWOBJ, NEWOBJ_EX = b"\x81\x92"
-"""Refused as any other, but only when they are reached: the class before them has a name, which the error then says."""
+"""Refused only when they are reached, so that the error names the class before them."""
 
 PUTS, GETS, ENTRIES, MEMBERS = b"qr\x94", b"hj", b"us", b"ea"
 INTEGERS, TEXTS, TUPLES, BOOLEANS = b"JM", b"X\x8d", b"t\x85\x86\x87", b"\x88\x89"
-"""Those of the instructions that do the same."""
+"""Groups of equivalent instructions."""
 
 FIXED = {
     **dict.fromkeys((MARK, STOP, NONE, NEWTRUE, NEWFALSE, EMPTY_LIST, EMPTY_TUPLE, EMPTY_DICT, APPEND, APPENDS), 0),
@@ -98,24 +92,24 @@ COUNTED = {
     **dict.fromkeys((BINUNICODE, BINBYTES), 4),
     **dict.fromkeys((BINUNICODE8, BINBYTES8), 8),
 }
-"""Bytes of the number before an argument, which says how many bytes it has."""
+"""Bytes of the length of an argument."""
 
 PLAIN_KEYS = frozenset({str, int, float, bool, type(None)})
-"""Types of keys: what has no parts, because the hash of tuples in tuples in tuples needs a stack as deep."""
+"""Types of keys, without tuples, whose nested hash needs a stack of the same depth."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class PickleReader:
-    """A pickle of protocol 2 to 5 in a file that is mapped, or in memory.
+    """A pickle of protocol 2 to 5, in memory or in a mapped file.
 
     Args:
         data: the bytes.
         place: the file, for errors.
-        names: what it may name.
-        persistent: gives the values of persistent ids; without, they are refused.
-        start: where the pickle begins.
+        names: allowed names.
+        persistent: maps persistent ids to values; None refuses them.
+        start: offset of the pickle.
 
     >>> import pickle
     >>> PickleReader(pickle.dumps({"a": [1, 2.5, None]}), "x.pkl").value()
@@ -123,44 +117,31 @@ class PickleReader:
     """
 
     def __init__(
-        self,
-        data: Buffer,
-        place: str,
-        names: Names | None = None,
-        persistent: Persistent | None = None,
-        start: int = 0,
+        self, data: Buffer, place: str, names: Names | None = None, persistent: Persistent | None = None, start: int = 0
     ):
         self.data, self.place, self.start = data, place, start
         self.names = names or {}
         self.persistent = persistent
         self.end = start
-        """Where the pickle ends; known when it has been read."""
+        """Offset of the end of the pickle, set when it has been read."""
 
     def value(self) -> Any:
-        """What the pickle holds.
-
-        Raises:
-            LoadError: it is damaged, too large, or holds more than plain data.
-        """
-        found: list[tuple[object, object]] = list(self._safely(False))
-        return found[0][1]
+        """The value of the pickle. Raises LoadError: it is damaged, too large, or has more than plain data."""
+        entries: list[tuple[object, object]] = list(self._safely(False))
+        return entries[0][1]
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """The entries of a pickled dictionary in their order, also those whose key has been there.
-
-        Raises:
-            LoadError: it is damaged, too large, no dictionary, or holds more than plain data.
-        """
+        """Entries of a pickled dictionary, also of repeated keys. Raises LoadError: as `value`, or no dictionary."""
         return self._safely(True)
 
     # --- the first pass -------------------------------------------------------
 
     def _shared(self) -> set[int]:
-        """Places in the memo that are read; nothing is made yet, so what is refused here costs nothing."""
+        """Places in the memo that are read; this pass makes no values, so a refusal costs nothing."""
         data, at, puts = self.data, self.start, 0
         shared: set[int] = set()
         if data[at] != PROTO or not 2 <= data[at + 1] <= 5:
-            self._refuse(at, "this is no pickle of protocol 2 to 5")
+            self._refuse(at, "this is not a pickle of protocol 2 to 5")
         while True:
             op = data[at]
             size = FIXED.get(op)
@@ -172,7 +153,7 @@ class PickleReader:
                 elif op in GETS:
                     place = int.from_bytes(data[at + 1 : at + 1 + size], "little")
                     if place >= puts:
-                        self._refuse(at, f"a value of the memo, {place:,}, is read before it is there")
+                        self._refuse(at, f"a value of the memo, {place:,}, is read before it is set")
                     shared.add(place)
                     if len(shared) > MAX_SHARED:
                         self._refuse(at, f"more than {MAX_SHARED:,} values are used twice")
@@ -193,15 +174,15 @@ class PickleReader:
 
     def _lines(self, at: int) -> tuple[bytes, bytes]:
         """Module and name after GLOBAL."""
-        found = self.data[at : at + 2 * MAX_NAME_LENGTH + 2].split(b"\n")
-        if len(found) < 3:
+        lines = self.data[at : at + 2 * MAX_NAME_LENGTH + 2].split(b"\n")
+        if len(lines) < 3:
             self._refuse(at, "a name has no end")
-        return found[0], found[1]
+        return lines[0], lines[1]
 
     # --- the second pass ------------------------------------------------------
 
     def _safely(self, entries: bool) -> Iterator[tuple[Any, Any]]:
-        """Whatever a damaged file leads to is an error that names the file."""
+        """Errors of a damaged file as LoadError."""
         try:
             yield from self._run(entries, self._shared())
         except IndexError as e:
@@ -210,7 +191,7 @@ class PickleReader:
             raise LoadError(f"a damaged pickle: {e}", place=self.place) from e
 
     def _run(self, entries: bool, shared: set[int]) -> Iterator[tuple[Any, Any]]:
-        data, at, puts, steps, kept = self.data, self.start, 0, 0, 0
+        data, at, puts, steps, cached = self.data, self.start, 0, 0, 0
         memo: dict[int, Any] = {}
         stack: list[Any] = []
         marks: list[int] = []
@@ -262,8 +243,8 @@ class PickleReader:
                 if target is not root:
                     target.update(zip(keys, values, strict=True))
                     continue
-                kept += steps if linked else 0
-                if kept > MAX_CACHED:
+                cached += steps if linked else 0
+                if cached > MAX_CACHED:
                     self._refuse(at, f"more than {MAX_CACHED:,} instructions whose values are used again")
                 steps, linked = 0, False
                 yield from zip(keys, values, strict=True)
@@ -286,16 +267,16 @@ class PickleReader:
             elif op == STOP:
                 self.end = at
                 if entries and (root is None or stack != [root]):
-                    self._refuse(at, "this is no dictionary")
+                    self._refuse(at, "this is not a dictionary")
                 if not entries:
-                    (found,) = stack
-                    yield None, found
+                    (value,) = stack
+                    yield None, value
                 return
             else:
                 at = self._rare(op, at, stack, marks)
 
     def _rare(self, op: int, at: int, stack: list[Any], marks: list[int]) -> int:
-        """An instruction that is not among the most frequent; returns where the next one is."""
+        """Executes an infrequent instruction; returns the offset of the next one."""
         if op == NONE:
             stack.append(None)
         elif op in BOOLEANS:
@@ -312,8 +293,8 @@ class PickleReader:
         elif op in COUNTED:
             begin = at + COUNTED[op]
             stop = begin + int.from_bytes(self.data[at:begin], "little")
-            found = self.data[begin:stop]
-            stack.append(int.from_bytes(found, "little", signed=True) if op == LONG1 else found)
+            content = self.data[begin:stop]
+            stack.append(int.from_bytes(content, "little", signed=True) if op == LONG1 else content)
             return stop
         elif op == GLOBAL:
             module, name = self._lines(at)
@@ -325,7 +306,7 @@ class PickleReader:
         elif op == REDUCE:
             arguments, called = stack.pop(), stack.pop()
             if not isinstance(called, PickledName) or called.make is None or type(arguments) is not tuple:
-                self._refuse(at, "a call of what is not to be called")
+                self._refuse(at, "a call of a name that is not callable")
             stack.append(called.make(arguments))
         elif op == BUILD:
             state, target = stack.pop(), stack.pop()
@@ -335,32 +316,32 @@ class PickleReader:
             stack.append(target)
         elif op == BINPERSID:
             if self.persistent is None:
-                self._refuse(at, "a persistent id, which means something to another program only")
+                self._refuse(at, "a persistent id, which only another program can resolve")
             stack.append(self.persistent(stack.pop()))
         elif op in (NEWOBJ, NEWOBJ_EX):
             self._refuse(at, "an object of a class, which is not plain data")
         else:
-            return at + FIXED[op]  # PROTO and FRAME, which _shared has looked at
+            return at + FIXED[op]  # PROTO and FRAME, checked by _shared
         return at
 
     def _named(self, at: int, module: object, name: object) -> PickledName:
         full = f"{module}.{name}" if type(module) is str and type(name) is str else ""
         if len(full) > MAX_NAME_LENGTH or _NAME.fullmatch(full) is None:
-            self._refuse(at, "the name of a function is none")
-        if (found := self.names.get(full)) is None:
+            self._refuse(at, "an invalid name of a function")
+        if (allowed := self.names.get(full)) is None:
             self._refuse(at, f"the pickle asks for {full!r}, which is not plain data")
-        return found
+        return allowed
 
     def _refuse(self, at: int, message: str) -> NoReturn:
         raise LoadError(
             message,
-            hint="only texts, numbers, lists and dictionaries are read; nothing that the file names has been run",
+            hint="only texts, numbers, lists and dictionaries are read; nothing that the file names was executed",
             place=f"{self.place}, byte {at:,}",
         )
 
 
 def _text(data: bytes) -> str:
-    """UTF-8 as pickle writes it: with lone surrogates, which are no characters, as U+FFFD."""
+    """Text from pickle's UTF-8, with lone surrogates as U+FFFD."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
-"""Reads a tensor of whole numbers that torch has saved, without torch.
+"""Integer tensors in files of torch, read without torch.
 
-Since torch 1.6 such a file is a zip archive, stored and not packed: `NAME/data.pkl` says which storage, offset, shape
-and strides the tensor has, `NAME/data/0` is the storage. Before that it was five pickles one after another (a magic
-number, the version, the machine, the tensor, the keys of the storages) and then the storages, each after its length.
+Since torch 1.6 such a file is an uncompressed zip archive: `NAME/data.pkl` has the storage, offset, shape and strides
+of the tensor, `NAME/data/0` is the storage. Before, it was five pickles (a magic number, the version, the machine, the
+tensor, the keys of the storages) and then the storages, each after its length.
 
 Source: pytorch, `torch/serialization.py`, `torch/_utils.py`.
 """
@@ -43,7 +43,7 @@ STORAGES = {
 
 @dataclass(frozen=True)
 class _Storage:
-    """Where the numbers are: the key of the storage, its type, and how many there are."""
+    """A storage: its key, type, and number of elements."""
 
     key: str
     code: str
@@ -52,7 +52,7 @@ class _Storage:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """How a tensor lies in a storage, in numbers."""
+    """The layout of a tensor in a storage, in elements."""
 
     storage: _Storage
     offset: int
@@ -60,7 +60,7 @@ class _Tensor:
     strides: tuple[int, ...]
 
     def of(self, numbers: Whole) -> Whole:
-        """The tensor in its storage, not copied."""
+        """A read-only view of the tensor in its storage."""
         last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True))
         size = math.prod(self.shape)
         if size > len(numbers) or (size and last >= len(numbers)):
@@ -70,11 +70,7 @@ class _Tensor:
 
 
 def read_tensor(path: Path) -> Whole:
-    """A tensor of whole numbers, of one or two dimensions.
-
-    Raises:
-        LoadError: the file cannot be read, or holds something else.
-    """
+    """An integer tensor of one or two dimensions. Raises LoadError: the file cannot be read, or is another object."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -82,7 +78,7 @@ def read_tensor(path: Path) -> Whole:
     except OSError as e:
         raise LoadError(f"cannot read {path.name!r}: {(e.strerror or str(e)).lower()}", place=str(path)) from e
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as e:
-        raise LoadError(f"{path.name!r} is no tensor of torch: {e}", place=str(path)) from e
+        raise LoadError(f"{path.name!r} is not a tensor of torch: {e}", place=str(path)) from e
     except ValueError as e:
         raise LoadError(f"{path.name!r}: {e}", place=str(path)) from e
 
@@ -103,14 +99,14 @@ def _order(archive: zipfile.ZipFile, folder: str) -> bytes:
     return _member(archive, f"{folder}byteorder", 10)
 
 
-def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """A file of the archive, which is stored as it is, so that it cannot be larger than the archive."""
+def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """A file of the archive, which must be uncompressed, so that it cannot be larger than the archive."""
     try:
         info = archive.getinfo(name)
     except KeyError:
         raise ValueError(f"no tensor of torch: the archive has no {name[:60]!r}") from None
-    if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
-        raise ValueError(f"{name[:60]!r} is packed, or larger than {most:,} bytes")
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size > limit:
+        raise ValueError(f"{name[:60]!r} is packed, or larger than {limit:,} bytes")
     return archive.read(info)
 
 
@@ -141,8 +137,8 @@ def _legacy(path: Path) -> Whole:
 def _numbers(data: bytes, storage: _Storage, order: str) -> Whole:
     if len(data) != storage.numbers * int(storage.code[1:]):
         raise ValueError(f"a storage of {len(data):,} bytes in place of {storage.numbers:,} numbers")
-    found: Whole = np.frombuffer(data, order + storage.code)
-    return found
+    numbers: Whole = np.frombuffer(data, order + storage.code)
+    return numbers
 
 
 def _described(data: bytes, place: str) -> _Tensor:
@@ -151,7 +147,7 @@ def _described(data: bytes, place: str) -> _Tensor:
 
 def _tensor(found: object) -> _Tensor:
     if not isinstance(found, _Tensor):
-        _wrong("something else than a tensor")
+        _wrong("not a tensor")
     return found
 
 
@@ -162,14 +158,14 @@ def _reader(data: bytes, place: str, start: int = 0) -> PickleReader:
 def _storage(identifier: object) -> _Storage:
     """The storage of a persistent id: ("storage", its class, key, device, length), before 1.6 also a view of it."""
     if type(identifier) is not tuple or len(identifier) not in (5, 6) or identifier[0] != "storage":
-        _wrong("a persistent id is no storage")
+        _wrong("a persistent id is not a storage")
     _, kind, key, _, numbers, *view = identifier
     if not isinstance(kind, PickledName) or kind.name not in STORAGES or view not in ([], [None]):
-        _wrong("a storage of a kind that is not read")
+        _wrong("a storage of an unsupported type")
     if type(key) is not str or not (key.isascii() and key.isdigit()) or len(key) > 30:
-        _wrong("the key of a storage is no number")
+        _wrong("the key of a storage is not a number")
     if not _is_size(numbers):
-        _wrong("the length of a storage is none")
+        _wrong("the length of a storage is invalid")
     return _Storage(key, STORAGES[kind.name], numbers)
 
 
@@ -181,7 +177,7 @@ def _rebuild(arguments: tuple[Any, ...]) -> _Tensor:
     if type(shape) is not tuple or type(strides) is not tuple or not 1 <= len(shape) == len(strides) <= 2:
         _wrong("a tensor of other than one or two dimensions")
     if not all(map(_is_size, (offset, *shape, *strides))):
-        _wrong("the shape of a tensor is none")
+        _wrong("the shape of a tensor is invalid")
     return _Tensor(storage, offset, shape, strides)
 
 

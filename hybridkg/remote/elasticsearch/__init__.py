@@ -1,1 +1,1 @@
-"""What every index on an Elasticsearch server needs: the connection, a new index, its documents, its pages."""
+"""Shared parts of the indexes on an Elasticsearch server: connection, index creation, bulk indexing, paging."""

@@ -1,9 +1,7 @@
-"""Sends documents in bulk through the official helper, two requests at a time, while the caller makes more.
+"""Bulk indexing through the official helper, in concurrent requests while the caller makes documents.
 
-The helper cuts bodies of at most 8 MB, and waits and tries again when the
-server says 429. A document is created, never replaced, so one that arrived
-although its answer was lost is found there at the next try and is no error;
-and no deleted copy distorts the statistics.
+The helper cuts bodies of at most 8 MB, and retries on 429. A document is created, never replaced: one that arrived
+although its response was lost is a conflict at the retry and no error, and no deleted copy distorts the statistics.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from hybridkg.extras import needs_extra
 from hybridkg.remote.elasticsearch.server import Body, Server
 
 BODY_BYTES = 8 << 20
-"""Elastic's advice is 5 to 15 MB. Measured on the ACL Anthology (benchmarks/elastic.py): 8 MB in two threads."""
+"""Elastic advises 5 to 15 MB. Measured on the ACL Anthology (benchmarks/elastic.py): 8 MB in two threads."""
 
 SENDERS = 2
 GROUP = 200
@@ -27,7 +25,7 @@ GROUP = 200
 GROUPS_WAITING = 24
 
 MAX_TRIES, FIRST_WAIT, MAX_WAIT_S = 6, 0.5, 8.0
-"""When the server says 429: 24 seconds in all."""
+"""Retries on 429: 24 seconds in all."""
 
 ALREADY_THERE = 409
 
@@ -36,9 +34,9 @@ class BulkSender:
     """`with BulkSender(server, alias) as sender: sender.put(document)`; the end waits until all have arrived.
 
     Args:
-        server: where.
-        alias: of the index. By the name of an index that has been removed meanwhile, a server makes another one, of
-            its own taste; by an alias it never does.
+        server: connection.
+        alias: of the index. A server recreates a removed index for a write by its name, with default mappings, but
+            never for one by an alias.
 
     Raises:
         TextServerError: the server refused a document, or is gone.
@@ -77,7 +75,7 @@ class BulkSender:
             raise self._failures[0]
 
     def put(self, document: Body) -> None:
-        """Gives a document to the senders; waits while too many are on their way."""
+        """Queues a document; waits while the queue is full."""
         self._group.append(document)
         if len(self._group) == GROUP:
             self._hand_over(self._group)
@@ -105,7 +103,7 @@ class BulkSender:
     def _run(self) -> None:
         try:
             self._server.ask("loading the index", self._send, again=False)
-        except BaseException as e:  # told to the thread that makes documents
+        except BaseException as e:  # raised again in the thread that makes documents
             self._failures.append(e)
             self._stopped.set()
 
@@ -144,15 +142,16 @@ class BulkSender:
 
 
 def _action(document: Any) -> tuple[Body, bytes]:
-    """The helper sends bytes as they are; orjson makes them in a fifth of the time of the client's own serializer."""
+    """The helper sends bytes unchanged; orjson takes a fifth of the time of the client's own serializer."""
     with needs_extra("elasticsearch", "Elasticsearch"):
         import orjson
 
     return {"create": {"_id": str(document["node"])}}, orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def lost(sent: int, found: int) -> TextServerError:
-    """The error when the index holds another number of documents than were sent."""
+def lost(sent: int, indexed: int) -> TextServerError:
+    """The error of an index whose number of documents differs from those sent."""
     return TextServerError(
-        f"{sent:,} entities were sent and {found:,} are in the index", hint="run the command again; nothing has changed"
+        f"{sent:,} entities were sent and {indexed:,} are in the index",
+        hint="run the command again; nothing has changed",
     )

@@ -1,4 +1,4 @@
-"""A new index on a server: nothing names it before it is complete, and it goes when its build fails."""
+"""Creation of an index on a server: no alias names it before it is complete, and a failed build removes it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from hybridkg.remote.elasticsearch.bulk import BulkSender, lost
 from hybridkg.remote.elasticsearch.server import Body, Server
 
 NO_PIPELINES = {"default_pipeline": "_none", "final_pipeline": "_none"}
-"""Those that an index template of the cluster names would change our documents."""
+"""Pipelines of the cluster's index templates would change our documents."""
 
 PLACING_SECONDS = 30
-"""How long the server may look for a disk for the new index."""
+"""Maximum seconds for the server to allocate the index."""
 
 FIRST_LOOK, LAST_LOOK = 0.05, 2.0
-"""Seconds between two questions whether segments are merged."""
+"""Seconds between two polls of a merge."""
 
 
 class NewIndex:
-    """One new index, and what sends its documents.
+    """An unfinished index, with the sender of its documents.
 
     Args:
-        server: where.
+        server: connection.
         alias: of the knowledge base's indexes.
-        owner: whose it is; kept in the index.
-        body: settings and mappings, of what is to be kept in the mapping to know the index again.
-        named: the beginning of its name.
+        owner: of the index, stored in it.
+        body: makes settings and mappings from the `_meta` that identifies the index.
+        named: prefix of the name; empty for the alias.
 
     Raises:
-        TextServerError: the server does not answer, or does not let us make an index.
+        TextServerError: the server does not respond, or does not allow it.
     """
 
     def __init__(
@@ -45,23 +45,23 @@ class NewIndex:
         now = datetime.now(UTC)
         self.name = f"{named or alias}-{now:%Y%m%d%H%M%S}-{self.build[:6]}"
         meta = {"build": self.build, "owner": owner, "alias": alias, "created": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
-        asked = body(meta)
-        asked["settings"] |= NO_PIPELINES
+        request = body(meta)
+        request["settings"] |= NO_PIPELINES
         try:
-            placed = server.ask(
+            allocated = server.ask(
                 "making an index",
                 lambda client: client.indices.create(
-                    index=self.name, **asked, aliases={self._loading: {}}, timeout=f"{PLACING_SECONDS}s"
+                    index=self.name, **request, aliases={self._loading: {}}, timeout=f"{PLACING_SECONDS}s"
                 )["shards_acknowledged"],
                 again=False,
             )
-            if not placed:
+            if not allocated:
                 raise TextServerError(
                     f"{server.url} found no place for a new index within {PLACING_SECONDS} s",
-                    hint="is its disk nearly full? GET _cluster/allocation/explain says what it lacks",
+                    hint="is its disk nearly full? see GET _cluster/allocation/explain",
                 )
-            made = server.ask("reading the new index", lambda client: client.indices.get(index=self.name)[self.name])
-            check_as_asked(asked, made)
+            created = server.ask("reading the new index", lambda client: client.indices.get(index=self.name)[self.name])
+            check_as_asked(request, created)
             self._sender = BulkSender(server, self._loading)
             self._sender.__enter__()
         except BaseException:
@@ -70,27 +70,22 @@ class NewIndex:
 
     @property
     def _loading(self) -> str:
-        """An alias that only a load knows; it goes with the index."""
+        """A private alias for loading; it is removed at the end."""
         return f"{self.name}-loading"
 
     def put(self, document: Body) -> None:
-        """Sends a document, whose id is its `node`."""
+        """Sends a document with its `node` as id."""
         self._sender.put(document)
 
     def finish(self, documents: int, *, merged: bool = False) -> None:
-        """Waits for the last document, counts them on the server, and closes the index for writing.
-
-        Args:
-            documents: how many were put.
-            merged: whether each shard is to be one segment.
-        """
+        """Waits for the last document, checks their number, and makes the index read-only; `merged`: one segment."""
         self._sender.__exit__(None, None, None)
         if merged:
             self._merge()
         self._server.ask("refreshing the index", lambda client: client.indices.refresh(index=self.name))
-        found = self._server.ask("counting", lambda client: int(client.count(index=self.name)["count"]))
-        if found != documents or self._sender.sent != documents:
-            raise lost(documents, found)
+        indexed = self._server.ask("counting", lambda client: int(client.count(index=self.name)["count"]))
+        if indexed != documents or self._sender.sent != documents:
+            raise lost(documents, indexed)
         settings = {"index": {"blocks": {"write": True}, "auto_expand_replicas": "0-1"}}
         self._server.ask(
             "closing the index for writing",
@@ -102,7 +97,7 @@ class NewIndex:
         )
 
     def _merge(self) -> None:
-        """No request may take as long as this does, so the server is asked again and again whether it has finished."""
+        """Merges as a task, which is polled, because no request may take that long."""
         self._server.ask("refreshing the index", lambda client: client.indices.refresh(index=self.name))
         task = self._server.ask(
             "merging segments",
@@ -112,18 +107,18 @@ class NewIndex:
         )
         wait = FIRST_LOOK
         while True:
-            told = self._server.ask("merging segments", lambda client: _task(client, task))
-            if told.get("completed"):
+            status = self._server.ask("merging segments", lambda client: _task(client, task))
+            if status.get("completed"):
                 break
             time.sleep(wait)
             wait = min(2 * wait, LAST_LOOK)
-        failed = told.get("response", {}).get("_shards", {}).get("failed", 0)
-        if "error" in told or failed:
-            reason = told.get("error", {}).get("reason", f"{failed} shards failed")
+        failed = status.get("response", {}).get("_shards", {}).get("failed", 0)
+        if "error" in status or failed:
+            reason = status.get("error", {}).get("reason", f"{failed} shards failed")
             raise TextServerError(f"{self._server.url} could not merge the segments of a new index: {reason}"[:500])
 
     def abandon(self) -> None:
-        """Stops, and removes the index if the server can be reached; else it stays, and `prune` will list it."""
+        """Stops, and removes the index if possible; otherwise `prune` will list it."""
         if hasattr(self, "_sender"):
             self._sender.__exit__(RuntimeError, None, None)
         with contextlib.suppress(HybridkgError):
@@ -135,37 +130,29 @@ class NewIndex:
 
 
 def _task(client: Any, task: str) -> Mapping[str, Any]:
-    """What the server says of a task; the client's own method warns that it is not yet for everyone."""
+    """The status of a task; the client's own method warns that it is experimental."""
     return dict(client.perform_request("GET", f"/_tasks/{task}", headers={"accept": "application/json"}))
 
 
-def check_as_asked(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Whether an index is as it was asked for: index templates of a cluster can change it silently.
-
-    Args:
-        asked: settings and mappings of a request.
-        found: `settings` and `mappings` of the index as the server describes it.
-
-    Raises:
-        TextServerError: names what differs.
-    """
-    wanted, own = asked["mappings"], found["mappings"]
-    for key in sorted({*wanted, *own} - {"_meta"}):
-        if _plain(own.get(key)) != _plain(wanted.get(key)):
+def check_as_asked(request: Mapping[str, Any], index: Mapping[str, Any]) -> None:
+    """Checks that an index is as requested, which templates can change. Raises TextServerError: a difference."""
+    requested, actual = request["mappings"], index["mappings"]
+    for key in sorted({*requested, *actual} - {"_meta"}):
+        if _plain(actual.get(key)) != _plain(requested.get(key)):
             raise _changed(f"mappings.{key}")
-    similarity = found["settings"]["index"].get("similarity", {})
-    if _plain(similarity) != _plain(asked["settings"].get("similarity", {})):
+    similarity = index["settings"]["index"].get("similarity", {})
+    if _plain(similarity) != _plain(request["settings"].get("similarity", {})):
         raise _changed("settings.index.similarity")
 
 
 def _plain(value: Any) -> Any:
-    """A value as both sides write it: the server answers numbers and booleans as texts, and leaves defaults out."""
+    """A value in a common form: the server returns numbers and booleans as strings, and omits defaults."""
     if isinstance(value, Mapping):
-        left_out = {"norms": True, "index_options": "positions", "type": "object"}
+        defaults = {"norms": True, "index_options": "positions", "type": "object"}
         return {
             key: _plain(inner)
             for key, inner in sorted(value.items())
-            if not (key in left_out and inner == left_out[key])
+            if not (key in defaults and inner == defaults[key])
         }
     if isinstance(value, bool):
         return str(value).lower()
@@ -179,6 +166,6 @@ def _plain(value: Any) -> Any:
 
 def _changed(what: str) -> TextServerError:
     return TextServerError(
-        f"the server made the new index with other {what} than asked for",
+        f"the server made the new index with other {what} than requested",
         hint="an index template of the cluster matches its name; choose another elasticsearch.alias in kb.toml",
     )

@@ -1,4 +1,4 @@
-"""What a build has left on a server, and whether it is still there when it is needed."""
+"""The record of an index on a server, and the check that the index is still there."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hybridkg.errors import CorruptError, TextServerError
 from hybridkg.remote.elasticsearch.server import Server
 
 FILE = "elasticsearch.json"
-"""In the folder of an index that keeps it apart from its other headers."""
+"""In the folder of an index, separate from its other headers."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """An index that is complete.
+    """The record of a complete index.
 
     Args:
-        index: its name.
-        build: a random name that is also in the mapping, so that another index of the same name is noticed.
-        documents: how many it holds.
-        shards: how many it is cut into.
+        index: name.
+        build: random name that is also in the mapping, so that another index of the same name is noticed.
+        documents: number of documents.
+        shards: number of shards.
     """
 
     index: str
@@ -31,54 +31,48 @@ class Left:
     shards: int
 
     def write(self, folder: Path) -> None:
-        """Keeps it in a folder."""
+        """Writes the record into a folder."""
         (folder / FILE).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """What `write` has kept.
-
-        Raises:
-            CorruptError: the file is missing or damaged.
-        """
+        """The record in a folder. Raises CorruptError: the file is missing or damaged."""
         try:
             data = json.loads((folder / FILE).read_text(encoding="utf-8"))
-            own = cls(**{one.name: data[one.name] for one in fields(cls)})
-            if [type(one) for one in (own.index, own.build, own.documents, own.shards)] != [str, str, int, int]:
+            record = cls(**{one.name: data[one.name] for one in fields(cls)})
+            if any(type(getattr(record, one.name)).__name__ != one.type for one in fields(cls)):
                 raise TypeError("a value is of another type")
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise CorruptError(
                 f"cannot read {FILE!r}, which names the index on the server", hint="index again", place=str(folder)
             ) from e
-        return own
+        return record
 
 
 def check_left(server: Server, index: str, build: str, documents: int) -> None:
-    """Whether an index is the one that was left there, with as many documents.
-
-    Raises:
-        TextServerError: it is not, or the server does not answer.
-    """
+    """Checks a recorded index and its number of documents. Raises TextServerError: it differs, or no response."""
     _ = server.version
-    found = server.ask("looking for the index", lambda client: client.indices.get(index=index, ignore_unavailable=True))
-    if index not in found:
+    indexes = server.ask(
+        "looking for the index", lambda client: client.indices.get(index=index, ignore_unavailable=True)
+    )
+    if index not in indexes:
         raise TextServerError(
             f"{server.url} has no index {index!r}, which this knowledge base needs",
             hint="build it again: hybridkg index KB; or elasticsearch.url in kb.toml names another server",
         )
-    if found[index]["mappings"].get("_meta", {}).get("build") != build:
+    if indexes[index]["mappings"].get("_meta", {}).get("build") != build:
         raise TextServerError(
             f"the index {index!r} on {server.url} is not the one that was built",
             hint="build it again: hybridkg index KB",
         )
-    held = int(server.ask("counting", lambda client: client.count(index=index))["count"])
-    if held != documents:
-        raise unexpected(held, documents)
+    count = int(server.ask("counting", lambda client: client.count(index=index))["count"])
+    if count != documents:
+        raise unexpected(count, documents)
 
 
-def unexpected(found: int, wanted: int) -> TextServerError:
-    """The error when an index does not hold what was left there."""
+def unexpected(actual: int, expected: int) -> TextServerError:
+    """The error of an index whose number of documents has changed."""
     return TextServerError(
-        f"the index on the server holds {found:,} entities; {wanted:,} were left there",
+        f"the index on the server holds {actual:,} entities; {expected:,} were indexed",
         hint="somebody has changed it; build it again: hybridkg index KB",
     )

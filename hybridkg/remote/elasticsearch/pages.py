@@ -1,8 +1,7 @@
-"""Reads the rows of a query on an index page by page, as askers do (see server.py).
+"""Paging through the hits of a query.
 
-The first page of a question needs no point in time, so several questions can
-share one request; from the second page on a point in time holds the index
-still. Totals are tracked: a relation that is read is complete, or an error.
+The first page needs no point in time, so several queries can share one request; from the second page on, a point in
+time fixes the index. Totals are tracked: a relation that is read is complete, or an error.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 
 ROWS_AT_ONCE = 10_000
-"""Rows of a page: `index.max_result_window`."""
+"""Maximum rows of a page: `index.max_result_window`."""
 
 IDS_AT_ONCE = 65_536
-"""Values of a `terms` query: `index.max_terms_count`."""
+"""Maximum values of a `terms` query: `index.max_terms_count`."""
 
 NONE = np.empty(0, np.uint32)
 
@@ -30,29 +29,29 @@ BY_NODE: list[Body] = [{"node": "asc"}]
 BEST_FIRST: list[Body] = [{"_score": "desc"}, {"node": "asc"}]
 
 KEEP_ALIVE = "2m"
-"""How long a point in time waits for the next page."""
+"""Life of a point in time between two pages."""
 
 MAX_PLACES = 10
-"""Points in time that one page may need; a server that loses more does not work."""
+"""Maximum points in time for one page; a server that loses more does not work."""
 
 GROWTH = 4
-"""How much larger the next page of a ranking is: a few requests reach any depth, and most need one."""
+"""Growth of the pages of a ranking: a few requests reach any depth, and most rankings need one."""
 
 Hits = Sequence[Any]
 
 
 class Pages:
-    """The rows of a query, page by page: `while hits := (yield from pages.following()): ...`, then `close`.
+    """The hits of a query, page by page: `while hits := (yield from pages.following()): ...`, then `close`.
 
     Args:
-        server: has the index.
-        index: its name.
-        query: what to search for.
+        server: connection.
+        index: name.
+        query: Elasticsearch query.
         sort: a total order of the entities.
-        size: rows of the first page; later ones are larger, up to 10,000.
-        source: parts of `_source` to bring along.
-        scores: whether scores are needed although the order is another.
-        complete: whether all rows are wanted, and their number is to be checked.
+        size: rows of the first page; later ones grow to 10,000.
+        source: parts of `_source` to fetch.
+        scores: whether to compute scores that do not determine the order.
+        complete: whether all rows are wanted, and their number is checked.
     """
 
     def __init__(
@@ -76,11 +75,7 @@ class Pages:
         self._total, self._seen, self._ended = 0, 0, False
 
     def following(self) -> Steps[Hits]:
-        """The hits of the next page; none when there are no more.
-
-        Raises:
-            TextServerError: fewer rows came than match.
-        """
+        """The hits of the next page; empty at the end. Raises TextServerError: fewer rows came than match."""
         if self._ended:
             return ()
         size = min(self._size, ROWS_AT_ONCE)
@@ -92,7 +87,7 @@ class Pages:
             (response,) = yield [body]
             if not response.get("lost"):
                 break
-            self._place = None  # the index itself never changes, so another point in time shows the same
+            self._place = None  # the index never changes, so another point in time shows the same
         else:
             raise TextServerError("the server loses its points in time at once", hint="nothing was returned; try again")
         hits: Hits = response.get("hits", {}).get("hits", [])
@@ -112,7 +107,7 @@ class Pages:
         return hits
 
     def close(self) -> None:
-        """Gives the point in time back; one that cannot be reached ends by itself in two minutes."""
+        """Closes the point in time; an unreachable one expires in two minutes."""
         if self._place is not None:
             place, self._place = self._place, None
             with contextlib.suppress(Exception):
@@ -127,23 +122,18 @@ class Pages:
 
 
 class PagedRows:
-    """Reads one index.
-
-    Args:
-        server: has it.
-        index: its name.
-    """
+    """Queries on one index."""
 
     def __init__(self, server: Server, index: str):
         self._server, self._index = server, index
 
     def count(self, query: Body) -> Steps[int]:
-        """How many entities match; exact, however many."""
+        """The exact number of matching entities."""
         (response,) = yield [{"query": query, "size": 0, "track_total_hits": True}]
         return total_of(response)
 
     def scored(self, query: Body) -> Steps[tuple[Ids, Scores]]:
-        """Every match with the server's own score: (ids uint32[m] ascending, scores float64[m])."""
+        """Every match with the server's score: (ids uint32[m] ascending, scores float64[m])."""
         ids, scores = [NONE], [np.zeros(0)]
         with closing(Pages(self._server, self._index, query, scores=True)) as pages:
             while hits := (yield from pages.following()):
@@ -160,21 +150,17 @@ class PagedRows:
         return np.concatenate(ids)
 
     def best_first(self, query: Body, size: int) -> Pages:
-        """Pages in the order of the server's scores, then of the ids; to be closed."""
+        """Pages by descending score, then by id; to be closed by the caller."""
         return Pages(self._server, self._index, query, sort=BEST_FIRST, size=size, scores=True, complete=False)
 
 
 def scores_of(hits: Hits) -> Scores:
-    """float64[n]: the scores, which are 32-bit numbers that JSON shows by their shortest decimal form."""
+    """float64[n]: the scores, which are 32-bit numbers in their shortest decimal form."""
     return np.array([hit["_score"] for hit in hits], np.float32).astype(np.float64)
 
 
 def total_of(response: Any) -> int:
-    """How many match.
-
-    Raises:
-        TextServerError: they were not all counted.
-    """
+    """The number of matches. Raises TextServerError: the server did not count all."""
     total = response.get("hits", {}).get("total", {})
     if total.get("relation") != "eq":
         raise TextServerError("the server counted only in part", hint="nothing was returned; try again")

@@ -1,8 +1,7 @@
-"""The connection to Elasticsearch: made at the first question, retried where that is safe, told apart when it fails.
+"""The connection to Elasticsearch, with retries where they are safe, and errors by cause.
 
-Searches go out together: whoever needs answers is a generator that yields
-search bodies and is sent the responses; several of them advance in step, and
-what all of them want next is one `_msearch`.
+Searches are batched: a generator yields search bodies and receives their responses; several generators advance in
+step, and all their pending searches go into one `_msearch`.
 """
 
 from __future__ import annotations
@@ -16,14 +15,7 @@ from hybridkg.config.settings import ElasticSettings
 from hybridkg.errors import ConfigError, HybridkgError, TextQueryError, TextServerError
 from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
-from hybridkg.remote.credentials import (
-    API_KEY,
-    USERNAME,
-    Credentials,
-    check_destination,
-    read_credentials,
-    server_url,
-)
+from hybridkg.remote.credentials import API_KEY, USERNAME, Credentials, check_destination, read_credentials, server_url
 
 T = TypeVar("T")
 Body = dict[str, Any]
@@ -31,18 +23,18 @@ Response = Mapping[str, Any]
 Steps = Generator[list[Body], list[Response], T]
 
 OLDEST_SERVER = (8, 16)
-"""Elasticsearch 8.16 brought `_termStats` to scripts, by which term frequencies are read."""
+"""Elasticsearch 8.16 brought `_termStats` to scripts, from which term frequencies are read."""
 
 SEARCHES_AT_ONCE = 64
 
 WAITS = (0.2, 1.0, 3.0, 6.0)
-"""Seconds before the next try of a read: a node that restarts behind a proxy is back within them, or is told about."""
+"""Seconds before each retry of a read, enough for a node that restarts behind a proxy."""
 
 TRY_AGAIN = (429, 502, 503, 504)
 
 NO_INDEX = "index_not_found_exception"
 OTHER_CLIENT = "media_type_header_exception"
-"""What servers before version 8 say to a client of version 8."""
+"""Error of servers before version 8 for a client of version 8."""
 
 CLOSED = "it closed the connection"
 LOST = (
@@ -53,10 +45,10 @@ LOST = (
     ("Remote end closed", CLOSED),
     ("reset by peer", CLOSED),
 )
-"""Signs in the client's words that a connection was lost, and ours."""
+"""Signs of a lost connection in the client's messages, and our words for them."""
 
 LOST_PLACE = "search_context_missing_exception"
-"""A point in time is gone: the server was restarted, or nobody asked for too long."""
+"""Error of a point in time that has expired, or was lost in a restart."""
 
 ANSWER = [
     "responses.error",
@@ -74,38 +66,33 @@ ANSWER = [
 
 
 class Server:
-    """One server or cluster, as the settings and the environment say. Safe to use from many threads."""
+    """One server or cluster, from the settings and the environment. Safe to use from many threads."""
 
     def __init__(self, settings: ElasticSettings):
         self.settings = settings
         self._answered = False
-        """Whether it has ever answered. One that has is waited for, when it goes; one that has not is just absent."""
+        """Whether it has ever responded: only then is a lost connection worth waiting for."""
 
     def __reduce__(self) -> tuple[type[Server], tuple[ElasticSettings]]:
-        """A copy in a file or another process reads its own credentials."""
+        """A copy without credentials, which another process reads itself."""
         return Server, (self.settings,)
 
     @cached_property
     def url(self) -> str:
-        """Its address, without credentials."""
+        """The address, without credentials."""
         return server_url(self.settings.url)
 
     @cached_property
     def credentials(self) -> Credentials:
-        """Who asks."""
+        """The credentials in the environment."""
         return read_credentials()
 
     @cached_property
     def client(self) -> Any:
-        """The official client; connects when it is used.
-
-        Raises:
-            MissingExtraError: the package is not installed.
-            ConfigError: the address, the credentials or the certificates cannot be used.
-        """
+        """The unconnected official client. Raises MissingExtraError: no package; ConfigError: bad settings."""
         with needs_extra("elasticsearch", "Elasticsearch"):
             from elasticsearch import Elasticsearch
-        check_extra("elasticsearch", "Elasticsearch", "orjson")  # else a build would find out in its middle
+        check_extra("elasticsearch", "Elasticsearch", "orjson")  # else a build would fail halfway
         own = self.credentials
         check_destination(self.url, own)
         options: dict[str, Any] = {}
@@ -124,27 +111,23 @@ class Server:
 
     @cached_property
     def version(self) -> str:
-        """The version of the server, such as `8.19.8`.
-
-        Raises:
-            TextServerError: it is older than what is needed, or does not answer.
-        """
+        """The version of the server, such as `8.19.8`. Raises TextServerError: it is too old, or does not respond."""
         number = self.ask("asking for its version", lambda client: str(client.info()["version"]["number"]))
-        found = tuple(int(part) for part in number.split("-", maxsplit=1)[0].split(".")[:2] if part.isdigit())
-        if found < OLDEST_SERVER:
+        version = tuple(int(part) for part in number.split("-", maxsplit=1)[0].split(".")[:2] if part.isdigit())
+        if version < OLDEST_SERVER:
             raise self._too_old(number[:40])
         return number
 
     def ask(self, doing: str, question: Callable[[Any], T], *, again: bool = True) -> T:
-        """Asks the client something.
+        """The result of a call of the client.
 
         Args:
-            doing: what for, in the words of an error: `reading the index`.
-            question: gets the client; takes out of the answer what is wanted of it.
-            again: whether to ask once more after a lost connection or an overloaded server.
+            doing: purpose, for an error: `reading the index`.
+            question: calls the client and extracts the result.
+            again: whether to retry after a lost connection or an overloaded server.
 
         Raises:
-            TextServerError: there is no good answer; says what and what to do.
+            TextServerError: there is no usable response.
         """
         client = self.client
         for wait in (*WAITS, None) if again else (None,):
@@ -154,41 +137,41 @@ class Server:
                 return answer
             except HybridkgError:
                 raise
-            except (KeyError, IndexError, TypeError, AttributeError) as e:  # not what Elasticsearch answers
+            except (KeyError, IndexError, TypeError, AttributeError) as e:  # not a response of Elasticsearch
                 raise self._no_proper_answer(doing) from e
             except Exception as e:
-                error, worth_it = self._understood(e, doing)
-                if wait is None or not worth_it:
+                error, may_help = self._understood(e, doing)
+                if wait is None or not may_help:
                     raise error from e
                 time.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
     def together(self, index: str, askers: Sequence[Steps[T]], *, dfs: bool) -> list[T]:
-        """Runs askers side by side; the searches that they wait for go out in one `_msearch`.
+        """Runs generators in step; their pending searches go out in one `_msearch`.
 
         Args:
             index: name of the index, for searches without a point in time.
-            askers: generators; what they return is the result.
-            dfs: whether the statistics of several shards are to be added up first.
+            askers: generators; their return values are the result.
+            dfs: whether to add up the statistics of several shards first.
 
         Raises:
             TextServerError: a search failed, in whole or on one shard.
         """
         results: dict[int, T] = {}
-        wanted: dict[int, list[Body]] = {}
+        pending_bodies: dict[int, list[Body]] = {}
 
         def advance(i: int, answers: list[Response] | None) -> None:
             try:
-                wanted[i] = next(askers[i]) if answers is None else askers[i].send(answers)
+                pending_bodies[i] = next(askers[i]) if answers is None else askers[i].send(answers)
             except StopIteration as end:
-                wanted.pop(i, None)
+                pending_bodies.pop(i, None)
                 results[i] = end.value
 
         try:
             for i in range(len(askers)):
                 advance(i, None)
-            while wanted:
-                pending = list(wanted.items())
+            while pending_bodies:
+                pending = list(pending_bodies.items())
                 answers = self.search(index, [body for _, bodies in pending for body in bodies], dfs=dfs)
                 at = 0
                 for i, bodies in pending:
@@ -200,15 +183,15 @@ class Server:
         return [results[i] for i in range(len(askers))]
 
     def search(self, index: str, bodies: Sequence[Body], *, dfs: bool) -> list[Response]:
-        """The responses of some searches; one whose point in time is lost has `lost` in it."""
-        found: list[Response] = []
+        """The responses of some searches; one whose point in time is lost has the key `lost`."""
+        results: list[Response] = []
         for start in range(0, len(bodies), SEARCHES_AT_ONCE):
             lines: list[Body] = []
             for body in bodies[start : start + SEARCHES_AT_ONCE]:
                 header: Body = {"allow_partial_search_results": False}
                 lines += [header if "pit" in body else {**header, "index": index}, body]
 
-            def asked(client: Any, lines: list[Body] = lines) -> list[Response]:
+            def multi_search(client: Any, lines: list[Body] = lines) -> list[Response]:
                 answer = client.msearch(
                     searches=lines,
                     include_named_queries_score=True,
@@ -220,8 +203,8 @@ class Server:
                     raise self._no_proper_answer("searching")
                 return [self._whole(response) for response in responses]
 
-            found += self.ask("searching", asked)
-        return found
+            results += self.ask("searching", multi_search)
+        return results
 
     def _whole(self, response: Response) -> Response:
         error = response.get("error")
@@ -239,7 +222,7 @@ class Server:
         return response
 
     def _understood(self, error: Exception, doing: str) -> tuple[HybridkgError, bool]:
-        """What an exception of the client means, and whether a second try is worth it."""
+        """The error for an exception of the client, and whether a retry may help."""
         with needs_extra("elasticsearch", "Elasticsearch"):
             import elasticsearch as es
 
@@ -250,7 +233,7 @@ class Server:
         if isinstance(error, es.ConnectionTimeout):
             return TextServerError(
                 f"{self.url} did not answer within {self.settings.timeout:g} s, while {doing}",
-                hint="elasticsearch.timeout in kb.toml is how long one request may take",
+                hint="elasticsearch.timeout in kb.toml limits one request",
             ), False
         if isinstance(error, es.ConnectionError):
             return self._no_connection(str(error.message), doing), self._answered
@@ -263,10 +246,10 @@ class Server:
             details = details if isinstance(details, Mapping) else {"reason": details}
             if OTHER_CLIENT in str(details):
                 return self._too_old("of a version before 8"), False
-            worth_it = error.status_code in TRY_AGAIN
+            may_help = error.status_code in TRY_AGAIN
             if "error" not in body and error.status_code not in (401, 403, *TRY_AGAIN):
                 return self._stranger(error.status_code), False
-            return self._refused(doing, error.status_code, details), worth_it
+            return self._refused(doing, error.status_code, details), may_help
         if isinstance(error, es.SerializationError | es.TransportError):
             return self._no_proper_answer(doing), False
         raise error
@@ -281,7 +264,7 @@ class Server:
         return TextServerError(f"cannot reach Elasticsearch at {self.url}, while {doing}: {why}", hint=hint)
 
     def _no_trust(self, detail: str) -> TextServerError:
-        """The error of a connection that TLS could not secure."""
+        """The error of a failed TLS connection."""
         if "CERTIFICATE_VERIFY_FAILED" in detail:
             why = detail.partition("verify failed: ")[2].partition(" (_ssl")[0] or detail
             names = "elasticsearch.ca_file in kb.toml names the certificate (PEM) of the authority that signed it"
@@ -310,7 +293,7 @@ class Server:
         )
 
     def refused_document(self, item: Mapping[str, Any]) -> HybridkgError:
-        """The error of one document of a bulk request."""
+        """The error of one document in a bulk request."""
         error = item.get("error")
         details = error if isinstance(error, Mapping) else {"reason": str(error)}
         return self._refused(f"adding entity {item.get('_id')}", int(item.get("status", 500)), details)
@@ -318,8 +301,9 @@ class Server:
     def _refused(self, doing: str, status: int, error: Mapping[str, Any]) -> HybridkgError:
         reason = self.credentials.without_secrets(_reason(error))
         if status == 401:
+            who = "the credentials" if self.credentials != Credentials() else "anonymous requests"
             return TextServerError(
-                f"{self.url} does not accept {'the credentials' if self.credentials != Credentials() else 'strangers'}",
+                f"{self.url} does not accept {who}",
                 hint=f"set {API_KEY} (the key as Elasticsearch encodes it), or {USERNAME} and its password, in the "
                 "environment",
             )
@@ -352,15 +336,11 @@ class Server:
 
 
 class _Overloaded(Exception):  # noqa: N818 - a signal inside this module
-    """A search was turned away because too many wait."""
+    """A search was rejected because too many are waiting."""
 
 
 def _readable(ca_file: str) -> str:
-    """The path of a file of certificates, which the client reads only when it connects.
-
-    Raises:
-        ConfigError: it cannot be read, or is none.
-    """
+    """The path of a readable file of certificates. Raises ConfigError: it is not one."""
     import ssl
 
     shown = f"the file of 'elasticsearch.ca_file', {ca_file!r},"
@@ -374,7 +354,7 @@ def _readable(ca_file: str) -> str:
 
 
 def _reason(error: Mapping[str, Any]) -> str:
-    """The innermost reason of an error of Elasticsearch, in one line."""
+    """The innermost reason of an Elasticsearch error, on one line."""
     causes = [error, *error.get("root_cause", ())]
     nested = error.get("caused_by")
     while isinstance(nested, Mapping):

@@ -1,1 +1,1 @@
-"""A graph that lies at a SPARQL endpoint."""
+"""A graph at a SPARQL endpoint."""

@@ -1,9 +1,8 @@
-"""HTTP to a SPARQL endpoint: SPARQL 1.1 Protocol, section 2.1, by the standard library.
+"""HTTP to a SPARQL endpoint (SPARQL 1.1 Protocol, section 2.1) with the standard library.
 
-What an endpoint says is a stranger's: it is read in pieces, never unpacked
-(no compression is asked for and none is taken, so there is no bomb), and
-shown in errors only as a few printable characters. A redirection is followed
-on the same server only, so credentials go nowhere else.
+Responses are untrusted: they are read in pieces, compressed ones are refused (so there is no bomb), and errors show
+only some printable characters of them. Redirections are followed on the same server only, so credentials go nowhere
+else.
 """
 
 from __future__ import annotations
@@ -31,50 +30,50 @@ from hybridkg.remote.credentials import ENDPOINT, Credentials, check_destination
 T = TypeVar("T")
 
 WAITS = (0.2, 1.0, 3.0)
-"""Seconds before the next try: queries only read, so each may be asked again."""
+"""Seconds before each retry; queries only read, so each may be sent again."""
 
 TRY_AGAIN = (429, 502, 503, 504)
 
 MAX_WAIT_S = 10.0
-"""Seconds of a Retry-After that are waited for; one that says more is told about."""
+"""Maximum Retry-After, in seconds; a longer one is an error."""
 
 MAX_REDIRECTIONS = 5
 
 PIECE = 65_536
-"""Bytes that are read at once."""
+"""Maximum bytes of one read."""
 
 MIN_RATE = 64
-"""Bytes in a second: who sends less, once the timeout is over, is taken to be as good as silent."""
+"""Minimum bytes per second, once the timeout is over; a slower endpoint counts as silent."""
 
 SHOWN = 200
-"""Characters of an endpoint's own words in an error."""
+"""Maximum characters of an endpoint's message in an error."""
 
 MAX_IDLE = 4
-"""Connections that are kept open for the next question."""
+"""Connections that stay open for the next query."""
 
 RECENT = 32
-"""Answers, of which the quickest says how long a round trip takes now: a server in Java that has just been started
-takes ten times as long for anything, and again for a second now and then."""
+"""Responses whose fastest one is the current round trip: a server in Java takes ten times as long when it has just
+been started, and for a second now and then."""
 
 
 class _LostError(EndpointError):
-    """The connection was lost, or the endpoint is busy: another try may succeed."""
+    """The connection was lost, or the endpoint is busy: a retry may succeed."""
 
     wait = 0.0
-    """Seconds that it asked for."""
+    """Seconds of its Retry-After."""
 
     at_once = False
-    """Whether it was an old connection that the endpoint had closed meanwhile."""
+    """Whether to retry without waiting, because the endpoint had closed an idle connection."""
 
 
 class EndpointResponse:
-    """The body of an answer, to be read once from begin to end; `read` is all that a parser needs of a file.
+    """The body of a response, readable once, with the `read` of a file.
 
     Args:
         response: of the standard library.
-        connection: what it came by.
-        timeout: seconds after which it has to have sent something worth mentioning.
-        within: seconds in which all of it has to come.
+        connection: its connection.
+        timeout: seconds after which MIN_RATE holds.
+        within: maximum seconds for the whole body.
     """
 
     def __init__(self, response: http.client.HTTPResponse, connection: Connection, timeout: float, within: float = inf):
@@ -82,17 +81,17 @@ class EndpointResponse:
         self._began, self.received = time.monotonic(), 0
         self._is_broken = False
         self.kind = response.headers.get_content_type()
-        """Its Content-Type, without parameters, in lower case."""
+        """Content-Type without parameters, in lower case."""
 
     def read(self, size: int = -1) -> bytes:
         """Some bytes, at most `size` and PIECE; none at the end.
 
         Raises:
-            _LostError: the connection broke in the middle of the answer.
-            EndpointError: it comes too slowly.
+            _LostError: the connection broke in the middle of the response.
+            EndpointError: the response is too slow.
         """
         lost = self._connection.lost
-        self._is_broken = True  # unless it goes well
+        self._is_broken = True  # until the read succeeds
         try:
             piece = self._response.read1(min(size, PIECE) if size > 0 else PIECE)
         except TimeoutError as e:
@@ -117,7 +116,7 @@ class EndpointResponse:
         return piece
 
     def is_read(self) -> bool:
-        """Whether the last byte has been read, or can be now without waiting for more than one piece."""
+        """Whether the body has been read to its end, or can be with one more piece."""
         if self._is_broken:
             return False
         try:
@@ -127,11 +126,11 @@ class EndpointResponse:
 
 
 class Connection:
-    """The way to one endpoint. Safe to use from many threads.
+    """HTTP connections to one endpoint. Safe to use from many threads.
 
     Args:
-        configured: address, as kb.toml has it; the environment may name another.
-        settings: how it is asked.
+        configured: address in kb.toml; the environment may override it.
+        settings: timeout, method and certificates.
     """
 
     def __init__(self, configured: str, settings: EndpointSettings):
@@ -141,37 +140,29 @@ class Connection:
         self._lock = threading.Lock()
         self._took_us: deque[float] = deque(maxlen=RECENT)
         self._answered = False
-        """Whether it has ever answered. One that has is waited for, when it goes; one that has not is just absent."""
+        """Whether it has ever responded: only then is a lost connection worth waiting for."""
 
     def __reduce__(self) -> tuple[type[Connection], tuple[str, EndpointSettings]]:
-        """A copy in another process reads its own credentials."""
+        """A copy without credentials, which another process reads itself."""
         return Connection, (self._configured, self.settings)
 
     @cached_property
     def url(self) -> str:
-        """Its address, without credentials.
-
-        Raises:
-            ConfigError: it is none.
-        """
+        """The address, without credentials. Raises ConfigError: it is not an address."""
         return server_url(self._configured, names=ENDPOINT)
 
     @property
     def trip_us(self) -> float:
-        """Microseconds until the quickest of the last answers began; inf where no open connection was used yet."""
+        """Microseconds to the first byte of the fastest recent response; inf before an open connection was reused."""
         with self._lock:
             return min(self._took_us, default=inf)
 
     @cached_property
     def credentials(self) -> Credentials:
-        """Who asks.
-
-        Raises:
-            ConfigError: they cannot be used, or may not go to this address.
-        """
-        own = read_credentials(names=ENDPOINT)
-        check_destination(self.url, own, names=ENDPOINT)
-        return own
+        """The credentials for this address. Raises ConfigError: they cannot be used, or may not go to this address."""
+        credentials = read_credentials(names=ENDPOINT)
+        check_destination(self.url, credentials, names=ENDPOINT)
+        return credentials
 
     @cached_property
     def _headers(self) -> dict[str, str]:
@@ -196,30 +187,30 @@ class Connection:
             raise ConfigError(f"cannot read the certificates in {file!r}: {e.strerror or e}") from e
 
     @contextmanager
-    def asked(
+    def stream(
         self, query: str, kinds: str, timeout: float | None = None, within: float = inf
     ) -> Iterator[EndpointResponse]:
-        """Sends a query, and gives the answer to be read.
+        """Sends a query and yields its response.
 
         Args:
             query: SPARQL.
             kinds: media types, for Accept.
             timeout: seconds that the endpoint may be silent; None for those of the settings.
-            within: seconds in which all of an answer has to come, once it has begun.
+            within: maximum seconds for the whole body.
 
         Raises:
-            EndpointError: it does not answer, or refuses.
-            _LostError: the same, and `trying` tries again.
+            EndpointError: the endpoint does not respond, or refuses.
+            _LostError: the same, worth a retry by `retrying`.
         """
         seconds = self.settings.timeout if timeout is None else timeout
         connection, response = self._sent(query, kinds, seconds)
-        answer = EndpointResponse(response, self, seconds, within)
+        response_body = EndpointResponse(response, self, seconds, within)
         is_over = False
         try:
-            yield answer
+            yield response_body
             is_over = True
         finally:
-            whole = is_over and not response.will_close and answer.is_read()
+            whole = is_over and not response.will_close and response_body.is_read()
             with self._lock:
                 keep = whole and len(self._idle) < MAX_IDLE
                 if keep:
@@ -228,12 +219,8 @@ class Connection:
                 response.close()
                 connection.close()
 
-    def trying(self, work: Callable[[], T]) -> T:
-        """What the work gives: it asks, and reads as much of the answer as can be asked for again.
-
-        Raises:
-            EndpointError: the last try failed, or one failed as each would.
-        """
+    def retrying(self, work: Callable[[], T]) -> T:
+        """The result of `work`, which may run several times. Raises EndpointError: retries failed, or cannot help."""
         for wait in (*WAITS, None):
             try:
                 return work()
@@ -247,7 +234,7 @@ class Connection:
     def _sent(
         self, query: str, kinds: str, timeout: float
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """One try."""
+        """One try, which follows redirections."""
         address = urlsplit(self.url)
         for _ in range(MAX_REDIRECTIONS + 1):
             connection, response = self._exchanged(address, query, kinds, timeout)
@@ -256,7 +243,7 @@ class Connection:
                 if encoding not in ("identity", ""):
                     connection.close()
                     raise EndpointError(
-                        f"{self.url} sends a compressed answer ({self._shown(encoding)}), which was not asked for"
+                        f"{self.url} sends a compressed answer ({self._shown(encoding)}), which was not requested"
                     )
                 self._answered = True
                 return connection, response
@@ -319,44 +306,40 @@ class Connection:
         return http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.settings.timeout)
 
     def _redirected(self, address: SplitResult, response: http.client.HTTPResponse) -> SplitResult:
-        """Where to ask instead."""
-        there = urlsplit(urljoin(address.geturl(), response.headers.get("Location", "")))
+        """The address of a redirection on the same server."""
+        target = urlsplit(urljoin(address.geturl(), response.headers.get("Location", "")))
         try:
-            port = there.port or (443 if there.scheme == "https" else 80)
+            port = target.port or (443 if target.scheme == "https" else 80)
         except ValueError:
             port = None
-        if (there.scheme, there.hostname, port) == (address.scheme, address.hostname, address.port):
-            return address._replace(path=there.path, query=there.query)
-        elsewhere = self._shown(f"{there.scheme}://{there.netloc.rpartition('@')[2]}{there.path}")
+        if (target.scheme, target.hostname, port) == (address.scheme, address.hostname, address.port):
+            return address._replace(path=target.path, query=target.query)
+        shown = self._shown(f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}")
         raise EndpointError(
-            f"{self.url} sends everybody to another server: {elsewhere}",
-            hint=f'if that is the endpoint you mean, write location = "{elsewhere}" into the table [graph] of kb.toml',
+            f"{self.url} redirects to another server: {shown}",
+            hint=f'if that is the right endpoint, write location = "{shown}" into the table [graph] of kb.toml',
         )
 
     def _refused(self, response: http.client.HTTPResponse) -> EndpointError:
-        """What a status that is not 200 means."""
-        status, said = response.status, self._words(response)
+        """The error of a response whose status is not 200."""
+        status, message = response.status, self._words(response)
         if status in (401, 403):
-            given = (
-                "the credentials in the environment"
-                if self.credentials != Credentials()
-                else "whoever does not say who it is"
-            )
+            who = "the credentials in the environment" if self.credentials != Credentials() else "anonymous requests"
             return EndpointError(
-                f"{self.url} refuses {given} ({status})",
+                f"{self.url} refuses {who} ({status})",
                 hint=f"set {ENDPOINT.key}, or {ENDPOINT.username} and {ENDPOINT.password}",
             )
         if status in TRY_AGAIN:
             error = self.lost(f"it is busy or cannot be reached ({status})")
-            asked = response.headers.get("Retry-After", "")
-            error.wait = float(asked) if re.fullmatch(r"[0-9]{1,4}", asked) else WAITS[0]
-            return error if error.wait <= MAX_WAIT_S else EndpointError(f"{error.message}; it asks for {asked} s")
+            seconds = response.headers.get("Retry-After", "")
+            error.wait = float(seconds) if re.fullmatch(r"[0-9]{1,4}", seconds) else WAITS[0]
+            return error if error.wait <= MAX_WAIT_S else EndpointError(f"{error.message}; it asks for {seconds} s")
         if status in (404, 405, 410):
             return EndpointError(
-                f"{self.url} is not the address of a SPARQL endpoint ({status}){said}",
+                f"{self.url} is not the address of a SPARQL endpoint ({status}){message}",
                 hint="many endpoints end in /sparql or /query; `graph` in kb.toml names it",
             )
-        return EndpointError(f"{self.url} cannot answer ({status}){said}")
+        return EndpointError(f"{self.url} cannot answer ({status}){message}")
 
     def _words(self, response: http.client.HTTPResponse) -> str:
         try:
@@ -367,14 +350,14 @@ class Connection:
         return f": {shown}" if shown else ""
 
     def lost(self, why: str) -> _LostError:
-        """The connection is gone."""
+        """The error of a lost connection."""
         return _LostError(
             f"no answer from the SPARQL endpoint {self.url}: {why}",
             hint="see whether it runs, and whether `graph` in kb.toml names it",
         )
 
     def _shown(self, text: str) -> str:
-        """An endpoint's words as they can be shown: few, in one line, without control characters and secrets."""
+        """Text of an endpoint for an error: short, on one line, without control characters and secrets."""
         safe = "".join(c if c.isprintable() else " " for c in self.credentials.without_secrets(text))
         return " ".join(safe.split())[:SHOWN]
 
@@ -385,7 +368,7 @@ def _close(idle: list[http.client.HTTPConnection]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Why a connection failed, in few words."""
+    """The reason why a connection failed, in few words."""
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, http.client.RemoteDisconnected | ConnectionResetError | BrokenPipeError):

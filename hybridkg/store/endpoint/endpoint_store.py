@@ -1,9 +1,9 @@
-"""A graph at a SPARQL endpoint, as hybridkg asks any graph.
+"""A GraphStore at a SPARQL endpoint.
 
-Three things are not as in a store of one's own, and none of them passes in silence. An endpoint may cut an answer at
-some number of rows: one as long as the longest that it is known to give is counted, and read by pages where it was
-cut. Its blank nodes mean something in one answer only: none is sent to it, and none that it gives is joined. And it
-keeps terms as they were written: they are read into the form that Oxigraph, and so the projection, has.
+It differs from a local store in three ways, none of which passes silently. An endpoint may cut a response at some
+number of rows: one as long as the longest known response is counted, and read by pages where it was cut. Labels of
+blank nodes are valid in one response only: none is sent, and none is joined. Terms keep their lexical form: they are
+converted to Oxigraph's, which the projection has, too.
 """
 
 from __future__ import annotations
@@ -23,82 +23,81 @@ from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.store.endpoint.answers import JSON, N_TRIPLES, solutions, triples, truth
 from hybridkg.store.endpoint.connection import Connection
-from hybridkg.store.endpoint.recent_answers import KeptAnswers
+from hybridkg.store.endpoint.recent_answers import RecentAnswers
 
 COUNT = "n"
 
 LINES_AT_ONCE = 10_000
 
 MAX_BYTES = 2**22
-"""Of the first solutions of a pattern: 2,000 IRIs of 2,000 characters."""
+"""Maximum bytes of a prefix sample: 2,000 IRIs of 2,000 characters."""
 
 LATE_SHARE = 0.1
-"""At most this share of the time is lost to first solutions for the planner that come too late, or not at all."""
+"""Maximum share of the time that is lost to the planner's samples that come too late, or not at all."""
 
 _DATASET = re.compile(r"\bFROM\s+(NAMED\s+)?<")
 _COLUMNS = re.compile(
     r"(?:(?:BASE|PREFIX \w*:) <[^>]*>\s+)*SELECT\s+(?:DISTINCT\s+|REDUCED\s+)?((?:\?\w+\s+)+)(?:FROM\b|WHERE\b|\{)"
 )
-"""The variables of a SELECT clause that has nothing else."""
+"""The variables of a SELECT clause without expressions."""
 
 _ORDER = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 _PLAIN: Final = (XSD_STRING, RDF_LANG_STRING)
 
 
 class EndpointStore:
-    """A GraphStore over the SPARQL 1.1 protocol; many threads may ask at once.
+    """A GraphStore over the SPARQL 1.1 protocol. Safe to use from many threads.
 
     Args:
-        connection: the way there.
-        longest: rows that the endpoint is known to give in one answer; answers with fewer are surely whole. Before
-            an export has found it out, every answer that has a row is counted.
-        is_capped: whether it is known to give no more.
-        repeats: whether it gives a triple once for each graph of a union, as far as is known.
+        connection: to the endpoint.
+        longest: rows of the longest known response; shorter ones are complete. Until an export has measured it, every
+            response with a row is counted.
+        is_capped: whether the endpoint is known to give no more than `longest` rows.
+        repeats: whether the endpoint repeats a triple for each graph of a union.
     """
 
     def __init__(self, connection: Connection, *, longest: int = 1, is_capped: bool = False, repeats: bool = True):
         self.repeats = repeats
         self.connection, self._longest, self._is_capped = connection, max(longest, 1), is_capped
-        self._graphs, self._begins_again, self._kept = count(), 0.0, KeptAnswers()
+        self._graphs, self._next_sample_at, self._recent = count(), 0.0, RecentAnswers()
 
     def __bool__(self) -> bool:
-        """Whether there is a store; how much it has is a question to the endpoint."""
+        """True, because `len` would cost a request."""
         return True
 
     @property
     def url(self) -> str:
-        """Where the graph lies, without credentials."""
+        """The address, without credentials."""
         return self.connection.url
 
     @property
     def trip_us(self) -> float:
-        """How long the quickest of the last answers took: see FarStore."""
+        """The current round trip in microseconds: see RemoteStore."""
         return self.connection.trip_us
 
     def read_ahead(self) -> None:
-        """There is nothing to be done from here."""
+        """Does nothing: the files are remote."""
 
     def select(self, sparql: str, bound: Mapping[str, Term] | None = None, *, joined: bool = False) -> SolutionStream:
         """Rows of a SELECT, in the endpoint's own order.
 
         Args:
             sparql: a SELECT query in canonical form, IRIs written out.
-            bound: variables (without `?`) that have a value beforehand and in every row; each must stand in the
-                SELECT clause.
-            joined: the rows are joined with others, or asked about again.
+            bound: values of variables (without `?`), which must be in the SELECT clause; repeated in every row.
+            joined: whether the rows are joined with others, or used in another query.
 
         Raises:
-            EndpointError: it does not answer, or answers what cannot be used; also while the rows are read.
+            EndpointError: it does not respond, or the response cannot be used; also while the rows are read.
             UnsupportedQueryError: a bound value is a blank node; or, `joined`, a row has one.
         """
         text = _with_values(sparql, bound)
-        variables, rows = self._kept.take(text) or self._whole(text)
+        variables, rows = self._recent.take(text) or self._all_rows(text)
         return SolutionStream(variables, self._terms(variables, iter(rows), joined))
 
-    def _whole(self, text: str) -> tuple[tuple[str, ...], Iterator[Row]]:
-        """All rows, or an error: an answer that may have been cut is counted."""
+    def _all_rows(self, text: str) -> tuple[tuple[str, ...], Iterator[Row]]:
+        """All rows, or an error; a response that may have been cut is counted."""
         with ExitStack() as stack:
-            variables, first, rest = self._begun(text, stack)
+            variables, first, rest = self._first_rows(text, stack)
             if rest is None:
                 return variables, iter(first)
             following = next(rest, None)
@@ -107,19 +106,19 @@ class EndpointStore:
                     return variables, iter(first)
                 if self._is_capped and n > len(first):
                     return variables, self._paged(text, variables, n)
-                raise self._cut(len(first), n)
+                raise self._cut_error(len(first), n)
             later = stack.pop_all()
             return variables, self._checked(text, chain(first, [following], rest), later)
 
-    def _begun(self, text: str, stack: ExitStack) -> tuple[tuple[str, ...], list[Row], Iterator[Row] | None]:
-        """The variables, the first rows, and the others; None where there are none, and nothing can have been cut.
+    def _first_rows(self, text: str, stack: ExitStack) -> tuple[tuple[str, ...], list[Row], Iterator[Row] | None]:
+        """The variables, the first rows and the rest; no rest for a response that is surely complete.
 
-        Until rows have been given away a lost connection is mended by asking again.
+        Until rows have been passed on, a lost connection is retried.
         """
 
-        def begun() -> tuple[tuple[str, ...], list[Row], Iterator[Row] | None]:
+        def opened() -> tuple[tuple[str, ...], list[Row], Iterator[Row] | None]:
             with ExitStack() as own:
-                answer = own.enter_context(self.connection.asked(text, JSON))
+                answer = own.enter_context(self.connection.stream(text, JSON))
                 variables, rows = self._in_order(text, *solutions(answer, self.url))
                 first = list(islice(rows, self._longest))
                 if len(first) < self._longest:
@@ -127,96 +126,95 @@ class EndpointStore:
                 stack.enter_context(own.pop_all())
                 return variables, first, rows
 
-        return self.connection.trying(begun)
+        return self.connection.retrying(opened)
 
     def _in_order(
         self, text: str, variables: tuple[str, ...], rows: Iterator[Row]
     ) -> tuple[tuple[str, ...], Iterator[Row]]:
-        """The columns as they were asked for: who reads rows goes by their order."""
+        """The columns in the order of the SELECT clause, on which readers of rows rely."""
         head = _COLUMNS.match(text)
-        wanted = variables if head is None else tuple(name[1:] for name in head[1].split())
-        if variables == wanted:
+        selected = variables if head is None else tuple(name[1:] for name in head[1].split())
+        if variables == selected:
             return variables, rows
-        if sorted(variables) != sorted(wanted):
+        if sorted(variables) != sorted(selected):
             raise EndpointError(
-                f"{self.url} was asked for the columns {' '.join(wanted)}, and gives {' '.join(variables)[:200]}"
+                f"{self.url} returned the columns {' '.join(variables)[:200]}, not {' '.join(selected)}"
             )
-        at = [variables.index(name) for name in wanted]
-        return wanted, (tuple([row[i] for i in at]) for row in rows)
+        at = [variables.index(name) for name in selected]
+        return selected, (tuple([row[i] for i in at]) for row in rows)
 
     def _checked(self, text: str, rows: Iterator[Row], own: ExitStack) -> Iterator[Row]:
-        """Rows as they come, counted at the end."""
-        given = 0
+        """The rows, counted at the end."""
+        received = 0
         with own:
             for row in rows:
-                given += 1
+                received += 1
                 yield row
-        n = self._counted(text, given)
-        if n != given:
-            raise self._cut(given, n)
+        n = self._counted(text, received)
+        if n != received:
+            raise self._cut_error(received, n)
 
-    def _counted(self, text: str, given: int) -> int:
-        """How many rows a query has."""
+    def _counted(self, text: str, received: int) -> int:
+        """The number of rows of a query, counted by the endpoint."""
         if _DATASET.search(text):
             raise EndpointError(
-                f"{self.url} gave {given:,} rows, and nothing tells whether these are all: a query with FROM cannot be "
-                f"counted",
-                hint="ask about a GRAPH instead, or with a LIMIT",
+                f"{self.url} gave {received:,} rows, which may not be all: a query with FROM cannot be counted",
+                hint="use GRAPH in place of FROM, or a LIMIT",
             )
         with ExitStack() as own:
-            _, first, _ = self._begun(_around(text, f"SELECT (COUNT(*) AS ?{COUNT}) WHERE"), own)
+            _, first, _ = self._first_rows(_around(text, f"SELECT (COUNT(*) AS ?{COUNT}) WHERE"), own)
         try:
             return int(cast(Literal, first[0][0]).value)
         except (IndexError, ValueError, AttributeError) as e:
-            raise EndpointError(f"{self.url} answers a COUNT with what is no number") from e
+            raise EndpointError(f"{self.url} answers a COUNT with a value that is not a number") from e
 
     def sample_prefix(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
-        """The first solutions of a pattern: see FarStore. One that comes too late delays the next one."""
-        asked_at = time.monotonic()
-        if asked_at < self._begins_again or _DATASET.search(sparql):
+        """The first solutions of a pattern: see RemoteStore. A sample that comes too late delays the next one."""
+        began = time.monotonic()
+        if began < self._next_sample_at or _DATASET.search(sparql):
             return None
         try:
-            with self.connection.asked(f"{sparql} LIMIT {most}", JSON, seconds, within=seconds) as answer:
-                variables, found = solutions(answer, self.url)
-                rows = list(islice(takewhile(lambda _: answer.received < MAX_BYTES, found), most + 1))
+            with self.connection.stream(f"{sparql} LIMIT {most}", JSON, seconds, within=seconds) as answer:
+                variables, solution_rows = solutions(answer, self.url)
+                rows = list(islice(takewhile(lambda _: answer.received < MAX_BYTES, solution_rows), most + 1))
             if answer.received >= MAX_BYTES or variables != (variable,) or len(rows) > most:
-                raise EndpointError(f"{self.url} gives what it was not asked for")
-        except EndpointError:  # whoever is asked for the rows tells what is wrong
+                raise EndpointError(f"{self.url} sent an unexpected response")
+        except EndpointError:  # the query itself will report the error
             now = time.monotonic()
-            self._begins_again = now + (now - asked_at) / LATE_SHARE
+            self._next_sample_at = now + (now - began) / LATE_SHARE
             return None
         is_whole = len(rows) < min(most, self._longest)
         if is_whole:
-            self._kept.put(sparql, variables, rows)
+            self._recent.put(sparql, variables, rows)
         return PrefixSample(len(rows), len({row[0] for row in rows}), is_whole)
 
     def _paged(self, text: str, variables: Sequence[str], n: int) -> Iterator[Row]:
-        """The n rows of a query, by pages as long as the endpoint gives."""
+        """The n rows of a query, by pages of the longest response."""
         if _ORDER.search(text):
-            raise self._cut(self._longest, n)
-        keys, given = " ".join(f"?{name}" for name in variables), 0
-        while given < n:
-            page = f"{_around(text, f'SELECT {keys} WHERE')} ORDER BY {keys} LIMIT {self._longest} OFFSET {given}"
+            raise self._cut_error(self._longest, n)
+        keys, received = " ".join(f"?{name}" for name in variables), 0
+        while received < n:
+            page = f"{_around(text, f'SELECT {keys} WHERE')} ORDER BY {keys} LIMIT {self._longest} OFFSET {received}"
             with ExitStack() as own:
-                _, rows, _ = self._begun(page, own)
+                _, rows, _ = self._first_rows(page, own)
             if not rows:
-                raise self._cut(given, n)
-            given += len(rows)
+                raise self._cut_error(received, n)
+            received += len(rows)
             yield from rows
-        if given > n:
-            raise self._cut(given, n)
+        if received > n:
+            raise self._cut_error(received, n)
 
-    def _cut(self, given: int, n: int) -> EndpointError:
-        if given > n:
-            return EndpointError(f"{self.url} gave {given:,} rows, and counts {n:,}: its graph is being changed")
+    def _cut_error(self, received: int, n: int) -> EndpointError:
+        if received > n:
+            return EndpointError(f"{self.url} gave {received:,} rows, and counts {n:,}: its graph is being changed")
         return EndpointError(
-            f"{self.url} gave only {given:,} of {n:,} rows",
-            hint="ask for fewer with LIMIT, or let whoever runs the endpoint raise its limit;\n"
-            "hybridkg index finds out where it cuts answers, and reads patterns by pages then",
+            f"{self.url} gave only {received:,} of {n:,} rows",
+            hint="ask for fewer with LIMIT, or have the endpoint's limit raised;\n"
+            "hybridkg index measures where it cuts answers, and patterns are then read by pages",
         )
 
     def _terms(self, variables: Sequence[str], rows: Iterator[Row], joined: bool) -> Iterator[Row]:
-        """Rows with terms as Oxigraph has them."""
+        """Rows with terms in Oxigraph's form."""
         names: dict[str, BlankNode] = {}
         for row in rows:
             cells: list[Term | None] = []
@@ -224,7 +222,7 @@ class EndpointStore:
                 if isinstance(cell, BlankNode):
                     if joined:
                         raise UnsupportedQueryError(
-                            f"the endpoint gives a blank node for ?{variables[at]}, and nobody can ask about it again",
+                            f"the endpoint gives a blank node for ?{variables[at]}, which no other query can refer to",
                             hint='projection = "export" in the table [endpoint] answers most patterns with their '
                             "blank nodes;\nor FILTER(!isBlank(...)), or IRIs in their place at the endpoint",
                         )
@@ -234,51 +232,46 @@ class EndpointStore:
             yield tuple(cells)
 
     def select_lines(self, queries: Sequence[str]) -> Generator[tuple[int, list[str]], None, None]:
-        """The rows of several SELECTs, one after another, as lines of SPARQL TSV: see GraphStore."""
+        """The rows of several SELECTs, one query after another, as lines of SPARQL TSV: see GraphStore."""
         for i, text in enumerate(queries):
             rows = self.select(text).rows
-            while some := list(islice(rows, LINES_AT_ONCE)):
-                yield i, ["\t".join("" if cell is None else str(cell) for cell in row) for row in some]
+            while batch := list(islice(rows, LINES_AT_ONCE)):
+                yield i, ["\t".join("" if cell is None else str(cell) for cell in row) for row in batch]
             yield i, []
 
     def select_text(self, queries: Sequence[tuple[str, int]]) -> Generator[tuple[int, bytes], None, None]:
-        """The same as text: see GraphStore."""
+        """As `select_lines`, but as bytes: see GraphStore."""
         for i, lines in self.select_lines([text for text, _ in queries]):
             yield i, "\n".join(lines).encode()
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:
-        """Whether an ASK query has a solution.
-
-        Raises:
-            EndpointError: it does not answer.
-            UnsupportedQueryError: a bound value is a blank node.
-        """
+        """Whether an ASK has a solution. Raises EndpointError; UnsupportedQueryError: a bound blank node."""
         text = _with_values(sparql, bound)
 
-        def asked() -> bool:
-            with self.connection.asked(text, JSON) as answer:
+        def asked_once() -> bool:
+            with self.connection.stream(text, JSON) as answer:
                 return truth(answer, self.url)
 
-        return self.connection.trying(asked)
+        return self.connection.retrying(asked_once)
 
     def triples(self, sparql: str, bound: Mapping[str, Term] | None = None) -> Iterator[Triple]:
-        """The graph that a CONSTRUCT or DESCRIBE makes, each triple once. Memory: the distinct triples.
+        """The distinct triples of a CONSTRUCT or DESCRIBE, all in memory.
 
         Raises:
-            EndpointError: it does not answer, or as many triples that they may have been cut.
+            EndpointError: it does not respond, or with so many triples that they may have been cut.
             UnsupportedQueryError: a bound value is a blank node.
         """
         text, mark = _with_values(sparql, bound), next(self._graphs)
 
         def read() -> list[Triple]:
-            with self.connection.asked(text, N_TRIPLES) as answer:
+            with self.connection.stream(text, N_TRIPLES) as answer:
                 return list(triples(answer, self.url))
 
-        found = self.connection.trying(read)
-        if self._is_capped and len(found) >= self._longest:
+        graph = self.connection.retrying(read)
+        if self._is_capped and len(graph) >= self._longest:
             raise EndpointError(
-                f"{self.url} cuts answers at {self._longest:,} rows, and this graph has {len(found):,} triples",
-                hint="ask with SELECT, whose rows can be counted",
+                f"{self.url} cuts answers at {self._longest:,} rows, and this graph has {len(graph):,} triples",
+                hint="use SELECT, whose rows can be counted",
             )
         names: dict[str, BlankNode] = {}
 
@@ -287,17 +280,17 @@ class EndpointStore:
                 return names.setdefault(term.value, BlankNode(f"g{mark}b{len(names)}"))
             return cast(Term, stored(term))
 
-        made = (Triple(cast(NamedNode, named(t.subject)), t.predicate, named(t.object)) for t in found)
-        return iter(dict.fromkeys(made))
+        renamed = (Triple(cast(NamedNode, named(t.subject)), t.predicate, named(t.object)) for t in graph)
+        return iter(dict.fromkeys(renamed))
 
     def __len__(self) -> int:
-        """Quads at the endpoint, all graphs together; it counts them."""
+        """Quads of all graphs, counted by the endpoint."""
         text = "SELECT ?s WHERE { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
         return self._counted(text, 0)
 
 
 def _around(text: str, head: str) -> str:
-    """A query about the rows of another one, whose BASE and PREFIX stay in front.
+    """A query over the rows of another one, whose BASE and PREFIX stay in front.
 
     >>> _around("SELECT ?s { ?s ?p ?o }", "SELECT ?s WHERE")
     'SELECT ?s WHERE { { SELECT ?s { ?s ?p ?o } } }'
@@ -310,8 +303,7 @@ def _around(text: str, head: str) -> str:
 
 
 def _with_values(sparql: str, bound: Mapping[str, Term] | None) -> str:
-    """The query with a VALUES block: first in its group, because some engines read a whole pattern before they join it
-    with values that stand behind.
+    """The query with a VALUES block, first in its group: some engines evaluate a whole pattern before values behind it.
 
     Raises:
         UnsupportedQueryError: a value is a blank node.
@@ -324,8 +316,8 @@ def _with_values(sparql: str, bound: Mapping[str, Term] | None) -> str:
     for name, value in bound.items():
         if isinstance(value, BlankNode):
             raise UnsupportedQueryError(
-                f"?{name} is a blank node, and an endpoint cannot be asked about one",
-                hint="what the projection holds can be asked with them; at the endpoint, put IRIs in their place",
+                f"?{name} is a blank node, and no query to an endpoint can refer to one",
+                hint="patterns that the projection answers can have blank nodes; at the endpoint, use IRIs instead",
             )
     names, values = " ".join(f"?{name}" for name in bound), " ".join(map(str, bound.values()))
     head, brace, tail = sparql.partition("{")
@@ -333,16 +325,16 @@ def _with_values(sparql: str, bound: Mapping[str, Term] | None) -> str:
 
 
 def stored(term: Term | None) -> Term | None:
-    """The term as Oxigraph keeps it: numbers, dates and truth values in one form.
+    """The term in Oxigraph's form, in which numbers, dates and booleans are canonical.
 
     >>> str(stored(Literal("+07", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#integer"))))
     '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
     """
     if isinstance(term, Literal) and term.datatype not in _PLAIN:
-        return _kept(term)
+        return _canonical(term)
     return term
 
 
 @lru_cache(8_192)
-def _kept(literal: Literal) -> Literal:
+def _canonical(literal: Literal) -> Literal:
     return as_stored(literal)

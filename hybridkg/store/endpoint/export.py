@@ -1,12 +1,11 @@
-"""The default graph of an endpoint, copied page by page into files; goes on where it was interrupted.
+"""Export of an endpoint's default graph, page by page, into files; an interrupted one is resumed.
 
-Triples without blank nodes come in parts: the predicates of about one page together, a large predicate in as many
-pages as it takes. No store promises the order of rows without ORDER BY, and to sort is dear, so pages are asked for
-without, and then it is proved that nothing is missing: a part has as many distinct triples as the endpoint counts.
-Where it has not, the part is read again in order, and then the export fails.
+Triples without blank nodes are read in parts: small predicates together, about a page of them, a large one in several
+pages. Rows without ORDER BY have no guaranteed order, and sorting is expensive, so pages are requested unordered, and
+completeness is checked: a part must have as many distinct triples as the endpoint counts. Otherwise the part is read
+again in order, and then the export fails.
 
-The label of a blank node means something in one answer only, so all triples with one come in one answer, or not at
-all. In the knowledge base they are blank nodes like any other.
+Labels of blank nodes are valid in one response only, so one response must have all triples with blank nodes.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.triple_lines import checked, from_rows, from_tsv, together
 
 WORK = ".graph-work"
-"""In the folder of a knowledge base: what has been exported, until the index is built."""
+"""Folder in a knowledge base with the pages read so far, until the index is built."""
 
 STATE = "export.json"
 
 BLANK_FILE = "blank-nodes.nt"
 
 STALE_S = 24 * 3600.0
-"""After so long an interrupted export begins anew: who knows what the graph has become."""
+"""Age at which an interrupted export starts over, because the graph may have changed."""
 
 MAX_PREDICATES = 200
-"""In one question."""
+"""Predicates of one query."""
 
 PINGS = 5
-"""Questions by which a round trip is measured."""
+"""Queries whose median is the round trip."""
 
 WITHOUT_BLANK = "FILTER(!isBlank(?s) && !isBlank(?o))"
 WITH_BLANK = "FILTER(isBlank(?s) || isBlank(?o))"
@@ -55,17 +54,17 @@ WITH_BLANK = "FILTER(isBlank(?s) || isBlank(?o))"
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export has found.
+    """The result of an export.
 
     Args:
         url: of the endpoint, without credentials.
-        at: when it was finished, in UTC, ISO 8601.
+        at: time of its end, in UTC, ISO 8601.
         triples: of the default graph.
-        longest: rows in the longest answer that the endpoint gave.
-        is_capped: whether it gives no more.
-        repeats: whether it gives, and counts, a triple once for each graph of a union that is its default graph.
-        round_trip_us: the shortest question, there and back, in microseconds.
-        row_us: one more row, in microseconds.
+        longest: rows of the longest response.
+        is_capped: whether the endpoint gives no more rows than that.
+        repeats: whether it repeats a triple for each graph of the union that is its default graph, also in counts.
+        round_trip_us: time of the shortest query, in microseconds.
+        row_us: time of one more row, in microseconds.
         files: N-Triples; together they hold each triple at least once.
     """
 
@@ -80,19 +79,13 @@ class Exported:
     files: tuple[Path, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """For the manifest: all but the files."""
+        """The entry of the manifest: all fields except the files."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "files"}
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some predicates, whose triples are read together.
-
-    Args:
-        number: of the part; its pages are `<number>-<page>.nt`.
-        predicates: as SPARQL writes them.
-        triples: how many the endpoint counts.
-    """
+    """Predicates (in SPARQL syntax) read together, with the endpoint's count; pages are `<number>-<page>.nt`."""
 
     number: int
     predicates: tuple[str, ...]
@@ -100,27 +93,20 @@ class _Part:
 
     @property
     def pattern(self) -> str:
-        """Its triples."""
-        one = self.predicates[0]
+        """The graph pattern of its triples."""
+        predicate = self.predicates[0]
         if len(self.predicates) == 1:
-            return f"?s {one} ?o BIND({one} AS ?p) {WITHOUT_BLANK}"
+            return f"?s {predicate} ?o BIND({predicate} AS ?p) {WITHOUT_BLANK}"
         return f"VALUES ?p {{ {' '.join(self.predicates)} }} ?s ?p ?o {WITHOUT_BLANK}"
 
-    def question(self, limit: int, offset: int, *, in_order: bool) -> str:
-        """A page of them."""
+    def query(self, limit: int, offset: int, *, in_order: bool) -> str:
+        """The query of one page."""
         order = " ORDER BY ?s ?p ?o" if in_order else ""
         return f"SELECT ?s ?p ?o WHERE {{ {self.pattern} }}{order} LIMIT {limit} OFFSET {offset}"
 
 
 class Export:
-    """One export, of which parts may have been read by an earlier one.
-
-    Args:
-        connection: the way to the endpoint.
-        folder: for the files; made where it is missing.
-        page: triples in a page.
-        progress: told about triples read.
-    """
+    """One export into the files of a folder, by pages of `page` triples; it resumes an earlier one."""
 
     def __init__(self, connection: Connection, folder: Path, page: int, progress: Progress):
         self._connection, self._folder, self._progress = connection, folder, progress
@@ -128,16 +114,16 @@ class Export:
         self._pages_us, self._pages_read, self._rows = 0.0, 0, 0
 
     def run(self) -> Exported:
-        """Reads what is missing.
+        """Reads the missing pages. An interrupted or failed run keeps its pages for the next one.
 
         Raises:
-            EndpointError: it does not answer, or gives less than it counts. What has been read stays for the next try.
+            EndpointError: the endpoint does not respond, or gives less than it counts.
         """
         url = self._connection.url
         self._progress.start(f"exporting the graph from {url}", None)
         parts, with_blank = self._plan()
         total = sum(part.triples for part in parts) + with_blank
-        self._settle(parts, with_blank)
+        self._resume(parts, with_blank)
         files = [self._read_blank(with_blank)] if with_blank else []
         for part in parts:
             files += self._read(part)
@@ -147,48 +133,48 @@ class Export:
         row_us = round(max(self._pages_us - self._pages_read * trip, 0.0) / max(self._rows, 1), 2)
         return Exported(url, at, total, self._longest, self._is_capped, self._repeats, trip, row_us, tuple(files))
 
-    # --- what there is ---------------------------------------------------------
+    # --- planning --------------------------------------------------------------
 
     def _plan(self) -> tuple[list[_Part], int]:
-        """The parts, and how many triples have blank nodes; both as the endpoint counts them now."""
+        """The parts, and the number of triples with blank nodes, both by the endpoint's current counts."""
         total, with_blank = self._count("?s ?p ?o"), self._count(f"?s ?p ?o {WITH_BLANK}")
         counts = self._predicates(total - with_blank)
-        found = sum(counts.values()) + with_blank
-        if total != found:
+        by_predicate = sum(counts.values()) + with_blank
+        if total != by_predicate:
             raise EndpointError(
-                f"{self._connection.url} counts {total:,} triples, and {found:,} by predicate: it cuts the list of "
-                "predicates, or its graph is being changed",
-                hint="try again; if it stays so, let whoever runs the endpoint raise its limit of rows",
+                f"{self._connection.url} counts {total:,} triples, and {by_predicate:,} by predicate: it cuts the list "
+                "of predicates, or its graph is being changed",
+                hint="try again; if it stays so, have the endpoint's limit of rows raised",
             )
         parts: list[_Part] = []
-        some: list[str] = []
+        batch: list[str] = []
         size = 0
         for predicate in sorted(counts, key=lambda one: (counts[one], one)):
-            if some and (size + counts[predicate] > self._page or len(some) == MAX_PREDICATES):
-                parts.append(_Part(len(parts) + 1, tuple(some), size))
-                some, size = [], 0
-            some.append(predicate)
+            if batch and (size + counts[predicate] > self._page or len(batch) == MAX_PREDICATES):
+                parts.append(_Part(len(parts) + 1, tuple(batch), size))
+                batch, size = [], 0
+            batch.append(predicate)
             size += counts[predicate]
-        if some:
-            parts.append(_Part(len(parts) + 1, tuple(some), size))
+        if batch:
+            parts.append(_Part(len(parts) + 1, tuple(batch), size))
         return parts, with_blank
 
     def _predicates(self, triples: int) -> dict[str, int]:
-        """How many triples each predicate has; an endpoint may cut the list, so it is asked for the rest."""
+        """The number of triples of each predicate; where the endpoint cuts the list, the rest is queried."""
         counts: dict[str, int] = {}
         grouped = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ ?s ?p ?o {WITHOUT_BLANK} }} GROUP BY ?p ORDER BY ?p"
         while sum(counts.values()) < triples:
             before = len(counts)
             for row in self._select(f"{grouped} OFFSET {before}"):
                 if len(row) != 2 or not isinstance(row[0], NamedNode):
-                    raise EndpointError(f"{self._connection.url} answers a question for predicates with something else")
+                    raise EndpointError(f"{self._connection.url} answers a query for predicates with other terms")
                 counts[str(row[0])] = self._number(row[1])
             if len(counts) == before:
                 break
         return counts
 
-    def _settle(self, parts: Sequence[_Part], with_blank: int) -> None:
-        """Keeps what an earlier export has read, unless the graph looks another by now."""
+    def _resume(self, parts: Sequence[_Part], with_blank: int) -> None:
+        """Takes over the pages of an earlier export, unless it is stale or the graph has changed."""
         state = {
             "url": self._connection.url,
             "page": self._page,
@@ -197,35 +183,35 @@ class Export:
         }
         file = self._folder / STATE
         try:
-            known = json.loads(file.read_text(encoding="utf-8"))
-            goes_on = known["state"] == state and 0 <= time.time() - float(known["begun"]) < STALE_S
-            us, pages, rows = known["taken"]
+            saved = json.loads(file.read_text(encoding="utf-8"))
+            resumes = saved["state"] == state and 0 <= time.time() - float(saved["begun"]) < STALE_S
+            us, pages, rows = saved["taken"]
             taken = float(us), int(pages), int(rows)
-            goes_on = goes_on and min(taken) >= 0 and max(taken) < inf
+            resumes = resumes and min(taken) >= 0 and max(taken) < inf
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            goes_on = False
-        if goes_on:
-            self._longest, self._is_capped = int(known.get("longest", 0)), bool(known.get("is_capped"))
-            self._repeats = bool(known.get("repeats"))
+            resumes = False
+        if resumes:
+            self._longest, self._is_capped = int(saved.get("longest", 0)), bool(saved.get("is_capped"))
+            self._repeats = bool(saved.get("repeats"))
             self._page = self._longest if self._is_capped else self._page
             self._pages_us, self._pages_read, self._rows = taken
-            self._kept = known
+            self._state = saved
             return
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
-        self._kept = {"state": state, "begun": time.time(), "longest": 0, "is_capped": False}
-        self._keep()
+        self._state = {"state": state, "begun": time.time(), "longest": 0, "is_capped": False}
+        self._save()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         taken = [self._pages_us, self._pages_read, self._rows]
-        found = {"longest": self._longest, "is_capped": self._is_capped, "repeats": self._repeats}
-        self._kept |= found | {"taken": taken}
-        write_durably(self._folder / STATE, json.dumps(self._kept))
+        limits = {"longest": self._longest, "is_capped": self._is_capped, "repeats": self._repeats}
+        self._state |= limits | {"taken": taken}
+        write_durably(self._folder / STATE, json.dumps(self._state))
 
     # --- reading -----------------------------------------------------------------
 
     def _read(self, part: _Part) -> list[Path]:
-        """The files of a part, complete."""
+        """The complete files of a part."""
         for in_order in (False, True):
             files = self._pages(part, in_order=in_order)
             distinct = _distinct(files)
@@ -233,40 +219,40 @@ class Export:
                 return files
             if in_order and distinct == self._count_distinct(part):
                 self._repeats = True
-                self._keep()
+                self._save()
                 return files
-            for file in files:  # else the next try would find the same
+            for file in files:  # the second try must not resume from them
                 file.unlink()
         raise EndpointError(
             f"{self._connection.url} counts {part.triples:,} triples of {_listed(part.predicates)}, and gave "
             f"{distinct:,}",
-            hint="its graph is being changed, or it cuts what it gives; try again, or with a smaller page in the "
+            hint="its graph is being changed, or it cuts responses; try again, or with a smaller page in the "
             "table [endpoint] of kb.toml",
         )
 
     def _pages(self, part: _Part, *, in_order: bool) -> list[Path]:
-        """Every page of a part; those that are there are not read again."""
+        """Every page of a part; existing files are not read again."""
         files: list[Path] = []
-        given = 0
-        while given < part.triples:
+        offset = 0
+        while offset < part.triples:
             file = self._folder / f"{part.number:06d}-{'sorted' if in_order else 'page'}-{len(files) + 1:06d}.nt"
             if file.is_file():
                 n = _lines(file)
                 self._progress.advance(0, n)
             else:
-                n = self._fetch(part, given, file, in_order=in_order)
+                n = self._fetch(part, offset, file, in_order=in_order)
             if n == 0:
                 file.unlink()
                 break
             files.append(file)
-            given += n
+            offset += n
         return files
 
-    def _fetch(self, part: _Part, given: int, file: Path, *, in_order: bool) -> int:
-        """Reads the next page of a part into a file; how many triples it has."""
-        wanted = min(self._page, part.triples - given)
+    def _fetch(self, part: _Part, offset: int, file: Path, *, in_order: bool) -> int:
+        """Reads the next page of a part into a file; returns its number of triples."""
+        wanted = min(self._page, part.triples - offset)
         began = time.perf_counter()
-        n = self._copy(part.question(wanted, given, in_order=in_order), file, wanted)
+        n = self._copy(part.query(wanted, offset, in_order=in_order), file, wanted)
         self._pages_us += 1e6 * (time.perf_counter() - began)
         self._pages_read, self._rows = self._pages_read + 1, self._rows + n
         if 0 < n < wanted:
@@ -274,11 +260,11 @@ class Export:
             self._longest = n
         elif n > self._longest and not self._is_capped:
             self._longest = n
-        self._keep()
+        self._save()
         return n
 
     def _read_blank(self, triples: int) -> Path:
-        """The file of the triples that have blank nodes, which one answer has to give."""
+        """The file of the triples with blank nodes, read in one response."""
         file = self._folder / BLANK_FILE
         if file.is_file():
             self._progress.advance(0, triples)
@@ -288,48 +274,44 @@ class Export:
             file.unlink()
             raise EndpointError(
                 f"{self._connection.url} counts {triples:,} triples with blank nodes, and gave {n:,} in one answer; "
-                "by pages they cannot be read, because their labels mean something in one answer only",
+                "they cannot be read by pages, because their labels are valid in one answer only",
                 hint="raise the endpoint's limit of rows, or put IRIs in place of its blank nodes",
             )
         return file
 
-    def _copy(self, question: str, file: Path, most: int, *, blank: bool = False) -> int:
-        """The rows of a question as N-Triples in a file, which appears whole or not at all; how many there are.
-
-        Raises:
-            EndpointError: there are more than so many.
-        """
+    def _copy(self, query: str, file: Path, limit: int, *, blank: bool = False) -> int:
+        """Copies rows into a file of N-Triples, atomically, and counts them. Raises EndpointError: above `limit`."""
         url, part = self._connection.url, file.with_suffix(".part")
 
         def copied() -> int:
             n = 0
-            with self._connection.asked(question, f"{TSV}, {JSON};q=0.9") as answer, part.open("wb") as out:
+            with self._connection.stream(query, f"{TSV}, {JSON};q=0.9") as answer, part.open("wb") as out:
                 if answer.kind == TSV:
                     lines = from_tsv(answer.read, url, blank=blank)
                 else:
                     lines = from_rows(solutions(answer, url)[1], url, blank=blank)
-                for some in together(lines):
-                    n += checked(some, url)
-                    if n > most:
-                        raise EndpointError(f"{url} gives more than the {most:,} rows that it was asked for")
-                    out.write(some)
+                for block in together(lines):
+                    n += checked(block, url)
+                    if n > limit:
+                        raise EndpointError(f"{url} sent more than the {limit:,} rows of the query")
+                    out.write(block)
             return n
 
-        n = self._connection.trying(copied)
+        n = self._connection.retrying(copied)
         fsync_file(part)
         part.rename(file)
         self._progress.advance(0, n)
         return n
 
-    # --- small questions ---------------------------------------------------------------
+    # --- small queries -----------------------------------------------------------------
 
-    def _select(self, question: str) -> list[Row]:
+    def _select(self, query: str) -> list[Row]:
 
-        def asked() -> list[Row]:
-            with self._connection.asked(question, JSON) as answer:
+        def selected() -> list[Row]:
+            with self._connection.stream(query, JSON) as answer:
                 return list(solutions(answer, self._connection.url)[1])
 
-        return self._connection.trying(asked)
+        return self._connection.retrying(selected)
 
     def _count(self, pattern: str) -> int:
         rows = self._select(f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
@@ -337,11 +319,11 @@ class Export:
 
     def _number(self, term: Term | None) -> int:
         if not isinstance(term, Literal) or not term.value.isdecimal():
-            raise EndpointError(f"{self._connection.url} answers a COUNT with what is no number")
+            raise EndpointError(f"{self._connection.url} answers a COUNT with a value that is not a number")
         return int(term.value)
 
     def _count_distinct(self, part: _Part) -> int:
-        """An endpoint whose default graph is the union of others may give, and count, a triple once for each."""
+        """The number of distinct triples: a default graph that is a union may give and count one for each graph."""
         return self._count(f"{{ SELECT DISTINCT ?s ?p ?o WHERE {{ {part.pattern} }} }}")
 
     def _round_trip_us(self) -> float:
@@ -359,12 +341,12 @@ def _lines(file: Path) -> int:
 
 
 def _distinct(files: Sequence[Path]) -> int:
-    """Distinct lines in some files. Memory: 8 bytes a line; two lines that only seem equal make an error, no gap."""
+    """Distinct lines in some files. Memory: 8 bytes a line; a collision of hashes makes an error, never a gap."""
     hashes: list[Any] = []
     for file in files:
         with file.open("rb") as read:
-            own = b"".join(blake2b(line, digest_size=8).digest() for line in read)
-        hashes.append(np.frombuffer(own, np.uint64))
+            digests = b"".join(blake2b(line, digest_size=8).digest() for line in read)
+        hashes.append(np.frombuffer(digests, np.uint64))
     return len(np.unique(np.concatenate(hashes))) if hashes else 0
 
 

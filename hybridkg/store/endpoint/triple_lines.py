@@ -1,4 +1,4 @@
-"""Rows of an endpoint's answer as lines of N-Triples, without an object for each term."""
+"""Rows of an endpoint as lines of N-Triples, without an object for each term."""
 
 from __future__ import annotations
 
@@ -21,15 +21,11 @@ _SHORT = (
     (re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"), "double"),
     (re.compile("true|false"), "boolean"),
 )
-"""How TSV may write numbers and truth values (SPARQL 1.1 TSV, section 4), with their datatypes."""
+"""Short forms of numbers and booleans (SPARQL 1.1 TSV, section 4), with their datatypes."""
 
 
 def from_tsv(read: Callable[[], bytes], url: str, *, blank: bool) -> Iterator[bytes]:
-    """The rows of SPARQL TSV as lines of N-Triples, without their ends.
-
-    Raises:
-        EndpointError: a row does not have three terms, or one that is not expected.
-    """
+    """Lines of N-Triples, without ends, from SPARQL TSV. Raises EndpointError: a row is not an expected triple."""
     lines = _split(read, url)
     head = next(lines, b"").strip().split(b"\t")
     if [name.lstrip(b"?$") for name in head] != [b"s", b"p", b"o"]:
@@ -40,17 +36,17 @@ def from_tsv(read: Callable[[], bytes], url: str, *, blank: bool) -> Iterator[by
             raise EndpointError(f"{url} sent an answer that is malformed: a row of {len(cells)} cells, not of 3")
         subject, predicate, target = cells
         if not blank and (subject.startswith(b"_:") or target.startswith(b"_:")):
-            raise EndpointError(f"{url} sent a blank node where none was asked for")
+            raise EndpointError(f"{url} sent an unexpected blank node")
         if not target.startswith((b"<", b'"', b"_:")):
             target = _in_full(target, url)
         yield b"%s %s %s ." % (subject, predicate, target)
 
 
 def from_rows(rows: Iterator[Row], url: str, *, blank: bool) -> Iterator[bytes]:
-    """The same of rows that have been read."""
+    """As `from_tsv`, for rows of terms."""
     for subject, predicate, target in rows:
         if not blank and (isinstance(subject, BlankNode) or isinstance(target, BlankNode)):
-            raise EndpointError(f"{url} sent a blank node where none was asked for")
+            raise EndpointError(f"{url} sent an unexpected blank node")
         yield f"{subject} {predicate} {target} .".encode()
 
 
@@ -59,47 +55,47 @@ def _in_full(token: bytes, url: str) -> bytes:
     for form, datatype in _SHORT:
         if form.fullmatch(text):
             return f'"{text}"^^<{XSD}{datatype}>'.encode()
-    raise EndpointError(f"{url} sent an answer that is malformed: {text[:60]!r} is no term")
+    raise EndpointError(f"{url} sent an answer that is malformed: {text[:60]!r} is not a term")
 
 
 def _split(read: Callable[[], bytes], url: str) -> Iterator[bytes]:
-    """Lines without their ends, the last one also where its end is missing."""
-    kept: list[bytes] = []
+    """Lines without their ends; the last one may lack its end."""
+    parts: list[bytes] = []
     size = 0
     while piece := read():
         first, *others = piece.split(b"\n")
-        kept.append(first)
+        parts.append(first)
         size += len(first)
         if size > MAX_LINE_LENGTH:
             raise EndpointError(f"{url} sent a row of more than {MAX_LINE_LENGTH:,} bytes")
         if others:
-            yield b"".join(kept)
+            yield b"".join(parts)
             yield from others[:-1]
-            kept, size = [others[-1]], len(others[-1])
+            parts, size = [others[-1]], len(others[-1])
     if size:
-        yield b"".join(kept)
+        yield b"".join(parts)
 
 
-def together(lines: Iterator[bytes], most: int = 2**20) -> Iterator[bytes]:
-    """Whole lines with their ends, about 1 MiB together."""
-    some: list[bytes] = []
+def together(lines: Iterator[bytes], block_size: int = 2**20) -> Iterator[bytes]:
+    """Lines joined with their ends, in blocks of about 1 MiB."""
+    block: list[bytes] = []
     size = 0
     for line in lines:
-        some.append(line)
+        block.append(line)
         size += len(line)
-        if size >= most:
-            yield b"\n".join(some) + b"\n"
-            some, size = [], 0
-    if some:
-        yield b"\n".join(some) + b"\n"
+        if size >= block_size:
+            yield b"\n".join(block) + b"\n"
+            block, size = [], 0
+    if block:
+        yield b"\n".join(block) + b"\n"
 
 
 def checked(lines: bytes, url: str) -> int:
-    """How many triples there are: as many as lines, or a token was none."""
+    """The number of triples, after a check that each line is one."""
     try:
         n = sum(1 for _ in parse(lines, format=RdfFormat.N_TRIPLES, lenient=True))
     except SyntaxError as e:
         raise malformed(url, e) from e
     if n != lines.count(b"\n"):
-        raise EndpointError(f"{url} sent rows that are no triples")
+        raise EndpointError(f"{url} sent rows that are not triples")
     return n

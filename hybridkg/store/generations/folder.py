@@ -1,9 +1,8 @@
-"""The knowledge base folder: which generation is live, who may write, what is left over.
+"""The knowledge base folder: its live generation, its writer lock and its leftovers.
 
-kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/ and .text-work/ (which an
-interrupted build of a text index leaves, for the next one to go on from), .vector-work/ (the same for vectors),
-.graph-work/ (the same for the export of a graph at an endpoint) and PENDING (settings that become live with a
-generation: hybridkg.store.generations.pending_settings)
+Entries: kb.toml, CURRENT, LOCK, <generation>/. While a writer runs: .building-<process id>/, PENDING
+(hybridkg.store.generations.pending_settings), and .text-work/, .vector-work/ and .graph-work/, from which an
+interrupted text index, vector index or export of an endpoint resumes.
 """
 
 from __future__ import annotations
@@ -32,25 +31,20 @@ GENERATION = re.compile(r"[0-9]{6,}")
 BUILDING = ".building-"
 REMOVED = ".removed-"
 OURS = re.compile(
-    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
+    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work"
+    r"|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
 )
-"""Names that a knowledge base, whole or half made, may contain."""
+"""Names that a knowledge base may contain, finished or not."""
 
 SIMILAR = 0.75
-"""How alike two names are, of 1, that are taken for one that was mistyped."""
+"""Similarity, of 1, from which a name is taken for a mistyped one."""
 
 KEPT_GENERATIONS = 2
-"""The live one and the one before it: a reader that has just read CURRENT finds its generation.
-Older ones go as soon as no process holds them."""
+"""The live one and its predecessor, for a reader that has just read CURRENT. Older ones are removed when unused."""
 
 
 class Folder:
-    """A knowledge base on disk. Reading is safe from many threads and processes, beside one writer.
-
-    Args:
-        path: the folder.
-        changes: settings that count in place of those in kb.toml (see `with_settings`).
-    """
+    """A knowledge base on disk; `changes` override kb.toml. Safe for many readers, concurrent with one writer."""
 
     def __init__(self, path: Path, changes: Mapping[str, str] | None = None):
         self.path, self._changes = path, dict(changes or {})
@@ -61,9 +55,9 @@ class Folder:
 
     @classmethod
     def create(cls, path: Path, config: Config | None = None) -> Folder:
-        """Makes a knowledge base with an empty graph, in a new or an empty folder.
+        """Makes a knowledge base with an empty graph, in a new or an empty folder; completes an interrupted creation.
 
-        A creation that was interrupted is completed; a kb.toml that is there already counts, unless `config` is given.
+        An existing kb.toml is used, unless `config` is given.
 
         Raises:
             NotAKnowledgeBaseError: the folder holds something else, or is a knowledge base already.
@@ -91,11 +85,7 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> Folder:
-        """A knowledge base that exists.
-
-        Raises:
-            NotAKnowledgeBaseError: nothing is there, or something else.
-        """
+        """Opens a knowledge base. Raises NotAKnowledgeBaseError: it is missing, or the folder holds something else."""
         shown = str(path)
         try:
             if (path / "CURRENT").is_file():
@@ -119,12 +109,12 @@ class Folder:
 
     @classmethod
     def open_or_create(cls, path: Path) -> Folder:
-        """The knowledge base at `path`, made first where there is none; same errors as `create`."""
+        """The knowledge base at `path`, created where there is none; same errors as `create`."""
         return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path)
 
     @property
     def config(self) -> Config:
-        """The settings in kb.toml, or those that became live with a generation and are not there yet.
+        """The effective settings: kb.toml, pending settings of the live generation, then `changes`.
 
         Raises:
             ConfigError: the file is missing or wrong.
@@ -136,19 +126,11 @@ class Folder:
         return parse_config(change_settings(text, self._changes, str(place)), str(place))
 
     def with_settings(self, **changes: str) -> Folder:
-        """The same folder with other settings; kb.toml gets them with the next generation built, or `write_settings`.
-
-        Args:
-            changes: new values by the name of the setting (hybridkg.config.settings_writer.PLACES).
-        """
+        """The same folder with new settings by name (PLACES); kb.toml gets them with the next generation."""
         return Folder(self.path, {**self._changes, **changes})
 
     def write_settings(self) -> None:
-        """Writes the changed settings into kb.toml now; its other lines stay as they are.
-
-        Raises:
-            ConfigError: the file cannot be read, or a value in it cannot be replaced.
-        """
+        """Writes the changed settings into kb.toml in place. Raises ConfigError: it cannot be edited."""
         place = self.path / "kb.toml"
         pending = pending_settings(self.path)
         text = read_settings(place) if pending is None else pending
@@ -156,12 +138,12 @@ class Folder:
             write_durably(place, change_settings(text, self._changes, str(place)))
 
     def config_state(self) -> object:
-        """Differs after kb.toml has been changed; one small question to the file system."""
+        """The identity of kb.toml's content, by one `stat`; it differs after a change."""
         try:
-            found = os.stat(self._config_file)  # noqa: PTH116 - asked for each query, and a Path makes its text anew
+            stat = os.stat(self._config_file)  # noqa: PTH116 - runs for each query, and a Path builds its text again
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def configure(self, config: Config) -> None:
         """Replaces kb.toml."""
@@ -169,26 +151,21 @@ class Folder:
             write_durably(self.path / "kb.toml", write_config(config))
 
     def engines(self) -> list[str]:
-        """Text engines that may keep something of this knowledge base outside the folder, in alphabetical order."""
+        """Names of the text engines that may store something outside the folder, sorted."""
         try:
             return sorted((self.path / "ENGINES").read_text(encoding="utf-8").split())
         except (OSError, UnicodeDecodeError):
             return []
 
     def remember_engine(self, name: str) -> None:
-        """Writes down that an engine with indexes on a server is about to build; for as long as the folder lives."""
-        known = self.engines()
-        if name not in known:
+        """Records, for the life of the folder, an engine with indexes on a server, before it builds."""
+        engines = self.engines()
+        if name not in engines:
             with _storage_errors(f"writing {str(self.path / 'ENGINES')!r}"):
-                write_durably(self.path / "ENGINES", "".join(f"{engine}\n" for engine in [*known, name]))
+                write_durably(self.path / "ENGINES", "".join(f"{engine}\n" for engine in [*engines, name]))
 
     def live_name(self) -> str:
-        """Name of the live generation, such as `000002`; one small read.
-
-        Raises:
-            CorruptError: CURRENT is damaged.
-            StorageError: it cannot be read.
-        """
+        """Name of the live generation, such as `000002`. Raises CorruptError or StorageError: a bad CURRENT."""
         with _storage_errors(f"reading {str(self.path / 'CURRENT')!r}"):
             name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
         if not GENERATION.fullmatch(name):
@@ -196,18 +173,13 @@ class Folder:
         return name
 
     def generations(self) -> list[Path]:
-        """Folders of the generations on disk, oldest first; without what a crashed writer left."""
+        """Folders of the generations on disk, oldest first, without those of a crashed writer."""
         live = int(self.live_name())
-        found = [entry for entry in self.path.iterdir() if GENERATION.fullmatch(entry.name)]
-        return sorted((entry for entry in found if int(entry.name) <= live), key=lambda entry: int(entry.name))
+        entries = [entry for entry in self.path.iterdir() if GENERATION.fullmatch(entry.name)]
+        return sorted((entry for entry in entries if int(entry.name) <= live), key=lambda entry: int(entry.name))
 
     def current(self) -> Generation:
-        """The live generation, held for as long as the object lives.
-
-        Raises:
-            CorruptError: a file of it is missing, damaged, or of another format version.
-            StorageError: the folder, or a file of it, may not be read.
-        """
+        """The live generation, on disk while the object lives. Raises CorruptError: damage; StorageError: no access."""
         name = self.live_name()
         while True:
             try:
@@ -230,7 +202,7 @@ class Folder:
 
         Raises:
             LockedError: another process, or another thread, is writing.
-            StorageError: the disk is full or refuses; the old state stays.
+            StorageError: the disk is full or fails; the old state stays.
         """
         with _storage_errors(f"writing to {str(self.path)!r}"), self.locked():
             previous = self._previous()
@@ -261,13 +233,8 @@ class Folder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes meanwhile.
-
-        Raises:
-            LockedError: somebody writes already.
-            StorageError: the folder cannot be written.
-        """
-        from filelock import FileLock, Timeout  # readers never need it, and it costs 40 ms
+        """The exclusive lock of a writer. Raises LockedError: another has it; StorageError: not writable."""
+        from filelock import FileLock, Timeout  # 40 ms, and readers never need it
 
         lock = FileLock(self.path / "LOCK", timeout=0)
         try:
@@ -287,7 +254,7 @@ class Folder:
             lock.release()
 
     def _remove_leftovers(self, live: Generation) -> None:
-        """What a crashed writer left: half-built folders, and a finished one that CURRENT never named."""
+        """Removes half-built folders of a crashed writer, and finished ones that CURRENT never named."""
         for entry in self.path.iterdir():
             unnamed = GENERATION.fullmatch(entry.name) and int(entry.name) > live.manifest.generation
             if entry.name.startswith((BUILDING, REMOVED)) or unnamed:
@@ -308,7 +275,7 @@ def _storage_errors(doing: str) -> Iterator[None]:
 
 
 def _folder_for(file: Path) -> str:
-    """A hint with the knowledge base that seems to be made of a file, or how to make it."""
+    """A hint for a file where a folder was expected: its knowledge base, or how to make one."""
     folder = file.with_name(file.name.partition(".")[0] + ".kb")
     if (folder / "CURRENT").is_file():
         return f"did you mean {str(folder)!r}?"
@@ -317,11 +284,11 @@ def _folder_for(file: Path) -> str:
 
 
 def _neighbour(path: Path) -> str:
-    """A hint with the most similar knowledge base in the same folder, or nothing."""
+    """A hint with the most similar knowledge base in the same folder, or an empty one."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if (entry / "CURRENT").is_file()]
     except OSError:
         return ""
-    stems = {name.removesuffix(".kb"): name for name in names}  # what all names end with makes none of them similar
+    stems = {name.removesuffix(".kb"): name for name in names}  # the common suffix would make all names similar
     near = [stems[stem] for stem in difflib.get_close_matches(path.name.removesuffix(".kb"), stems, 1, SIMILAR)]
     return f"did you mean {str(path.parent / near[0])!r}?" if near else ""

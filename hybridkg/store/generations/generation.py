@@ -1,8 +1,7 @@
 """A generation: one immutable build of the graph, the documents and every index.
 
-Whoever reads a generation holds it: a shared lock on its READERS file, which
-the operating system drops when the process ends. The next writers delete no
-generation that is held, because Oxigraph opens its tables lazily.
+A reader holds a shared lock on its READERS file, which the operating system drops when the process ends. Writers
+delete no generation that is held, because Oxigraph opens its tables lazily.
 """
 
 from __future__ import annotations
@@ -49,20 +48,16 @@ class Generation:
         return self.path / "documents"
 
     def behind(self) -> tuple[str, ...]:
-        """Indexes that do not know the newest graph or documents."""
+        """Names of the stale indexes, which are older than the graph or the documents."""
         return self.manifest.behind()
 
     def verify(self) -> int:
-        """Compares every file with its checksum; returns how many there are.
-
-        Raises:
-            CorruptError: a file is missing or damaged.
-        """
+        """Compares every file with its checksum, and counts them. Raises CorruptError: a file is missing or damaged."""
         check_checksums(self.path, self.manifest)
         return len(self.manifest.files)
 
     def is_intact(self, part: str) -> bool:
-        """Whether every file of a folder is as it was written; False where there is no such folder."""
+        """Whether every file of a folder has its checksum; False for a missing folder."""
         entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(f"{part}/")}
         try:
             return bool(entries) and all(checksum(self.path / name) == e.checksum for name, e in entries.items())
@@ -70,16 +65,12 @@ class Generation:
             return False
 
     def bytes(self) -> int:
-        """Size of its files; those shared with other generations count in each."""
+        """Size of the files; those shared with other generations count in each."""
         return sum(entry.size for entry in self.manifest.files.values())
 
 
 def open_generation(path: Path) -> Generation:
-    """Opens a generation and holds it.
-
-    Raises:
-        CorruptError: its manifest or a file is missing, damaged, or of another format version.
-    """
+    """Opens and holds a generation. Raises CorruptError: a missing, damaged or foreign manifest or file."""
     descriptor = _hold(path)
     try:
         manifest = read_manifest(path)
@@ -100,7 +91,7 @@ def _hold(path: Path) -> int | None:
     try:
         descriptor = os.open(path / READERS, os.O_RDONLY)
     except OSError:
-        return None  # a copy without the file, or a file system without the right: nothing to hold
+        return None  # a copy without the file, or no right to read it: nothing to hold
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
     except OSError:
@@ -110,12 +101,7 @@ def _hold(path: Path) -> int | None:
 
 
 def remove_unless_held(path: Path, graveyard: Path) -> bool:
-    """Deletes a generation that nobody reads; says whether it is gone.
-
-    Args:
-        path: folder of the generation.
-        graveyard: name in the same folder that it gets first, so that a reader finds all of it or nothing.
-    """
+    """Deletes a generation without readers, renamed `graveyard` first, so that a reader finds all or nothing."""
     descriptor = None
     if fcntl is not None and (path / READERS).exists():
         descriptor = os.open(path / READERS, os.O_RDONLY)

@@ -1,9 +1,7 @@
-"""`manifest.json`: what a generation holds, and what each part was built from.
+"""`manifest.json`: the content of a generation, and the sources of each part.
 
-Nothing in it but what follows from the input, so the same input gives the same
-bytes; only the checksums of Oxigraph's own files differ from build to build,
-because its tables carry creation times, and what was seen of an endpoint says
-when.
+It depends on the input only, so the same input gives the same bytes; except for the checksums of Oxigraph's files,
+whose tables carry creation times, and the time in the description of an endpoint.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.storage.durable import checksum
 
 FORMAT = 1
-"""Version of the folder layout; another one is refused, never guessed at."""
+"""Version of the folder layout; every other version is refused."""
 
 NAME = "manifest.json"
 
@@ -40,14 +38,13 @@ class Manifest:
         generation: number of the generation, from 1.
         hybridkg: version of the package that wrote it.
         documents: RDF documents loaded over the life of the knowledge base; numbers their blank nodes.
-        counts: figures to show, by name; `quads` is always there.
+        counts: figures to show, by name; always with `quads`.
         sources: for `graph` and `documents`, the generation in which each last changed.
         indexes: for each index, the `sources` that it was built from.
-        engines: for each index, what keeps it: `embedded`, or a server's engine and its name for the index.
+        engines: for each index, its engine: `embedded`, or a server's engine and its name for the index.
         files: by path below the generation, with `/`.
-        endpoint: where the graph lies at a SPARQL endpoint, what its export found: `graph` (as kb.toml had it),
-            `url` (never with credentials), `at`, `triples`, `longest`, `is_capped`, `repeats`, `round_trip_us` and
-            `row_us`; else empty.
+        endpoint: for a graph at a SPARQL endpoint, the result of its export: `graph` (as in kb.toml), `url` (without
+            credentials), `at`, `triples`, `longest`, `is_capped`, `repeats`, `round_trip_us`, `row_us`; else empty.
     """
 
     generation: int
@@ -61,7 +58,7 @@ class Manifest:
     endpoint: Mapping[str, Any] = field(default_factory=dict)
 
     def behind(self) -> tuple[str, ...]:
-        """Indexes built from an older graph or older documents than this generation holds, by name.
+        """Names of the stale indexes, built from an older graph or older documents than this generation holds.
 
         >>> Manifest(2, "0", sources={"graph": 2}, indexes={"text": {"graph": 1}}).behind()
         ('text',)
@@ -69,7 +66,7 @@ class Manifest:
         return tuple(name for name, built_from in sorted(self.indexes.items()) if built_from != self.sources)
 
     def to_json(self) -> str:
-        """The text of the file: sorted keys, one per line."""
+        """The text of the file: sorted keys, one per line, UTF-8."""
         value = {
             "format": FORMAT,
             "hybridkg": self.hybridkg,
@@ -87,11 +84,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a generation.
-
-    Raises:
-        CorruptError: it is missing, damaged, or of another format version.
-    """
+    """The manifest of a generation. Raises CorruptError: it is missing, damaged, or of another format version."""
     path = folder / NAME
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -103,7 +96,7 @@ def read_manifest(folder: Path) -> Manifest:
     if version != FORMAT:
         raise CorruptError(
             f"{str(folder)!r} has format version {version!r}; this hybridkg reads version {FORMAT}",
-            hint="use the hybridkg version that wrote it, or load the data anew",
+            hint="use the hybridkg version that wrote it, or load the data again",
         )
     try:
         return _from_json(value)
@@ -114,7 +107,7 @@ def read_manifest(folder: Path) -> Manifest:
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
 
 DISPENSABLE = ("projection/", "statistics.json", "vectors/")
-"""What most queries can do without; whoever opens one looks after it, and an index step makes it anew."""
+"""Parts that most queries do not need; their readers handle damage, and an index step rebuilds them."""
 
 
 def _from_json(value: Mapping[str, Any]) -> Manifest:
@@ -135,18 +128,18 @@ def _endpoint(value: Mapping[str, Any] | None) -> dict[str, Any]:
     if value is None:
         return {}
     kinds = {"graph": str, "url": str, "at": str, "triples": int, "longest": int, "is_capped": bool}
-    found = {name: kind(value[name]) for name, kind in kinds.items()}
-    found["repeats"] = bool(value.get("repeats", True))
-    return found | {name: float(value[name]) for name in ("round_trip_us", "row_us")}
+    endpoint = {name: kind(value[name]) for name, kind in kinds.items()}
+    endpoint["repeats"] = bool(value.get("repeats", True))
+    return endpoint | {name: float(value[name]) for name in ("round_trip_us", "row_us")}
 
 
 def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> None:
-    """Whether every file is there with its size; cheap, done at every opening.
+    """Checks that every file exists with its size; inexpensive, done at every opening.
 
     Args:
         folder: of the generation.
         manifest: names the files.
-        but: folders of it, as `name/`, that are not looked at, because what is damaged there can be done without.
+        but: folders, as `name/`, that are not checked because their damage can be repaired.
 
     Raises:
         CorruptError: names the first file that is missing or of another size.
@@ -166,13 +159,13 @@ def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> 
 def check_checksums(
     folder: Path, manifest: Manifest, names: Collection[str] | None = None, progress: Progress = SILENT
 ) -> None:
-    """Whether every file has its checksum; reads them.
+    """Checks that every file has its size, and that files have their checksums, which reads them.
 
     Args:
         folder: of the generation.
         manifest: names the files.
-        names: the files to read, in this order; None for all. Sizes are looked at in any case, which is cheap.
-        progress: advances by a file at a time.
+        names: files to read, in this order; None for all.
+        progress: advances file by file.
 
     Raises:
         CorruptError: names the first file that is missing, damaged or unreadable.
@@ -181,14 +174,13 @@ def check_checksums(
     for name in manifest.files if names is None else names:
         entry = manifest.files[name]
         try:
-            found = checksum(folder / name)
+            actual = checksum(folder / name)
         except OSError as e:
             raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=_hint(name)) from e
-        if found != entry.checksum:
+        if actual != entry.checksum:
             raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=_hint(name))
         progress.advance(entry.size, 1)
 
 
 def _hint(name: str) -> str:
-    """What to do about a file of a generation that is missing or damaged."""
-    return "hybridkg index KB builds it anew" if name.startswith(DISPENSABLE) else RESTORE
+    return "hybridkg index KB rebuilds it" if name.startswith(DISPENSABLE) else RESTORE

@@ -1,12 +1,8 @@
-"""Blank nodes of a document get labels of their own: `d<document>x<number>`.
+"""Renaming of blank nodes to labels that are unique in a knowledge base: `d<document>x<number>`.
 
-Two files that both say `_:a` mean two nodes, and the same file loaded again
-means new ones (RDF 1.1 Semantics, section 5). Documents are numbered over the
-life of the knowledge base and nodes in the order of their first appearance,
-so the same input gives the same labels.
-
-Renaming works on N-Quads as Oxigraph writes them: 2 us a quad, where taking
-quads apart and making new ones costs 6.
+The label `_:a` in two files means two nodes, and the same file loaded again has new nodes (RDF 1.1 Semantics, section
+5). Documents are numbered over the life of the knowledge base and nodes by their first appearance, so the same input
+gives the same labels. Renaming works on N-Quads as text: 2 us a quad, where new Quad objects cost 6.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from hybridkg.rdf.terms import Quad
 MARK = b"_:"
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|<[^<>\s]*>|(_:\S+)')
-"""What may hold a label, as strings and IRIs may without meaning it; group 1 is a blank node."""
+"""Tokens in which a label may occur: strings and IRIs, which are left alone, and blank nodes (group 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +26,11 @@ class StatementBatch:
     """Some statements of a document, in no order.
 
     Args:
-        statements: how many.
+        statements: their number.
         plain: N-Quads of those without blank nodes.
-        plain_statements: how many these are.
+        plain_statements: number of these.
         renamed: the others; can be read once.
-        renamed_text: the same as N-Quads.
+        renamed_text: the others as N-Quads.
     """
 
     statements: int
@@ -59,7 +55,7 @@ class BlankNodeNames:
         self._known: dict[bytes, bytes] = {}
 
     def __len__(self) -> int:
-        """Blank nodes seen so far."""
+        """Blank nodes renamed so far."""
         return len(self._known)
 
     def renamed(self, quads: Sequence[Quad]) -> StatementBatch:
@@ -76,10 +72,10 @@ class BlankNodeNames:
         of_renamed = parse(renamed, format=RdfFormat.N_QUADS, lenient=True)
         return StatementBatch(len(quads), b"\n".join(plain), len(quads) - len(marked), of_renamed, renamed)
 
-    def _rename(self, found: re.Match[bytes]) -> bytes:
-        label = found[1]
+    def _rename(self, match: re.Match[bytes]) -> bytes:
+        label = match[1]
         if label is None:
-            return found[0]
+            return match[0]
         name = self._known.get(label)
         if name is None:
             name = self._known[label] = f"{self._prefix}{len(self._known) + 1}".encode()

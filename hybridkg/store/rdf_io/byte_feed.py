@@ -1,7 +1,6 @@
-"""The bytes of a document on their way to the parser, seen first by watchers.
+"""The byte stream from a document to the parser, with watchers that see each block first.
 
-A watcher can refuse what the parser would swallow: it is given each block
-before the parser, and an empty block at the end.
+A watcher raises an error for input that the parser would accept; an empty block ends the document.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ class ByteFeed:
     """A file-like object for pyoxigraph, which reads 1 kB or more at a time.
 
     Args:
-        file: from where it is; None for nothing.
-        watchers: see its blocks.
-        begun: bytes in front of them, which the watchers have seen.
+        file: the source; None for nothing.
+        watchers: called with each block of it.
+        begun: bytes in front of the file, which the watchers have seen.
     """
 
     def __init__(self, file: InputFile | None, watchers: Sequence[Watcher] = (), begun: bytes = b""):
@@ -44,14 +43,14 @@ class ByteFeed:
         return self._block.read(size)
 
     def drain(self) -> None:
-        """Shows the watchers what the parser did not want to read."""
+        """Passes to the watchers the blocks that the parser did not read."""
         while not self._ended:
             self._block = BytesIO()
             self.read()
 
 
 class LineFeed:
-    """The same without watchers, one line at a time; `line` is the number of the last one given."""
+    """A ByteFeed without watchers, one line at a time; `line` is the number of the last line read."""
 
     def __init__(self, file: InputFile):
         self._lines = file.lines(1 << 30)

@@ -1,4 +1,4 @@
-"""The RDF formats by file name; a new one is one line here."""
+"""RDF formats by file name extension; the table is the place to add one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from hybridkg.rdf.input_file import COMPRESSIONS, extensions
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A serialization of RDF.
-
-    Args:
-        name: as its users write it.
-        syntax: what the parser calls it.
-    """
+    """A serialization of RDF: its usual name, and the parser's syntax."""
 
     name: str
     syntax: RdfFormat
@@ -41,17 +36,17 @@ FORMATS = {
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file, by its name.
+    """The format of a file, by its extension.
 
     Raises:
-        LoadError: the extension is not known; the message lists those that are.
+        LoadError: the extension is unknown; the message lists the known ones.
 
     >>> format_of(Path("dump.nq.bz2")).name
     'N-Quads'
     """
     extension = extensions(path)[0]
-    found = FORMATS.get(extension)
-    if found is None:
+    known = FORMATS.get(extension)
+    if known is None:
         if extension in TEXT_DOCUMENTS:
             raise LoadError(
                 f"{str(path)!r} has text documents, not RDF",
@@ -63,4 +58,4 @@ def format_of(path: Path) -> Format:
             f"each also with {', '.join(COMPRESSIONS)}",
             hint=f"did you mean {near[0]!r}?" if near else "",
         )
-    return found
+    return known

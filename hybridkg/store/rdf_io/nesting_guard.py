@@ -1,9 +1,8 @@
-"""Nesting depth of triple terms `<<( s p <<( ... )>> )>>` in Turtle and its relatives.
+"""Bounded nesting depth of triple terms `<<( s p <<( ... )>> )>>` in Turtle, TriG, N-Triples and N-Quads.
 
-pyoxigraph 0.5.13 ends the process (stack overflow) on 100,000 of them. Collections
-and property lists may nest at will: it keeps those on the heap. Counting
-`<<(` costs next to nothing; only a file with more of them than the limit is
-read a second time, token by token.
+pyoxigraph 0.5.13 ends the process (stack overflow) on a depth of 100,000. Collections and property lists are on its
+heap, so they need no bound. Counting `<<(` costs next to nothing; only a file with more than MAX_DEPTH of them is read
+a second time, token by token.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ TOKEN = re.compile(
     ''',
     re.VERBOSE | re.DOTALL,
 )
-"""What may hold the bytes of a bracket without being one, the brackets, and anything cut off by the block's end."""
+"""Tokens that may contain the bytes of a bracket, the brackets, and a token that the end of the block cuts off."""
 
 
 class NestingGuard:
@@ -45,7 +44,7 @@ class NestingGuard:
         self._path, self._opened, self._tail, self._done = path, 0, b"", False
 
     def __call__(self, block: bytes) -> None:
-        """Counts the openings in one more block."""
+        """Counts the opening brackets of one more block."""
         if self._done:
             return
         self._opened += block.count(OPEN) + (self._tail + block[:2]).count(OPEN)
@@ -56,11 +55,7 @@ class NestingGuard:
 
 
 def check_nesting(path: Path) -> None:
-    """Reads the whole file for the depth of its triple terms.
-
-    Raises:
-        LoadError: they are nested more than MAX_DEPTH deep.
-    """
+    """Checks the triple terms of a file. Raises LoadError: they are nested more than MAX_DEPTH deep."""
     depth, line, rest = 0, 1, b""
     with InputFile(path) as file:
         while block := file.block():

@@ -1,10 +1,8 @@
-"""Writes quads into a store beside the parser.
+"""Concurrent writing of quads into a store while the parser runs.
 
-Oxigraph takes text without the interpreter's lock, objects only with it. So
-quads go in as N-Quads, in parts, from a few threads: measured on 600,000
-triples and two cores, 200,000/s instead of 130,000. Quads with blank nodes
-cannot take this way, because Oxigraph gives the blank nodes of every text new
-labels.
+Oxigraph takes text without the interpreter's lock, but objects only with it. So quads go in as N-Quads, in parts, from
+a few threads: 200,000/s instead of 130,000 (600,000 triples, two cores). Quads with blank nodes cannot go this way,
+because Oxigraph relabels the blank nodes of every text.
 """
 
 from __future__ import annotations
@@ -26,11 +24,7 @@ MAX_WRITERS = 4
 
 
 class PartWriter:
-    """Use as a context; at its end everything is written.
-
-    Args:
-        store: takes the quads.
-    """
+    """A context manager that has written everything into the store at its end."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -40,15 +34,7 @@ class PartWriter:
         self._start_part()
 
     def add(self, text: bytes, quads: int) -> None:
-        """Takes quads without blank nodes.
-
-        Args:
-            text: N-Quads.
-            quads: how many.
-
-        Raises:
-            OSError: the disk is full or fails; perhaps because of quads that came earlier.
-        """
+        """Takes N-Quads without blank nodes. Raises OSError: a disk failure, perhaps of an earlier call."""
         self._texts.append(text)
         self._quads += quads
         self._bytes += len(text)
@@ -80,4 +66,4 @@ class PartWriter:
                     self._waiting.popleft().result()
         finally:
             self._pool.shutdown(cancel_futures=True)
-            del self._store  # the frames of an exception would keep it open while its folder is removed
+            del self._store  # an exception's frames would keep it open while its folder is removed

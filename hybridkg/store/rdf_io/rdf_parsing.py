@@ -1,4 +1,4 @@
-"""One RDF document as a stream of quads, with every failure named by file and line."""
+"""The quads of one RDF document as a stream; errors name file and line."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from hybridkg.store.rdf_io.plain_lines import plain_end
 from hybridkg.store.rdf_io.xml_guard import XmlGuard
 
 BATCH = 500
-"""Below 700, so that a batch dies before the garbage collector looks at it (it tracks quads)."""
+"""Quads; below 700, the threshold of the garbage collector, so that a batch dies before it is tracked."""
 
 POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ")
 
 PARSED_AT_ONCE = 64_000
-"""Bytes of lines that go to the parser from one that has to on; the following may well be of its kind."""
+"""Bytes that go to the parser from a line that needs it on: the following lines are likely to need it, too."""
 
 MAX_REST_LENGTH = 1 << 20
-"""Bytes without the end of a line that wait for it; the parser can tell whether there are ever too many."""
+"""Bytes without a line end, after which the parser reads the rest: it bounds the length of a term itself."""
 
 NO_BASE = "x-relative:///"
-"""What relative IRIs of JSON-LD are resolved against where no base is given: the parser would drop them silently."""
+"""Base of relative IRIs of JSON-LD where none is given, because the parser drops them silently."""
 
 
 def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[StatementBatch]:
     """The quads of a file in batches, blank nodes renamed.
 
     Args:
-        file: opened at its start; its name tells the format.
-        names: names the blank nodes of this document.
-        base_iri: what relative IRIs are resolved against; without it they are errors.
+        file: opened at its start; its name determines the format.
+        names: renames the blank nodes of this document.
+        base_iri: base of relative IRIs; without it they are errors.
 
     Raises:
         LoadError: the file is malformed; names the file and the line.
@@ -57,7 +57,7 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
 def _quads_of_lines(
     file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None
 ) -> Iterator[StatementBatch]:
-    """The same of a format that has a statement on each line: those that need no parser pass it by."""
+    """Quads of a line-based format: canonical lines bypass the parser."""
     guards, rest, line = _guards(form, file), b"", 0
     while block := file.block():
         for watch in guards:
@@ -85,7 +85,7 @@ def _quads_of_lines(
 def _parsed(
     feed: ByteFeed, file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None, line: int = 0
 ) -> Iterator[StatementBatch]:
-    """What the parser finds in a feed, in front of which are some lines of the file."""
+    """The parser's quads of a feed that begins after `line` lines of the file."""
     find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
     try:
         quads = parse(feed, format=form.syntax, base_iri=NO_BASE if find_relative else base_iri)  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
 
 
 TOO_LONG = "buffer maximal size"
-"""What Oxigraph's parser says, as an error of memory, of a term that is longer than it will hold: 16,777,216 bytes."""
+"""Sign of Oxigraph's error for a term of more than 16,777,216 bytes, which is a MemoryError."""
 
 BASE = {
     "Turtle": "write '@base <http://...> .' at the start of the file",
@@ -172,7 +172,7 @@ def _hidden_compression(file: InputFile) -> str:
 
 
 def _line_of_error(form: Format, file: InputFile, base_iri: str | None) -> int | None:
-    """Where pyoxigraph gives no line: reads the file again, line by line, up to the error."""
+    """The line of an error without a position, found by parsing the file again line by line."""
     with InputFile(file.path) as again:
         feed = LineFeed(again)
         with suppress(SyntaxError):

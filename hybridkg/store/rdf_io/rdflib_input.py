@@ -1,4 +1,4 @@
-"""rdflib graphs, and any iterable of rdflib triples or quads, as input."""
+"""Input from rdflib graphs, and from iterables of rdflib triples or quads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterato
     Args:
         statements: an rdflib Graph or Dataset, or an iterable of triples or quads of rdflib terms or of
             pyoxigraph's own Triple and Quad.
-        names: names the blank nodes; in the order of their first appearance, which for an rdflib graph is
-            the order in which it gives its triples.
+        names: renames the blank nodes, in the order of their first appearance.
 
     Raises:
-        LoadError: a statement is no RDF, such as a literal subject or an IRI with a space in it.
+        LoadError: a statement is not RDF, such as a literal subject or an IRI with a space in it.
     """
     quads = map(_quad, _statements(statements))
     while batch := list(islice(quads, BATCH)):
@@ -33,13 +32,13 @@ def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterato
 
 
 def name_of(statements: Iterable[Any]) -> str:
-    """What to call the input in counts and progress."""
+    """The name of the input in counts and progress."""
     kind = type(statements)
     return f"rdflib {kind.__name__}" if kind.__module__.startswith("rdflib") else "statements"
 
 
 def _statements(source: Any) -> Iterable[Any]:
-    """A Dataset gives its quads; a ConjunctiveGraph iterates over triples only, but knows its quads too."""
+    """Quads of a Dataset and of a ConjunctiveGraph, which iterates over triples only; else the iterable itself."""
     quads = getattr(source, "quads", None)
     statements: Iterable[Any] = quads((None, None, None, None)) if callable(quads) else source
     return statements

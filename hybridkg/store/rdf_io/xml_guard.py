@@ -1,8 +1,7 @@
-"""Well-formedness of RDF/XML, checked beside the parser.
+"""Well-formedness of RDF/XML, checked in front of the parser.
 
-pyoxigraph 0.5.13 accepts a truncated file silently, expands entities without
-limit, and slows down with the square of the nesting depth, so expat reads
-every block first.
+pyoxigraph 0.5.13 accepts a truncated file silently, expands entities without limit, and its time grows with the square
+of the nesting depth. So expat reads every block first.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from xml.parsers import expat
 from hybridkg.errors import LoadError
 
 MAX_DEPTH = 1_000
-"""Nested elements; hand-written RDF/XML has below 20."""
+"""Nested elements; hand-written RDF/XML has fewer than 20."""
 
 
 class XmlGuard:
-    """A watcher that raises LoadError at the first thing that is no well-formed, harmless XML."""
+    """A watcher that raises LoadError for malformed XML, entity declarations and elements nested too deeply."""
 
     def __init__(self, path: Path):
         self._path, self._depth = path, 0

@@ -76,7 +76,7 @@ def test_a_language_tag_is_still_one():
         ("bm25f(@wrong.toml)", ConfigError, "no key 'modell'"),
         (f"bm25f(@{'x' * 5000})", QueryCheckError, "no file of parameters"),
         ("bm25f(@heavy.toml)", QueryCheckError, "the weight of 'label' is 1e[+]308; it must be between 0 and"),
-        ("bm25f(@long.toml)", ConfigError, "'k1' must be a finite number, not so large a one"),
+        ("bm25f(@long.toml)", ConfigError, "'k1' must be a finite number, not one so large"),
         ("bm25f(@longer.toml)", ConfigError, "not TOML: exceeds the limit"),
     ],
 )

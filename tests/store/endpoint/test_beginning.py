@@ -19,7 +19,7 @@ from hybridkg.store.endpoint import endpoint_store as asked_there
 from hybridkg.store.endpoint import recent_answers
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.endpoint_store import LATE_SHARE, EndpointStore
-from hybridkg.store.endpoint.recent_answers import KEPT_S, MAX_CACHED, KeptAnswers
+from hybridkg.store.endpoint.recent_answers import MAX_AGE_S, MAX_CACHED, RecentAnswers
 from hybridkg.store.generations.folder import Folder
 
 RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
@@ -87,12 +87,12 @@ def test_a_whole_answer_is_given_once_without_asking_again(sparql, rows):
 
 
 def test_an_answer_is_not_kept_for_long_nor_are_many(monkeypatch):
-    answers = KeptAnswers()
+    answers = RecentAnswers()
     for i in range(MAX_CACHED + 3):
         answers.put(f"SELECT ?s {i}", ("s",), [(None,)])
     assert [i for i in range(MAX_CACHED + 3) if answers.take(f"SELECT ?s {i}")] == list(range(3, MAX_CACHED + 3))
     answers.put("SELECT ?s", ("s",), [(None,)])
-    later = SimpleNamespace(monotonic=lambda: time.monotonic() + KEPT_S + 0.1)
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + MAX_AGE_S + 0.1)
     monkeypatch.setattr(recent_answers, "time", later)
     assert answers.take("SELECT ?s") is None
 

@@ -121,8 +121,8 @@ def test_an_error_of_the_endpoint_is_one_for_the_exit_code(endpoint, tmp_path, c
     [
         ("graph = 'ftp://x'", "must be \"embedded\" or the address of a SPARQL endpoint, not 'ftp://x'"),
         ("graph = 'http://ann:fish@x/'", "'graph' carries a user name or a password"),
-        ("graph = 'http://x/'\ndefault_graph = 'union'", "'default_graph' is decided by the endpoint"),
-        ("[endpoint]\ntoken = 'fish'", "'token' does not belong into a file"),
+        ("graph = 'http://x/'\ndefault_graph = 'union'", "'default_graph' has no effect: the endpoint"),
+        ("[endpoint]\ntoken = 'fish'", "'token' must not be in a file"),
         ("[endpoint]\nprojection = 'all'", 'must be "export" or "none"'),
         ("[endpoint]\npage = 0", "a whole number from 1 to"),
     ],

@@ -119,7 +119,8 @@ def test_deep_turtle_does_not_end_the_process(text, tmp_path):
     path.write_text(text)
     program = (
         "import sys; from pathlib import Path; from hybridkg.rdf.input_file import InputFile\n"
-        "from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames; from hybridkg.store.rdf_io.rdf_parsing import quads_of\n"
+        "from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames\n"
+        "from hybridkg.store.rdf_io.rdf_parsing import quads_of\n"
         "from hybridkg.errors import LoadError\n"
         "try: print(sum(b.statements for b in quads_of(InputFile(Path(sys.argv[1])), BlankNodeNames(1))))\n"
         "except LoadError as e: print(e)\n"
@@ -154,5 +155,5 @@ def test_a_knowledge_base_is_no_input(folder, load_into):
 
 @pytest.mark.parametrize("source", [42, None, 1.5, object])
 def test_what_is_no_input_is_said_to_be_none(source, folder, load_into):
-    with pytest.raises(LoadError, match="it is no file name, graph or collection of statements"):
+    with pytest.raises(LoadError, match="it is not a file name, graph or collection of statements"):
         load_into(folder, source)

@@ -448,7 +448,7 @@ def test_documents_that_went_are_missed(red, server, alias):
     assert gone[1]["deleted"] == 1
     with KnowledgeBase.open(red) as kb, pytest.raises(TextServerError) as e:
         kb.query(RED)
-    told(e.value, f"holds {ITEMS - 1} entities; {ITEMS} were left there", "hybridkg index KB")
+    told(e.value, f"holds {ITEMS - 1} entities; {ITEMS} were indexed", "hybridkg index KB")
 
 
 def test_nobody_writes_into_a_finished_index_by_mistake(red, server, alias):

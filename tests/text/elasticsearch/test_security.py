@@ -171,7 +171,7 @@ def test_wrong_or_missing_credentials_are_told_and_not_repeated(red, secured, ow
     use_key(monkeypatch, base64.b64encode(b"no-such-id:no-such-key").decode())
     refused(red, "does not accept the credentials")
     monkeypatch.delenv(API_KEY)
-    refused(red, "does not accept strangers", API_KEY, USERNAME)
+    refused(red, "does not accept anonymous requests", API_KEY, USERNAME)
 
 
 def test_a_key_that_may_nothing_is_told_what_it_lacks(red, secured, alias, monkeypatch):

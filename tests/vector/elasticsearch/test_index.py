@@ -310,7 +310,7 @@ def test_a_server_that_is_too_old_or_refuses_is_told(tmp_path):
     refused = elastic_answer({"error": {"type": "security_exception", "reason": "missing authentication"}}, 401)
     with Between(lambda method, path: refused) as between, pytest.raises(TextServerError) as e:
         kind(tmp_path, between.url, "x").ready()
-    told(e, "does not accept strangers", "HYBRIDKG_ELASTICSEARCH_API_KEY")
+    told(e, "does not accept anonymous requests", "HYBRIDKG_ELASTICSEARCH_API_KEY")
 
 
 def test_an_index_that_is_gone_or_another_one_is_told(elastic, elastic_name, tmp_path):

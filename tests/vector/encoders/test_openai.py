@@ -190,7 +190,7 @@ def test_the_key_is_sent_and_written_nowhere(tmp_path, served, monkeypatch):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ('api_key = "sk-1"', "does not belong into a file"),
+        ('api_key = "sk-1"', "must not be in a file"),
         ('url = "nowhere"', "not the address"),
         ("per_minute = -1", "whole number from 0"),
         ("timeout = 0", "number from 1"),
