@@ -119,7 +119,7 @@ class Plans:
         self.kb, self.snapshot, self.clock, self.repeats = kb, kb._snapshot, clock, repeats
         KERNEL.load()  # as in any process that goes on asking
         self.cost = self.snapshot.cost
-        self._answering = kb._open_session()
+        self._answering = kb._current_session()
         self._texts: dict[str, ParsedQuery] = {}
         self._planned: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""The command line: one file for each command, and this one, which turns errors into text and exit codes."""
+"""The command line: one file a command; this one turns errors into text and exit codes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,10 @@ from hybridkg.cli.tune import tune
 from hybridkg.errors import HybridkgError
 
 INTERRUPTED = 130
-"""The shell's exit code for Ctrl-C (128 + SIGINT)."""
-
+"""Exit code of Ctrl-C (128 + SIGINT)."""
 
 WRITERS = ("load", "index", "migrate")
-"""The commands that change a knowledge base."""
-
+"""Commands that change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, index, stats, schema, migrate),
@@ -50,30 +48,30 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, prune, completion),
 }
-"""The commands as `--help` lists them."""
+"""The commands in the order of `--help`."""
 
 
 class Cli(click.Group):
-    """Shows every error of the family as text on stderr, never as a traceback."""
+    """The program: prints a HybridkgError as text on stderr, never as a traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the program, help and version included; exit 1 where its output cannot be written."""
+        """Runs the program, help and version included; exit code 1 if the output cannot be written."""
         try:
             try:
                 return super().main(*args, **kwargs)
             finally:
                 sys.stdout.flush()
         except OSError as e:
-            # What reads or writes files names them and tells its errors itself; the output has no name.
+            # An error of a file names it; one of the output has no name.
             if e.filename is not None:
                 raise
             _drop_output()
-            if e.errno != errno.EPIPE:  # the reader of our output has gone (`| head`): nobody is left to tell
+            if e.errno != errno.EPIPE:  # the reader of the output has gone (`| head`) and needs no message
                 echo(f"cannot write the output: {e.strerror or e}", err=True)
             sys.exit(1)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Reads the arguments; Ctrl-C meanwhile ends as it does later (click would say `Aborted!`, exit code 1)."""
+        """Reads the arguments; Ctrl-C ends as it does later, where click would print `Aborted!`, exit code 1."""
         try:
             return super().make_context(*args, **kwargs)
         except KeyboardInterrupt:
@@ -81,7 +79,7 @@ class Cli(click.Group):
             raise click.exceptions.Exit(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; exit 1 where the work failed, 2 where the user can mend it."""
+        """Runs the command; exit code 1 for a failure, 2 for a mistake of the user."""
         try:
             return super().invoke(ctx)
         except HybridkgError as e:
@@ -91,17 +89,17 @@ class Cli(click.Group):
             interrupted = isinstance(e, KeyboardInterrupt)
             state = "; the knowledge base is as it was before" if ctx.invoked_subcommand in WRITERS else ""
             echo(("interrupted" if interrupted else "out of memory") + state, err=True)
-            # What numpy says of itself is how much it asked for.
+            # The text of numpy's MemoryError is the size of the array.
             for note in (*([] if interrupted else filter(None, [str(e)])), *getattr(e, "__notes__", ())):
                 echo(note, err=True)
             ctx.exit(INTERRUPTED if interrupted else 1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they are first needed."""
+        """The commands in the order of GROUPS, not of the alphabet."""
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands of `--help`, group by group; a command that is in no group comes last."""
+        """Writes the commands of `--help` by group; a command without a group comes last."""
         shown = {name: command for name, command in self.commands.items() if not command.hidden}
         grouped = {command.name for commands in GROUPS.values() for command in commands}
         rest = [command for name, command in shown.items() if name not in grouped]
@@ -136,17 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         cli.main(arguments, prog_name="hybridkg")
     except SystemExit as e:
-        _leave_what_is_at_work(e)
+        _exit_if_orphaned(e)
         raise
 
 
-def _leave_what_is_at_work(end: SystemExit) -> None:
-    """Ends the program at once where a query that was stopped is still in native code.
-
-    It must not come back into a Python that is shutting down.
-    """
-    stopping = sys.modules.get("hybridkg.kb.cancellation")  # not imported, no query
-    if stopping is None or not stopping.busy():
+def _exit_if_orphaned(end: SystemExit) -> None:
+    """Exits at once if a stopped query is still in native code: it must not return into a Python that shuts down."""
+    cancellation = sys.modules.get("hybridkg.kb.cancellation")  # without a query it is not imported
+    if cancellation is None or not cancellation.count_orphans():
         return
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -155,23 +150,23 @@ def _leave_what_is_at_work(end: SystemExit) -> None:
 
 
 def _open_streams() -> None:
-    """Makes the standard streams safe to use, whatever the shell did to them.
+    """Replaces closed standard streams, for which Python has None.
 
-    Python has None for a closed one. Its number must not go to a file that is opened later, and nothing must
-    seem printed that is not, so a closed stdout becomes a stream that refuses what is written to it.
+    A later file must not get the number of a closed stream. Writing to a closed stdout must fail, so it becomes a
+    read-only one.
     """
     closed = (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w"))
     for name, flags, mode in closed:
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # The values are Unicode, wherever they go; what is not (a file name, say) must not end the program.
+        # Values are Unicode in every locale; a file name that is not must not end the program.
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
 
 
 def _drop_output() -> None:
-    """Sends what stdout still holds nowhere, so that the end of the program does not fail on it again."""
-    with suppress(OSError):  # io.UnsupportedOperation: a stream without a descriptor holds nothing back
+    """Discards the buffer of stdout, so that the end of the program does not fail on it again."""
+    with suppress(OSError):  # io.UnsupportedOperation: a stream without a descriptor has no buffer
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @click.option("--language", default="", metavar="TAG", help="Language of the text, such as de; default: English.")
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
-    """Show the terms that index and query see in a text.
+    """Show the terms of a text, as index and query see them.
 
-    Each word of TEXT, the folded and stemmed term that is indexed and looked up, and its df: how many entities
-    have it in each field; then the synonyms that a query looks for as well.
+    Prints each word of TEXT, the folded and stemmed term that is indexed and looked up, and its df, the number of
+    entities that have it in each field; then the synonyms that a query also looks up.
 
     \b
     Example:
@@ -41,19 +41,19 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
     mistake: TextQueryError | None = None
     with opened(kb) as base:
         snapshot = snapshot_of(base)
-        # The profile that the index was built with; before the first index, the one that it would be built with.
+        # The profile of the index; before the first index step, the configured one.
         fields = (snapshot.profile or base.profile()).fields
         synonyms = stored_synonyms(snapshot.generation.path / "text")
-        found = analyzed(text, fields, language=language, only=field, index=snapshot.text, synonyms=synonyms)
+        analyses = analyzed(text, fields, language=language, only=field, index=snapshot.text, synonyms=synonyms)
         if snapshot.text is not None:
             try:
                 operators = as_query(text, snapshot.text, language=language, only=field)
             except TextQueryError as e:
                 mistake = e
     if fmt == "json":
-        echo_json(_as_json(found, operators, mistake))
+        echo_json(_as_json(analyses, operators, mistake))
     else:
-        for number, analysis in enumerate(found):
+        for number, analysis in enumerate(analyses):
             echo("" if number else None, nl=bool(number))
             _print_analysis(analysis)
         _print_operators(operators)
@@ -64,9 +64,11 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
         echo("note: there is no text index to count in; build it with: hybridkg index KB", err=True)
 
 
-def _as_json(found: list[TextAnalysis], operators: list[TermStatistics], mistake: Exception | None) -> dict[str, Any]:
+def _as_json(
+    analyses: list[TextAnalysis], operators: list[TermStatistics], mistake: Exception | None
+) -> dict[str, Any]:
     return {
-        "analyses": [analysis.to_json() for analysis in found],
+        "analyses": [analysis.to_json() for analysis in analyses],
         "query_string": [
             {"role": t.role, "term": t.term, "df": t.df}
             | ({"alternatives": t.alternatives, "total": t.total} if t.total else {})
@@ -87,18 +89,16 @@ def _print_analysis(analysis: TextAnalysis) -> None:
         return
     _print_words(analysis)
     if not any(word.term for word in analysis.words):
-        echo("nothing is left of this text: it matches nothing")
+        echo("no term of this text is indexed: it matches nothing")
     for alternatives in analysis.synonyms:
         echo(f"synonyms: {alternatives.translate(CONTROL)}")
 
 
 def _print_words(analysis: TextAnalysis) -> None:
-    """A row for each word; a column for each field where they fit, else one that names the fields."""
-    from rich.box import SIMPLE_HEAD
+    """Prints a row for each word, with a column for each field if they fit, else one column that names the fields."""
     from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
 
+    from hybridkg.cli.output import text_table
     from hybridkg.results.formats.table import BETWEEN_COLUMNS, CONTROL, console_on
 
     console = console_on(sys.stdout)
@@ -117,12 +117,8 @@ def _print_words(analysis: TextAnalysis) -> None:
                 for w in analysis.words
             ]
         rows = [[*row, *more] for row, more in zip(rows, counts, strict=True)]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for i, head in enumerate(heads):
-        table.add_column(head, justify="right" if i > 1 and len(heads) > 3 else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell.translate(CONTROL)) for cell in row))
-    console.print(table)
+    cells = ([cell.translate(CONTROL) for cell in row] for row in rows)
+    console.print(text_table(heads, cells, range(2, len(heads)) if len(heads) > 3 else ()))
 
 
 def _print_operators(operators: list[TermStatistics]) -> None:

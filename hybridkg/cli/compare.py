@@ -10,37 +10,28 @@ from typing import TYPE_CHECKING
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import WholeNumber, accessible, by_option, figures_option, measures_option
+from hybridkg.cli.options import PATH, WholeNumber, accessible, by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.comparison import ComparisonReport, RunComparison, TopicDifference
 
+TESTS = click.Choice(["randomisation", "t"])
+
 
 @click.command()
-@click.argument(
-    "runs", metavar="RUN RUN...", nargs=-1, required=True, type=click.Path(path_type=Path), callback=accessible
-)
-@click.option("--qrels", metavar="QRELS", required=True, type=click.Path(path_type=Path), help="The judgements.")
+@click.argument("runs", metavar="RUN RUN...", nargs=-1, required=True, type=PATH, callback=accessible)
+@click.option("--qrels", metavar="QRELS", required=True, type=PATH, help="The judgements.")
 @measures_option
 @by_option
 @click.option(
-    "--test",
-    type=click.Choice(["randomisation", "t"]),
-    default="randomisation",
-    show_default=True,
-    help="The paired test, two-sided.",
+    "--test", type=TESTS, default="randomisation", show_default=True, help="Two-sided paired test of significance."
 )
 @click.option(
-    "--permutations",
-    metavar="N",
-    type=WholeNumber(min=1),
-    help="Swaps that the randomisation test draws; default: 100,000. Up to 16 differing topics it counts all.",
+    "--permutations", metavar="N", type=WholeNumber(min=1), help="Default: 100,000; up to 16 differing topics, all."
 )
-@click.option(
-    "--seed", metavar="N", type=WholeNumber(min=0), default=0, show_default=True, help="Of every random draw."
-)
-@click.option("--per-topic", is_flag=True, help="Also each topic, the largest gain first; in csv and tsv only these.")
+@click.option("--seed", metavar="N", type=WholeNumber(min=0), default=0, show_default=True, help="Random seed.")
+@click.option("--per-topic", is_flag=True, help="Show each topic, the largest gain first; in csv and tsv only these.")
 @figures_option
 def compare(
     runs: tuple[Path, ...],
@@ -53,11 +44,11 @@ def compare(
     per_topic: bool,
     fmt: str,
 ) -> None:
-    """Tell whether rankings are better than a baseline, or only seem so.
+    """Test whether rankings are better than a baseline.
 
     The first RUN is the baseline. Each other one is shown with its mean, the difference, the 95 % bootstrap interval
-    of the difference, the p-value of a paired test, the same after Holm's correction for all the comparisons that are
-    shown, and the topics won, tied and lost (W/T/L). Files, topics and measures are as for eval.
+    of the difference, the p-value of a paired test, the p-value after Holm's correction for all comparisons shown, and
+    the topics won, tied and lost (W/T/L). Files, topics and measures are as for eval.
 
     \b
     Example:
@@ -88,7 +79,6 @@ def compare(
 
 
 def _print_separated(report: ComparisonReport, per_topic: bool, fmt: str) -> None:
-    """One line for each comparison, or for each topic of each run and measure."""
     rows: Sequence[RunComparison | TopicDifference] = report.per_topic if per_topic else report.comparisons
     writer = separated_writer(fmt)
     writer.writerow(rows[0].__dataclass_fields__)
@@ -109,12 +99,14 @@ HEADINGS = ("mean", "difference", "95 % interval", "p", "Holm p", "W/T/L")
 GAP = 2
 """Columns between two figures."""
 
-SHORTEST_LABEL = 12
-"""Columns that a name has before its figures; a longer name than fits stands on a line of its own."""
+MIN_LABEL = 12
+"""Minimum width of a label; a longer label that does not fit gets a line of its own."""
+
+WIDE = 90
+"""Width from which headings are not shortened."""
 
 
 def _print_tables(report: ComparisonReport, per_topic: bool) -> None:
-    """For each measure a table of all groups; then how the numbers came about; then the topics."""
     from itertools import groupby
 
     from hybridkg.results.formats.table import console_on
@@ -134,7 +126,7 @@ def _print_tables(report: ComparisonReport, per_topic: bool) -> None:
 
 
 def _lines(report: ComparisonReport, comparisons: list[RunComparison]) -> Iterator[tuple[str, list[str]]]:
-    """(label, figures); a group begins with its name where there are several, and with the baseline."""
+    """(label, figures); a group begins with its name, if there are several, and with the baseline."""
     several = len({c.group for c in comparisons}) > 1
     indent = "  " if several else ""
     group = None
@@ -150,7 +142,7 @@ def _lines(report: ComparisonReport, comparisons: list[RunComparison]) -> Iterat
 
 
 def _print_aligned(headings: list[str], lines: list[tuple[str, list[str]]], width: int) -> None:
-    """Labels to the left, figures to the right; where the figures leave no room, a block for each line."""
+    """Prints labels left and figures right-aligned; if they do not fit, a block for each line."""
     from rich.cells import cell_len, set_cell_size
 
     first, *titles = headings
@@ -159,7 +151,7 @@ def _print_aligned(headings: list[str], lines: list[tuple[str, list[str]]], widt
     figures_width = sum(columns) + GAP * len(columns)
     longest = max(cell_len(label) for label in [first, *(label for label, f in lines if f)])
     room = min(longest, width - figures_width)
-    if room < min(longest, SHORTEST_LABEL):
+    if room < min(longest, MIN_LABEL):
         for label, figures in lines:
             echo(label)
             for title, figure in zip(titles, figures, strict=False):
@@ -174,10 +166,6 @@ def _print_aligned(headings: list[str], lines: list[tuple[str, list[str]]], widt
             echo(" " * room + cells)
 
 
-WIDE = 90
-"""Columns from which a heading is not shortened."""
-
-
 def _print_wrapped(text: str, width: int) -> None:
     import textwrap
 
@@ -185,7 +173,7 @@ def _print_wrapped(text: str, width: int) -> None:
 
 
 def _signed(value: float) -> str:
-    """Four digits and a sign; none for what rounds to 0.
+    """Four digits with a sign, without one for a value that rounds to 0.
 
     >>> _signed(0.0154), _signed(-0.00001)
     ('+0.0154', '0.0000')
@@ -195,7 +183,7 @@ def _signed(value: float) -> str:
 
 
 def _p(value: float) -> str:
-    """Four digits; a p-value is never shown as 0.
+    """A p-value with four digits, never shown as 0.
 
     >>> _p(0.0461), _p(0.00001)
     ('0.0461', '<.0001')

@@ -5,15 +5,15 @@ from __future__ import annotations
 import click
 
 COMPLETE_VARIABLE = "_HYBRIDKG_COMPLETE"
-"""The variable by which click knows that the shell, not a person, is asking."""
+"""The variable that the shell sets when it requests completions from click."""
 
 INSTALL = {
     "bash": "hybridkg completion bash > ~/.hybridkg-complete.bash\necho '. ~/.hybridkg-complete.bash' >> ~/.bashrc",
     "zsh": "hybridkg completion zsh > ~/.hybridkg-complete.zsh\n"
-    "echo '. ~/.hybridkg-complete.zsh' >> ~/.zshrc      # behind compinit",
+    "echo '. ~/.hybridkg-complete.zsh' >> ~/.zshrc      # after compinit",
     "fish": "hybridkg completion fish > ~/.config/fish/completions/hybridkg.fish",
 }
-"""What to type, once, for each shell."""
+"""Commands that install the script, by shell."""
 
 
 @click.command()
@@ -32,10 +32,10 @@ def completion(ctx: click.Context, shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     maker = get_completion_class(shell)
-    assert maker is not None  # click knows all three
+    assert maker is not None  # click supports all three
     script = maker(ctx.find_root().command, {}, "hybridkg", COMPLETE_VARIABLE)
-    # Not `script.source()`: for bash it starts a bash to ask its version, and there may be none here.
+    # Not `script.source()`, which starts a bash for its version, and there may be none.
     click.echo((script.source_template % script.source_vars()).strip())
-    # Behind the script: zsh wants its own first line first. As a comment: the output is read by a shell.
+    # After the script, whose first line must be first in zsh, and as a comment, because a shell reads the output.
     click.echo("\n# To install it:")
     click.echo("\n".join(f"#   {line}" for line in INSTALL[shell].splitlines()))

@@ -7,26 +7,25 @@ from pathlib import Path
 import click
 
 from hybridkg.cli.echo import echo
+from hybridkg.cli.options import PATH
 
 DBPEDIA = "dbpedia-entity-v2"
 STARK = "stark"
-
-FOLDER = click.Path(path_type=Path)
 
 
 @click.command()
 @click.argument("name")
 @click.option(
-    "--from", "given", metavar="DIR", type=FOLDER, help="The data folder, or the folder with the files of this dataset."
+    "--from", "given", metavar="DIR", type=PATH, help="The data folder, or the folder with the files of this dataset."
 )
-@click.option("--dumps", metavar="DIR", type=FOLDER, help=f"{DBPEDIA}: the folder with the dumps.")
-@click.option("--collection", metavar="DIR", type=FOLDER, help=f"{DBPEDIA}: the folder with queries and judgements.")
+@click.option("--dumps", metavar="DIR", type=PATH, help=f"{DBPEDIA}: the folder with the dumps.")
+@click.option("--collection", metavar="DIR", type=PATH, help=f"{DBPEDIA}: the folder with queries and judgements.")
 @click.option("--index", metavar="A|B|FILE", help=f"{DBPEDIA}: which index of the paper, or rules (.toml); default: B.")
 @click.option("--lenient", is_flag=True, help=f"{DBPEDIA}: leave out and count lines of dumps that are no triples.")
 @click.option("--no-catchall", is_flag=True, help=f"{DBPEDIA}: index B without the field catchall, half as large.")
-@click.option("--skb", metavar="DIR", type=FOLDER, help=f"{STARK}: the folder with node_info.pkl, or processed.zip.")
-@click.option("--qa", metavar="DIR", type=FOLDER, help=f"{STARK}: the folder with stark_qa/ and split/.")
-@click.option("--out", metavar="DIR", type=FOLDER, help="Folder to make; default: ./NAME.")
+@click.option("--skb", metavar="DIR", type=PATH, help=f"{STARK}: the folder with node_info.pkl, or processed.zip.")
+@click.option("--qa", metavar="DIR", type=PATH, help=f"{STARK}: the folder with stark_qa/ and split/.")
+@click.option("--out", metavar="DIR", type=PATH, help="Folder to make; default: ./NAME.")
 def dataset(
     name: str,
     given: Path | None,
@@ -39,19 +38,19 @@ def dataset(
     qa: Path | None,
     out: Path | None,
 ) -> None:
-    """Make a judged collection ready to be searched and measured: a folder that does not exist yet, or nothing.
+    """Make a judged collection ready to be searched and measured, in a new folder.
 
     \b
     NAME is one of
       cacm                  3,204 articles with authors, categories and links; 52 questions
       cranfield             1,400 abstracts on aerodynamics; 225 questions
-      dbpedia-entity-v2     DBpedia 2015-10 by the fields of the paper, 467 queries; an interrupted run goes on
+      dbpedia-entity-v2     DBpedia 2015-10 by the fields of the paper, 467 queries; can be interrupted and continued
       fb15k-dbpedia-entity  14,541 entities and 310,116 facts; the 240 queries of DBpedia-Entity v2 about them
       stark                 STaRK: amazon, mag or prime, whichever --skb has, with questions, splits and candidates
 
     \b
-    DIR then holds kb (a knowledge base, indexed), topics.tsv, qrels.txt, folds.json, where there are categories
-    of topics categories.tsv, and README.md and dataset.toml, which say where everything comes from.
+    DIR gets kb (an indexed knowledge base), topics.tsv, qrels.txt, folds.json, categories.tsv if topics have
+    categories, and README.md and dataset.toml with the sources.
 
     \b
     Example:
@@ -64,7 +63,7 @@ def dataset(
     from hybridkg.datasets.stark.making import make_stark
     from hybridkg.terminal_text import count_lines
 
-    DATASETS.get(name)  # an unknown name is told before what it would need
+    DATASETS.get(name)  # an unknown name is reported before missing options
     if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):
         raise click.UsageError(f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only")
     if name != STARK and (skb or qa):

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING
 import click
 
 from hybridkg.cli.echo import echo
+from hybridkg.cli.options import PATH
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
 DEMO_FOLDER = Path("demo")
 MAX_FACTS = 4
-"""Facts shown under a row; a row of the demo has about that many."""
+"""Facts shown for a row; a row of the demo has about as many."""
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=DEMO_FOLDER)
+@click.argument("folder", type=PATH, default=DEMO_FOLDER)
 def demo(folder: Path) -> None:
     """See it work: the metadata of the installed Python packages as a knowledge base, and queries over it.
 
-    Needs no network and no server. Writes packages.nt, packages.kb and the queries into FOLDER (default: ./demo);
-    what an earlier demo made there is made anew, anything else of these names is left alone, with an error.
+    Needs no network and no server. Writes packages.nt, packages.kb and the queries into FOLDER (default: ./demo).
+    Files of an earlier demo are replaced; any other file of these names is an error.
 
     \b
     Example:
@@ -43,18 +44,18 @@ def demo(folder: Path) -> None:
         raise StorageError(f"cannot write into {str(folder)!r}: {e.strerror}", hint="hybridkg demo FOLDER") from e
     queries = demo_queries()
     texts = {f"{query.name}.hq": query.text for query in queries}
-    made = Made(folder)
-    made.check([kb_path.name, FILE_NAME, *texts], texts)
+    record = Made(folder)
+    record.check([kb_path.name, FILE_NAME, *texts], texts)
     if kb_path.exists():
         KnowledgeBase.remove(kb_path)
     packages = write_packages(folder)
-    made.note(FILE_NAME)
+    record.note(FILE_NAME)
     echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
     _show_command(f"hybridkg load {kb_path} {packages.path} --profile {PROFILE}")
     base = KnowledgeBase.create(kb_path)
-    made.note(kb_path.name)  # also of one that an interruption leaves empty
+    record.note(kb_path.name)  # before the load, in case it is interrupted
     report = base.load(packages.path, profile=PROFILE, progress=TerminalProgress())
-    made.note(kb_path.name)
+    record.note(kb_path.name)
     entities = 0 if report.index is None else report.index.entities
     echo(f"{report.triples:,} triples, {entities:,} entities with text.")
     if packages.unreadable:
@@ -62,7 +63,7 @@ def demo(folder: Path) -> None:
     for query in queries:
         path = folder / f"{query.name}.hq"
         path.write_text(query.text, encoding="utf-8", newline="\n")
-        made.note(path.name)
+        record.note(path.name)
         echo(f"\n\n{query.question}\n")
         echo(_indented(query.text) + "\n")
         _show_command(f"hybridkg query {kb_path} -f {path}")
@@ -99,7 +100,6 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
 
 
 def _shortened(term: str) -> str:
-    """An IRI by the end that tells it apart, a literal at most 60 characters long."""
     if term.startswith("<"):
         return term[1:-1].rsplit("#", 1)[-1].rsplit("/", 1)[-1] or term
     return term if len(term) <= 60 else term[:57] + '..."'

@@ -1,7 +1,7 @@
-"""Looks at an installation: what is there, what works, what is missing, and the command that mends it.
+"""Diagnosis of an installation and a knowledge base: findings, each with the command that fixes it.
 
-Imports nothing of hybridkg but its errors and the names of its extras until a check needs it, so that it
-can also speak of an installation in which half of the packages are broken.
+Imports only the errors and the names of the extras until a check needs more, so that it also works in an installation
+with broken packages.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from hybridkg.extras import EXTRAS, PURPOSES
 OK, BROKEN, NOTE, ABSENT = "ok", "broken", "note", "absent"
 
 OPTIONAL = {"IPython": "notebooks"}
-"""Packages of no extra that hybridkg uses where they are installed, and for what."""
+"""Packages of no extra that hybridkg uses if they are installed, with their purpose."""
 
 MIN_FREE = 2**30
-"""Bytes: with less disk space left than this, a load of some size is likely to fail."""
+"""Free bytes below which a larger load is likely to fail."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """One finding.
 
     Args:
         part: `installed`, `optional`, `works` or `knowledge base`.
-        name: what was looked at.
+        name: subject of the check.
         state: `ok`; `broken` (needed, and does not work); `note` (works, but could be better); `absent` (optional).
-        detail: what was found.
-        fix: the command that mends it; empty where there is none.
+        detail: the finding, in words.
+        fix: the command that fixes it; empty without one.
     """
 
     part: str
@@ -50,37 +50,35 @@ class Check:
 
 
 def healthy(checks: list[Check]) -> bool:
-    """Whether everything needed works."""
+    """Whether no check is broken."""
     return all(check.state != BROKEN for check in checks)
 
 
 def diagnose(kb: Path | None = None) -> list[Check]:
-    """Every check, in a fixed order; takes a few seconds, writes only into the cache.
+    """All checks, with those of a knowledge base if there is one, in a fixed order.
 
-    Asks nobody on the network but the servers that have the graph or the text index of `kb`, where some have them.
-
-    Args:
-        kb: folder of a knowledge base to look at as well.
+    Takes a few seconds, writes only into the cache, and sends requests only to the servers that have the graph or the
+    text index of `kb`.
     """
     checks = [_python(), *_needed(), *_optional()]
-    for name, look in (
+    for name, check in (
         ("cache folder", _cache),
         ("grammar", _grammar),
         ("text analysis", _analysis),
         ("graph store", _graph),
         ("compiled kernel", _kernel),
     ):
-        checks.append(_guarded("works", name, look))
+        checks.append(_guarded("works", name, check))
     if kb is None:
         checks.append(_guarded("works", "disk space", lambda: _disk(Path.cwd(), MIN_FREE)))
         return checks
     return [*checks, *_knowledge_base(kb)]
 
 
-def _guarded(part: str, name: str, look: Callable[[], tuple[str, str, str]]) -> Check:
-    """A check whose failure, of whatever kind, is its finding."""
+def _guarded(part: str, name: str, check: Callable[[], tuple[str, str, str]]) -> Check:
+    """Runs a check; any exception becomes its finding."""
     try:
-        return Check(part, name, *look())
+        return Check(part, name, *check())
     except HybridkgError as e:
         return Check(part, name, BROKEN, f"{e.message}; {e.hint}" if e.hint else e.message)
     except ImportError as e:
@@ -100,14 +98,14 @@ def _install(*what: str) -> str:
 
 
 def _python() -> Check:
-    found = platform.python_version()
+    version = platform.python_version()
     try:
         wanted = metadata.metadata("hybridkg")["Requires-Python"] or ""
     except metadata.PackageNotFoundError:
         wanted = ""
-    if satisfies(found, wanted):
-        return Check("installed", "Python", OK, found)
-    return Check("installed", "Python", BROKEN, f"{found}; hybridkg needs {wanted}")
+    if satisfies(version, wanted):
+        return Check("installed", "Python", OK, version)
+    return Check("installed", "Python", BROKEN, f"{version}; hybridkg needs {wanted}")
 
 
 def _needed() -> Iterator[Check]:
@@ -115,10 +113,10 @@ def _needed() -> Iterator[Check]:
         yield Check("installed", "hybridkg", OK, metadata.version("hybridkg"))
         requirements = metadata.requires("hybridkg") or []
     except metadata.PackageNotFoundError:
-        yield Check("installed", "hybridkg", BROKEN, "it runs, but pip does not know it", _install("-e", "."))
+        yield Check("installed", "hybridkg", BROKEN, "it runs, but pip has not installed it", _install("-e", "."))
         return
     for requirement in sorted(requirements, key=str.lower):
-        if ";" not in requirement:  # what stands behind it is for an extra
+        if ";" not in requirement:  # the marker of an extra
             name, wanted = _parts(requirement)
             yield _package(name, wanted)
 
@@ -129,14 +127,12 @@ def _parts(requirement: str) -> tuple[str, str]:
     >>> _parts("pyoxigraph<0.6,>=0.5.7")
     ('pyoxigraph', '<0.6,>=0.5.7')
     """
-    found = re.match(r"([\w.-]+)(?:\[[^\]]*\])?\s*\(?([^)]*)", requirement.strip())
-    return (found[1], found[2].strip()) if found else (requirement, "")
+    match = re.match(r"([\w.-]+)(?:\[[^\]]*\])?\s*\(?([^)]*)", requirement.strip())
+    return (match[1], match[2].strip()) if match else (requirement, "")
 
 
 def _package(name: str, wanted: str) -> Check:
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
+    if not (version := _version(name)):
         return Check("installed", name, BROKEN, "missing", _install(name + wanted))
     if satisfies(version, wanted):
         return Check("installed", name, OK, version)
@@ -168,43 +164,41 @@ def satisfies(version: str, wanted: str) -> bool:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, match[0].split("."))) if match else ()
 
 
 def _optional() -> Iterator[Check]:
     for extra, packages in EXTRAS.items():
         yield _extra(extra, packages)
     for name, purpose in OPTIONAL.items():
-        version = _version(name)
-        if version:
+        if version := _version(name):
             yield Check("optional", name, OK, f"{version}, for {purpose}")
         else:
             yield Check("optional", name, ABSENT, f"for {purpose}", _install(name))
 
 
 def _extra(extra: str, packages: Mapping[str, str]) -> Check:
-    """Whether an extra is complete, absent, or half installed, and then what of it is missing or of a wrong version."""
-    found = {name: version for name in packages if (version := _version(name))}
+    """Checks that an extra is complete, absent, or has missing packages or packages of another version."""
+    versions = {name: version for name in packages if (version := _version(name))}
     purpose, fix = f"for {PURPOSES[extra]}", _install(f"hybridkg[{extra}]")
-    if not found:
+    if not versions:
         return Check("optional", extra, ABSENT, purpose, fix)
-    missing = [f"{name} is missing" for name in packages if name not in found]
+    missing = [f"{name} is missing" for name in packages if name not in versions]
     wrong = [
         f"{name} is {version}, needed is {packages[name]}"
-        for name, version in found.items()
+        for name, version in versions.items()
         if not satisfies(version, packages[name])
     ]
     if missing or wrong:
         state = "half installed" if missing else "of another version"
         return Check("optional", extra, NOTE, f"{state}: {', '.join(missing + wrong)}; {purpose}", fix)
     return Check(
-        "optional", extra, OK, f"{', '.join(f'{name} {version}' for name, version in found.items())}; {purpose}"
+        "optional", extra, OK, f"{', '.join(f'{name} {version}' for name, version in versions.items())}; {purpose}"
     )
 
 
 def _version(name: str) -> str:
-    """Of an installed package; empty where it is not."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -214,7 +208,7 @@ def _version(name: str) -> str:
 # --- what works ----------------------------------------------------------------------
 
 Finding = tuple[str, str, str]
-"""State, detail, fix."""
+"""(state, detail, fix)."""
 
 
 def _cache() -> Finding:
@@ -248,7 +242,7 @@ def _grammar() -> Finding:
     took = time.perf_counter() - start
     folder = cache_dir()
     if folder is None or next(folder.glob("parser-*.json"), None) is None:
-        return NOTE, f"built anew at every start ({took:.2f} s): the cache folder does not keep it", ""
+        return NOTE, f"built again at every start ({took:.2f} s): the cache folder does not keep it", ""
     return OK, f"its table is cached; ready in {took:.2f} s", ""
 
 
@@ -268,7 +262,7 @@ def _graph() -> Finding:
 
     store = OxigraphStore.memory([Triple(NamedNode("x:s"), NamedNode("x:p"), Literal("o"))])
     if not store.ask("ASK WHERE { <x:s> <x:p> 'o' }"):
-        return BROKEN, "Oxigraph does not find what it was given", _install("--force-reinstall", "pyoxigraph")
+        return BROKEN, "Oxigraph does not find a triple that it stored", _install("--force-reinstall", "pyoxigraph")
     return OK, "Oxigraph answers", ""
 
 
@@ -276,7 +270,7 @@ def _kernel() -> Finding:
     from hybridkg.compute.kernels import LazyKernel
 
     start = time.perf_counter()
-    # A small one, which tells whether numba works and can keep its cache; to compile the largest takes ten seconds.
+    # The smallest kernel shows whether numba works and can write its cache; compiling the largest takes 10 s.
     if LazyKernel("hybridkg.text.models.logarithm_kernel").load() is None:
         detail = "it does not load; numpy ranks instead, same scores, about three times slower"
         return NOTE, detail, _install("--force-reinstall", "numba")
@@ -298,21 +292,21 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
     from hybridkg.interfaces.text_engine import is_remote_engine
 
     part, shown = "knowledge base", shlex.quote(str(path))
-    found: dict[str, Any] = {}
+    stats: dict[str, Any] = {}
 
     def opens() -> Finding:
         from hybridkg.kb import KnowledgeBase
 
         base = KnowledgeBase.open(path)
-        found.update(base.stats())  # once: the server of its text index may take its time
+        stats.update(base.stats())  # once, because a server may be slow
         base.query("ASK { ?s ?p ?o }")
-        state = f"{found['triples']:,} triples, {found['documents']:,} documents, generation {found['generation']}"
+        state = f"{stats['triples']:,} triples, {stats['documents']:,} documents, generation {stats['generation']}"
         return OK, state, ""
 
     def is_as_exported() -> Finding:
         from hybridkg.kb import KnowledgeBase
 
-        about = found["endpoint"]
+        about = stats["endpoint"]
         if about["state"] != "asked":
             return (
                 NOTE,
@@ -322,37 +316,37 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         rows = KnowledgeBase.open(path).query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
         now = next(iter(rows)).to_python()["n"]
         state = f"{about['url']} answers, {about['round_trip_ms']:.1f} ms there and back; exported {about['exported']}"
-        if now != found["triples"]:
+        if now != stats["triples"]:
             return (
                 NOTE,
-                f"{state}; it has {now:,} triples by now, of which the indexes know {found['triples']:,}",
-                (f"hybridkg index {shown}"),
+                f"{state}; it has {now:,} triples by now, the indexes have {stats['triples']:,}",
+                f"hybridkg index {shown}",
             )
         return OK, state, ""
 
     def has_index() -> Finding:
         from hybridkg.kb.write.configured import AS_INDEXED
 
-        if found["profile"] is None:
+        if stats["profile"] is None:
             return NOTE, "there is none: MATCH finds nothing", f"hybridkg index {shown}"
-        if found["stale_indexes"]:
+        if stats["stale_indexes"]:
             return NOTE, "it is older than the graph or the documents", f"hybridkg index {shown}"
-        synonyms = found.get("synonyms", {"state": AS_INDEXED})
+        synonyms = stats.get("synonyms", {"state": AS_INDEXED})
         if synonyms["state"] != AS_INDEXED:
             return NOTE, f"synonyms: {synonyms['state']}", f"hybridkg index {shown}"
-        return OK, f"{found['entities']:,} entities, profile {found['profile']}, up to date", ""
+        return OK, f"{stats['entities']:,} entities, profile {stats['profile']}, up to date", ""
 
     def is_fast() -> Finding:
-        state = str(found["projection"]["state"])
+        state = str(stats["projection"]["state"])
         if state == "ready":
-            return OK, f"{found['projection']['triples']:,} triples", ""
+            return OK, f"{stats['projection']['triples']:,} triples", ""
         if "as kb.toml says" in state:
             return OK, state, ""
-        why = state.partition("; hybridkg index")[0]  # the command stands below
+        why = state.partition("; hybridkg index")[0]  # the command is the fix
         return NOTE, f"{why}; queries are slower", f"hybridkg index {shown}"
 
     def has_vectors() -> Finding:
-        vectors = found["vectors"]
+        vectors = stats["vectors"]
         state = str(vectors["state"])
         if state == "ready":
             if "problem" in vectors and "url" in vectors:
@@ -366,29 +360,29 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         return NOTE, f"{state.partition('; hybridkg index')[0]}; NEAR finds nothing", f"hybridkg index {shown}"
 
     def answers() -> Finding:
-        about = {name: str(value) for name, value in found["text"].items()}
+        about = {name: str(value) for name, value in stats["text"].items()}
         if "problem" in about:
             return BROKEN, f"{about['engine']}: {about['problem']}", ""
         details = ", ".join(f"{name} {value}" for name, value in about.items() if name in ("url", "index", "health"))
-        # Yellow is what one node can reach: a copy of the data on another node is not there.
+        # Yellow is the best state of a single node, which has no other node for replicas.
         return NOTE if about.get("health") == "red" else OK, f"{about['engine']} answers: {details}", ""
 
     opening = _guarded(part, "opens", opens)
     yield opening
     if opening.state == OK:
-        if "endpoint" in found:
+        if "endpoint" in stats:
             yield _guarded(part, "endpoint", is_as_exported)
         yield _guarded(part, "text index", has_index)
-        if found["profile"] is not None and not found["stale_indexes"]:  # else the next index makes both
+        if stats["profile"] is not None and not stats["stale_indexes"]:  # else the next index makes both
             yield _guarded(part, "projection", is_fast)
-            if not str(found["vectors"]["state"]).startswith("none"):
+            if not str(stats["vectors"]["state"]).startswith("none"):
                 yield _guarded(part, "vectors", has_vectors)
-        if is_remote_engine(str(found.get("text", {}).get("engine", ""))):
+        if is_remote_engine(str(stats.get("text", {}).get("engine", ""))):
             yield _guarded(part, "text server", answers)
-    # A load or an index writes a new generation beside the one that is read.
-    yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(MIN_FREE, 2 * int(found.get("bytes", 0)))))
+    # A load or an index step writes a new generation next to the live one.
+    yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(MIN_FREE, 2 * int(stats.get("bytes", 0)))))
 
 
 def _existing(path: Path) -> Path:
-    """The nearest folder above a path that is there."""
+    """The nearest existing folder at or above a path."""
     return next(folder for folder in (path, *path.absolute().parents) if folder.is_dir())

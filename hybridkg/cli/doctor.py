@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hybridkg.cli.echo import echo, echo_json
+from hybridkg.cli.options import PATH
 
 if TYPE_CHECKING:
     from hybridkg.cli.diagnosis import Check
@@ -25,14 +26,14 @@ LEGEND = "✓ works   ✗ needed, does not work   ! could be better   - optional
 
 
 @click.command()
-@click.argument("kb", metavar="[KB]", required=False, type=click.Path(path_type=Path))
+@click.argument("kb", metavar="[KB]", required=False, type=PATH)
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.pass_context
 def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
     """Show what works, what is missing, and how to fix it.
 
-    With KB, looks at that knowledge base as well. Under what is missing stands the command that fixes it.
-    Exit code 1 where something needed does not work.
+    With KB, checks that knowledge base as well. A finding is followed by the command that fixes it.
+    Exit code 1 if something needed does not work.
 
     \b
     Example:
@@ -50,9 +51,9 @@ def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
 
 
 def _print_checks(checks: list[Check]) -> None:
-    """A mark, a name and what was found; a command stands on a line of its own, whole, to be copied.
+    """Prints a mark, a name and the finding; the fix has a line of its own, to be copied.
 
-    Needs no package but click: the others may be what is broken.
+    Needs no package but click, since others may be broken.
     """
     columns = shutil.get_terminal_size().columns
     width = max(len(check.name) for check in checks)
@@ -75,7 +76,6 @@ def _print_checks(checks: list[Check]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Without what could move a terminal's cursor, as names of files may."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 

@@ -1,4 +1,4 @@
-"""How commands print text and JSON: `click.echo`, without what a terminal would take as a command."""
+"""Output of text and JSON: `click.echo` without control characters, which a terminal would execute."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hybridkg.terminal_text import printable, printable_json
 
 
 def echo(text: str | None = "", *, err: bool = False, nl: bool = True) -> None:
-    """Prints a text for people, on stderr with `err`; what comes from data in it is shown, never obeyed."""
+    """Prints a text for people, on stderr with `err`; control characters are made visible."""
     click.echo(None if text is None else printable(text), err=err, nl=nl)
 
 
 def echo_json(value: Any) -> None:
-    """Prints a value as JSON, the same as it is, in characters that are safe to look at."""
+    """Prints a value as JSON; control characters are escaped."""
     click.echo(printable_json(json.dumps(value, indent=2, ensure_ascii=False)))

@@ -9,26 +9,22 @@ from typing import TYPE_CHECKING
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import by_option, figures_option, measures_option
-from hybridkg.cli.output import separated_writer
-from hybridkg.terminal_text import printable
+from hybridkg.cli.options import PATH, by_option, figures_option, measures_option
+from hybridkg.cli.output import separated_writer, text_table
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.eval_report import EvalReport, ReportRow
 
 
 @click.command("eval")
-@click.argument("qrels", type=click.Path(path_type=Path))
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("qrels", type=PATH)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=PATH)
 @measures_option
 @by_option
 @click.option(
-    "--candidates",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="What may be an answer, one on each line: hit@k, recall@k and mrr over all of them, as STaRK has them.",
+    "--candidates", metavar="FILE", type=PATH, help="Possible answers, one a line, for the measures of STaRK."
 )
-@click.option("--per-topic", is_flag=True, help="Also for each topic.")
+@click.option("--per-topic", is_flag=True, help="Also show each topic.")
 @figures_option
 def evaluate(
     qrels: Path,
@@ -43,7 +39,7 @@ def evaluate(
 
     QRELS has lines `topic iteration document grade`; a RUN has lines `topic Q0 document rank score tag`, ordered by
     score as trec_eval does. Both may be packed (.gz, .bz2, .xz). Means are over all topics of QRELS; a topic that a
-    run does not answer counts 0. Where QRELS is a file of KILT (.jsonl), a RUN is one of guesses, and the measures are
+    run does not answer counts 0. If QRELS is a file of KILT (.jsonl), a RUN is a file of guesses, and the measures are
     rprec, recall@5, accuracy, em, f1, kilt-ac, kilt-em and kilt-f1.
 
     \b
@@ -68,7 +64,6 @@ def evaluate(
 
 
 def _print_separated(report: EvalReport, per_topic: bool, fmt: str) -> None:
-    """One line for each run, category and topic; "all" where a line is a mean over them."""
     writer = separated_writer(fmt)
     with_category = bool(report.categories)
     writer.writerow(["run", *["category"] * with_category, *["topic"] * per_topic, "topics", *report.measures])
@@ -78,11 +73,8 @@ def _print_separated(report: EvalReport, per_topic: bool, fmt: str) -> None:
 
 
 def _print_table(report: EvalReport, per_topic: bool) -> None:
-    """A row for each run, under it its parts; where that is too wide, a block for each row."""
-    from rich.box import SIMPLE_HEAD
+    """Prints a row for each run, then its parts; if that is too wide, a block for each row."""
     from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
 
     from hybridkg.results.formats.table import BETWEEN_COLUMNS, console_on
 
@@ -94,7 +86,7 @@ def _print_table(report: EvalReport, per_topic: bool) -> None:
     cells = [[*[f"{row.topics:,}"] * counted, *_figures(row)] for row in rows]
     needed = sum(BETWEEN_COLUMNS + max(6, *map(cell_len, title.split("\n"))) for title in titles)
     longest = max(map(cell_len, labels))
-    if needed + min(longest, SHORTEST_LABEL) > console.width:
+    if needed + min(longest, MIN_LABEL) > console.width:
         names = [title.replace("\n", "") for title in titles]
         width = max(map(len, names))
         for label, figures in zip(labels, cells, strict=True):
@@ -102,17 +94,12 @@ def _print_table(report: EvalReport, per_topic: bool) -> None:
             for name, figure in zip(names, figures, strict=True):
                 echo(f"    {name:<{width}}  {figure}")
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("run", overflow="fold")
-    for title in titles:
-        table.add_column(Text(title), justify="right", no_wrap=True, vertical="bottom")
-    for label, figures in zip(labels, cells, strict=True):
-        table.add_row(Text(printable(label)), *figures)
-    console.print(table)
+    lines = ([label, *figures] for label, figures in zip(labels, cells, strict=True))
+    console.print(text_table(["run", *titles], lines, range(1, len(titles) + 1), bottom=True))
 
 
-SHORTEST_LABEL = 14
-"""Columns within which a name, folded, can still be read."""
+MIN_LABEL = 14
+"""Minimum width of a folded label."""
 
 
 def _figures(row: ReportRow) -> list[str]:

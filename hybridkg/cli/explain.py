@@ -12,18 +12,12 @@ from hybridkg.cli.options import opened, query_options, read_parameters, read_qu
 
 @click.command()
 @query_options
-@click.option("--analyze", is_flag=True, help="Run the query, and add actual rows and own time.")
+@click.option("--analyze", is_flag=True, help="Run the query, and add actual rows and times.")
 @click.option("--format", "fmt", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def explain(
-    kb: Path,
-    text: str | None,
-    file: Path | None,
-    parameters: tuple[str, ...],
-    analyze: bool,
-    fmt: str,
-    **options: Any,
+    kb: Path, text: str | None, file: Path | None, parameters: tuple[str, ...], analyze: bool, fmt: str, **options: Any
 ) -> None:
-    """Show how a query would be run: logical plan, operators, estimates.
+    """Show the plan of a query: logical plan, operators, estimates.
 
     \b
     Example:
@@ -36,6 +30,6 @@ def explain(
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
-        options |= {"cancel": Event(), "name": name}  # the event gives it a thread, which Ctrl-C ends at once
+        options |= {"cancel": Event(), "name": name}  # with an event the query has a thread, which Ctrl-C stops at once
         explanation = base.explain(query_text, values, analyze=analyze, **options)
         print_explanation(explanation, fmt)

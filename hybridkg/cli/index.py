@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 @profile_option
 @encoder_option
 @click.option("--text-engine", "--text", "text_engine", metavar="NAME", help=TEXT_ENGINE_HELP)
-@click.option(
-    "--graph",
-    metavar="URL",
-    help="Where there is no knowledge base: make one, whose graph lies at this SPARQL endpoint.",
-)
+@click.option("--graph", metavar="URL", help="Create a knowledge base whose graph is at this SPARQL endpoint.")
 @click.option("--dry-run", is_flag=True, help="Show the fields that would be indexed, and stop.")
 @yes_option
 def index(
@@ -44,9 +40,7 @@ def index(
 ) -> None:
     """Build the text index and the vectors from the graph and the text documents.
 
-    Settings given as options are kept in kb.toml.
-
-    Where the graph lies at a SPARQL endpoint, it is copied from there by pages; what was interrupted goes on.
+    The options are written to kb.toml. A graph at a SPARQL endpoint is copied by pages; an interrupted copy continues.
 
     \b
     Example:
@@ -65,17 +59,17 @@ def index(
         )
     except BaseException:
         if not existed and not (kb / ".graph-work").is_dir():
-            remove_unfinished(kb)  # nothing has been copied that another try could go on from
+            remove_unfinished(kb)  # no page has been copied from which another run could continue
         raise
     print_lines(report.lines())
 
 
 def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
-    """The knowledge base; made where there is only an address, or only a kb.toml.
+    """Opens the knowledge base; creates it if there is only an address, or only a kb.toml.
 
     Raises:
         NotAKnowledgeBaseError: there is none, and no address.
-        ConfigError: its graph does not lie at the address, or that is none.
+        ConfigError: its graph is at another address, or the address is malformed.
     """
     from hybridkg.config.settings import read_config
     from hybridkg.errors import ConfigError
@@ -87,10 +81,10 @@ def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
     exists, settings = (kb / "CURRENT").is_file(), kb / "kb.toml"
     if graph is not None and not exists and not settings.is_file():
         return KnowledgeBase.create(kb, graph=graph)
-    if graph is not None and (there := read_config(settings).graph) != graph:
+    if graph is not None and (location := read_config(settings).graph) != graph:
         raise ConfigError(
-            f"the graph of {str(kb)!r} lies at {there!r}, not at {graph!r}",
-            hint="`location` in the table [graph] of its kb.toml says where; or name another folder",
+            f"the graph of {str(kb)!r} is at {location!r}, not at {graph!r}",
+            hint="change `location` in the table [graph] of its kb.toml, or name another folder",
             place=str(settings),
         )
     return KnowledgeBase.open(kb) if exists or not settings.is_file() else KnowledgeBase.create(kb)

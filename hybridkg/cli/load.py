@@ -8,6 +8,7 @@ import click
 
 from hybridkg.cli.echo import echo
 from hybridkg.cli.options import (
+    PATH,
     TEXT_ENGINE_HELP,
     accessible,
     agreement,
@@ -21,20 +22,17 @@ from hybridkg.cli.options import (
 
 @click.command()
 @kb_argument
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path), callback=accessible)
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH, callback=accessible)
 @click.option(
     "--text",
     "texts",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     callback=accessible,
     help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
 )
 @click.option(
-    "--index/--no-index",
-    "with_index",
-    default=None,
-    help="Whether to build the indexes in the same step; default: where there are none yet.",
+    "--index/--no-index", "with_index", default=None, help="Build the indexes, too; default: if there are none yet."
 )
 @profile_option
 @encoder_option
@@ -54,7 +52,7 @@ def load(
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
     step: if one of them is malformed, nothing is added. The first load builds the indexes; later ones do with
-    --index, or where --profile, --encoder or --text-engine is given, which kb.toml keeps.
+    --index, --profile, --encoder or --text-engine. The last three are written to kb.toml.
 
     \b
     Example:
@@ -66,8 +64,8 @@ def load(
 
     if not files and not texts:
         raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
-    settings = {"--profile": profile, "--encoder": encoder, "--text-engine": text_engine}
-    chosen = [name for name, value in settings.items() if value is not None]
+    settings = {"profile": profile, "encoder": encoder, "text_engine": text_engine}
+    chosen = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value is not None]
     if chosen and with_index is False:
         raise LoadError(f"{chosen[0]} is for the index, and nothing is indexed", hint="leave --no-index out")
     if kb.is_file():
@@ -78,22 +76,14 @@ def load(
     existed = (kb / "CURRENT").exists()
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
-        report = base.load(
-            *files,
-            text=texts,
-            index=with_index,
-            profile=profile,
-            encoder=encoder,
-            text_engine=text_engine,
-            progress=TerminalProgress(),
-            agree=agreement(yes),
-        )
+        progress = TerminalProgress()
+        report = base.load(*files, text=texts, index=with_index, progress=progress, agree=agreement(yes), **settings)
     except (NotAKnowledgeBaseError, LockedError):
-        raise  # the folder is somebody else's
+        raise  # the folder belongs to another program
     except BaseException as e:
         if not existed:
             remove_unfinished(kb)
-            e.__notes__ = []  # what was kept in the folder has gone with it
+            e.__notes__ = []  # they name files of the removed folder
         raise
     print_lines(report.lines())
     if report.index is None:

@@ -12,14 +12,14 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES
 
 @click.command()
 @kb_argument
-@click.option("--to", type=OneOf(TEXT_ENGINES), required=True, help="Text engine where text and vectors are to be.")
+@click.option("--to", type=OneOf(TEXT_ENGINES), required=True, help="Target text engine.")
 def migrate(kb: Path, to: str) -> None:
     """Move text and vectors to Elasticsearch, or back.
 
-    Every query keeps its rows and scores; vectors are not encoded again. The server is the one of kb.toml, or of
-    HYBRIDKG_ELASTICSEARCH_URL, and who asks is told by the environment, too. Interrupted at any moment, the knowledge
-    base is where it was, or where it was to go. What stays on the server after the way back goes with
-    `hybridkg prune`, once no state on disk needs it.
+    Every query keeps its rows and scores; vectors are not encoded again. The server is that of kb.toml or of
+    HYBRIDKG_ELASTICSEARCH_URL; credentials come from the environment. An interruption at any moment leaves the
+    knowledge base at the source or at the target. After a move back, `hybridkg prune` removes the index on the server,
+    once no state on disk needs it.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how a knowledge base is named on the command line."""
+"""Options that several commands share, and the argument that names a knowledge base."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
 Decorator = Callable[[Any], Any]
+PATH = click.Path(path_type=Path)
 
 
 def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """A path, or several, whose folders let us look; whether something is there, the command finds out.
+    """Checks that the system permits access to one or several paths, which need not exist.
 
     Raises:
         NotAKnowledgeBaseError, LoadError: the system refuses the path itself.
@@ -47,13 +48,13 @@ def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
             if not is_kb:
                 raise LoadError(message) from None
             raise NotAKnowledgeBaseError(
-                message, hint="the first argument is the knowledge base; if this is something else, it was forgotten"
+                message, hint="the first argument is the knowledge base; if this is something else, it is missing"
             ) from None
     return value
 
 
 MAX_SHOWN_LENGTH = 60
-"""Characters of a refused path in a message."""
+"""Characters shown of a refused path."""
 
 
 def _cut(text: str) -> str:
@@ -61,14 +62,10 @@ def _cut(text: str) -> str:
 
 
 class KbPath(click.Path):
-    """The path of a knowledge base, before it is known whether one is there."""
+    """The path of a knowledge base, which need not exist."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path.
-
-        Raises:
-            NotAKnowledgeBaseError: it is empty, which the system takes for the current folder.
-        """
+        """Refuses an empty path, which the system takes for the current folder."""
         text = os.fspath(value)
         if text == "":
             raise NotAKnowledgeBaseError(
@@ -91,23 +88,15 @@ measures_option: Decorator = click.option(
 by_option: Decorator = click.option(
     "--by",
     metavar="prefix|FILE",
-    help="Also for each category of topics: from their ids up to the last - or _, or from lines `topic<TAB>category`.",
+    help="Also show each category of topics: their ids up to the last - or _, or by lines `topic<TAB>category`.",
 )
+FIGURE_FORMATS = click.Choice(["table", "json", "csv", "tsv"])
 figures_option: Decorator = click.option(
-    "--format",
-    "fmt",
-    type=click.Choice(["table", "json", "csv", "tsv"]),
-    default="table",
-    show_default=True,
-    help="How to print the figures: 4 digits, in json all.",
+    "--format", "fmt", type=FIGURE_FORMATS, default="table", show_default=True, help="All digits in json, else 4."
 )
 query_argument: Decorator = click.argument("text", metavar="[QUERY | -]", required=False)
 file_option: Decorator = click.option(
-    "-f",
-    "--file",
-    "file",
-    type=click.Path(path_type=Path),
-    help="Read the query from a file, such as topics.hq.",
+    "-f", "--file", "file", type=PATH, help="Read the query from a file, such as topics.hq."
 )
 param_option: Decorator = click.option(
     "--param",
@@ -116,45 +105,43 @@ param_option: Decorator = click.option(
     multiple=True,
     help='Value of a variable: <iri>, a number, true, "text"@en, or plain words. Repeat a name for a list.',
 )
-
-
 profile_option: Decorator = click.option(
-    "--profile", metavar="FILE.ttl|NAME", help="Which predicates feed which field; default: the one in kb.toml."
+    "--profile", metavar="FILE.ttl|NAME", help="Fields of the text and their predicates; default: that of kb.toml."
 )
 encoder_option: Decorator = click.option(
     "--encoder",
     metavar="NAME[:MODEL]",
-    help="Encoder of the vectors: lsa, sentence-transformers:MODEL ... or none; default: the one in kb.toml.",
+    help="Encoder of the vectors: lsa, sentence-transformers:MODEL ... or none; default: that of kb.toml.",
 )
-TEXT_ENGINE_HELP = "Engine of the text index: embedded or elasticsearch; default: the one in kb.toml."
+TEXT_ENGINE_HELP = "Engine of the text index: embedded or elasticsearch; default: that of kb.toml."
 yes_option: Decorator = click.option(
-    "--yes", is_flag=True, help="Send texts to the server of the encoder without asking, however many they are."
+    "--yes", is_flag=True, help="Send any number of texts to the server of the encoder without asking."
 )
 
 
 def agreement(yes: bool) -> Callable[[UploadEstimate], bool]:
-    """Shows what is about to be sent to a server, and asks; where nobody can answer, only `yes` is one."""
+    """Confirmation of an upload: prints the estimate and asks, unless `yes`; without a terminal, the answer is no."""
 
-    def agree(sending: UploadEstimate) -> bool:
-        echo(f"to be encoded: {sending}", err=True)
+    def agree(upload: UploadEstimate) -> bool:
+        echo(f"to be encoded: {upload}", err=True)
         return yes or (sys.stdin.isatty() and click.confirm("send them?", err=True))
 
     return agree
 
 
 class WholeNumber(click.IntRange):
-    """A whole number in a range; click calls it an `integer range` when a word is given."""
+    """A whole number in a range, under a better name than click's `integer range`."""
 
     name = "whole number"
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Seconds, from `10`, `10s`, `500ms` or `2m`; 0 is no limit."""
+    """A duration such as `10`, `10s`, `500ms` or `2m`, in seconds; 0 is no limit."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds."""
+        """Parses the value."""
         if isinstance(value, int | float):
             return float(value)
         from hybridkg.kb.cancellation import read_duration
@@ -163,81 +150,59 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 timeout_option: Decorator = click.option(
-    "--timeout",
-    metavar="DURATION",
-    type=Duration(),
-    help="Give up after this time: 10s, 500ms, 2m; 0 for never. Default: that of kb.toml, where it is none.",
+    "--timeout", metavar="DURATION", type=Duration(), help="10s, 500ms, 2m; 0 for none. Default: that of kb.toml."
 )
 
 
 class OneOf(click.Choice[str]):
-    """A name of a registry. Who adds names is looked up only for one that is not built in, and for `--help`: that
-    takes a tenth of a second.
-    """
+    """A name of a registry. Entry points, which take 0.1 s, are read only for other names than built-in ones."""
 
     def __init__(self, registry: Registry):
         self._registry, self.case_sensitive = registry, True
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Every name."""
+        """All names."""
         return tuple(self._registry.names())
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name."""
+        """Checks the name."""
         return value if self._registry.is_builtin(value) else super().convert(value, param, ctx)
 
 
 strategy_option: Decorator = click.option(
-    "--strategy",
-    type=OneOf(STRATEGIES),
-    help="Run it this way; default: the cheapest that applies.",
+    "--strategy", type=OneOf(STRATEGIES), help="Strategy of the plan; default: the cheapest that applies."
 )
 limit_option: Decorator = click.option(
-    "--limit", metavar="N", type=WholeNumber(min=0), help="Rows wanted at most; default: all the query returns."
+    "--limit", metavar="N", type=WholeNumber(min=0), help="Maximum number of rows; default: all of the query."
 )
 max_rows_option: Decorator = click.option(
-    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Rows that an intermediate result may have at most."
+    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Maximum number of rows of an intermediate result."
 )
 max_megabytes_option: Decorator = click.option(
-    "--max-megabytes", metavar="N", type=float, help="Memory that an intermediate result may take, as it is estimated."
+    "--max-megabytes", metavar="N", type=float, help="Maximum estimated memory of an intermediate result."
 )
 
 
 def query_options(command: Any) -> Any:
-    """The query, its parameters, and the options of kb.query_options that a shell can give: `query` and `explain`."""
-    for option in reversed(
-        (
-            kb_argument,
-            query_argument,
-            file_option,
-            param_option,
-            limit_option,
-            strategy_option,
-            timeout_option,
-            max_rows_option,
-            max_megabytes_option,
-        )
-    ):
+    """The query, its parameters and the QueryOptions, for `query` and `explain`."""
+    inputs = (kb_argument, query_argument, file_option, param_option)
+    options = (limit_option, strategy_option, timeout_option, max_rows_option, max_megabytes_option)
+    for option in reversed(inputs + options):
         command = option(command)
     return command
 
 
 format_option: Decorator = click.option(
-    "--format",
-    "fmt",
-    type=OneOf(OUTPUT_FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print the rows.",
+    "--format", "fmt", type=OneOf(OUTPUT_FORMATS), default="table", show_default=True, help="Output format."
 )
 
 
 def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
-    """(query text, name to show in errors) from the argument, a file, or standard input.
+    """(query text, name in errors) from the argument, a file, or standard input.
 
     Raises:
-        QuerySyntaxError: both or neither are given.
+        QuerySyntaxError: both or neither are there.
         LoadError: the file, or standard input, cannot be read.
     """
     if (text is None) == (file is None):
@@ -263,8 +228,8 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
     return text, "query"
 
 
-def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
-    """Terms by name; a name that is given several times has a list.
+def read_parameters(items: tuple[str, ...]) -> dict[str, Any]:
+    """Terms by name, a list for a repeated name.
 
     Raises:
         ParameterError: an item without `=`, or a value that is no term.
@@ -272,7 +237,7 @@ def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
     from hybridkg.query.parameters.bind import read_term
 
     parameters: dict[str, Any] = {}
-    for item in given:
+    for item in items:
         name, equals, value = item.partition("=")
         if not equals or not name:
             raise ParameterError(f"{item!r} is not NAME=VALUE", hint="for example --param year=2018")
@@ -288,7 +253,7 @@ def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
 
 
 QUERY_FILES = (".hq", ".rq", ".sparql")
-"""Extensions by which a query file is known where something else should stand."""
+"""Extensions that identify a query file in place of another argument."""
 
 
 def _is_query_file(text: str) -> bool:
@@ -297,7 +262,7 @@ def _is_query_file(text: str) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Iterator[KnowledgeBase]:
-    """The knowledge base in a folder; for an RDF file, a temporary one that is thrown away afterwards."""
+    """The knowledge base in a folder; for an RDF file, a temporary one, deleted afterwards."""
     from hybridkg.kb import KnowledgeBase
 
     if _is_query_file(str(path)):
@@ -315,7 +280,7 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
 
 
 def remove_unfinished(kb: Path) -> None:
-    """Deletes a knowledge base that this very command began, whole or half made; nothing else."""
+    """Deletes a knowledge base that this command began, unless its folder has other files."""
     from hybridkg.store.generations.folder import OURS
 
     if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):

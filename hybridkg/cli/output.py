@@ -1,20 +1,24 @@
-"""What the commands print: rows on stdout, everything else on stderr."""
+"""Output of the commands: rows on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hybridkg.cli.echo import echo, echo_json
+from hybridkg.errors import StorageError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.terminal_text import count_lines, for_whom, printable
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from hybridkg.entities.profile.profile import Profile
     from hybridkg.results.result_set import ExplainedPlan, ResultSet
 
@@ -23,22 +27,20 @@ def separated_writer(fmt: str) -> Any:
     """A csv.writer to stdout, for "csv" or "tsv"."""
     sys.stdout.flush()
     if hasattr(sys.stdout, "reconfigure"):
-        # These formats fix their own line ends and are UTF-8 by definition.
-        sys.stdout.reconfigure(encoding="utf-8", newline="")
+        sys.stdout.reconfigure(encoding="utf-8", newline="")  # these formats define their encoding and line ends
     if fmt == "csv":
         return csv.writer(sys.stdout, lineterminator="\r\n")
     return csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
 
 
 def print_result(result: ResultSet, fmt: str) -> None:
-    """The rows in a format; what is known about the answer goes to stderr."""
+    """Prints the rows in a format; warnings and notes go to stderr."""
     if result.explanation is not None and fmt in ("table", "json"):
         print_explanation(result.explanation, "json" if fmt == "json" else "text")
         return
     out = sys.stdout
     if fmt != "table" and hasattr(out, "reconfigure"):
-        # These formats fix their own line ends and are UTF-8 by definition.
-        out.reconfigure(encoding="utf-8", newline="")
+        out.reconfigure(encoding="utf-8", newline="")  # these formats define their encoding and line ends
     OUTPUT_FORMATS.get(fmt)(result, out if fmt == "table" else for_whom(out))
     out.flush()
     for warning in result.warnings:
@@ -52,12 +54,12 @@ def print_result(result: ResultSet, fmt: str) -> None:
 
 
 def summary(result: ResultSet) -> str:
-    """`10 rows, exact`; says why when fewer came back than were asked for."""
+    """`10 rows, exact`, with the reason of a shortfall."""
     return f"{result.counted()}, {'exact' if result.exact else 'not exact'}"
 
 
 def print_explanation(explanation: ExplainedPlan, fmt: str) -> None:
-    """The plan as text or JSON, on stdout: here it is the result."""
+    """Prints the plan as text or JSON, on stdout, because it is the result."""
     if fmt == "json":
         echo_json(explanation.to_json())
         return
@@ -65,17 +67,17 @@ def print_explanation(explanation: ExplainedPlan, fmt: str) -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """The lines of a report, on stderr."""
+    """Prints the lines of a report on stderr."""
     for line in lines:
         echo(line, err=True)
 
 
-def print_stats(found: dict[str, Any]) -> None:
-    """The statistics as a list, the fields as a table."""
-    fields = found.get("fields", [])
-    for line in count_lines({name: value for name, value in found.items() if name not in ("fields", "text")}):
+def print_stats(stats: dict[str, Any]) -> None:
+    """Prints the counts as a list, the fields as a table."""
+    fields = stats.get("fields", [])
+    for line in count_lines({name: value for name, value in stats.items() if name not in ("fields", "text")}):
         echo(line)
-    for line in _engine_lines(found.get("text", {})):
+    for line in _engine_lines(stats.get("text", {})):
         echo(line)
     if not fields:
         return
@@ -87,18 +89,49 @@ def print_stats(found: dict[str, Any]) -> None:
     print_figures(names, rows, left=("field",))
 
 
-def print_figures(names: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] | None = None) -> None:
-    """A table that never cuts a figure: where it is too wide, each row is a block of lines.
+def write_files(contents: Mapping[Path, str], folder: Path | None) -> None:
+    """Writes texts, into a new `folder` if there is one.
 
-    Args:
-        names: the heads of the columns.
-        rows: a text for each column.
-        left: columns that are not figures; None for the first.
+    Raises:
+        StorageError: a file cannot be written.
+    """
+    try:
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+        for path, content in contents.items():
+            path.write_text(content, encoding="utf-8")
+    except OSError as e:
+        raise StorageError(f"cannot write {str(e.filename)!r}: {e.strerror}") from e
+
+
+def text_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], numeric: Container[int], *, bottom: bool = False
+) -> Table:
+    """A rich table: numeric columns, by position, are right-aligned and never wrapped, the others are folded.
+
+    With `bottom`, the figures are in the last line of a folded row.
     """
     from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for i, head in enumerate(heads):
+        if i in numeric:
+            table.add_column(Text(head), justify="right", no_wrap=True, vertical="bottom" if bottom else "top")
+        else:
+            table.add_column(Text(head), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))  # in a str, brackets would be markup
+    return table
+
+
+def print_figures(names: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] | None = None) -> None:
+    """Prints a table that never cuts a figure: if it is too wide, each row is a block of lines.
+
+    Columns in `left`, by default the first one, are left-aligned.
+    """
+    from rich.cells import cell_len
 
     from hybridkg.results.formats.table import BETWEEN_COLUMNS, console_on
 
@@ -111,17 +144,11 @@ def print_figures(names: Sequence[str], rows: Sequence[Sequence[str]], left: Seq
             for name, value in zip(names, row, strict=True):
                 echo(f"{name:<{max(map(len, names))}}  {value}")
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in names:
-        table.add_column(name, justify="left" if name in (left or names[:1]) else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))  # not as str, in which brackets would be markup
     echo("")
-    console.print(table)
+    console.print(text_table(names, rows, [i for i, name in enumerate(names) if name not in (left or names[:1])]))
 
 
 def _engine_lines(about: dict[str, Any]) -> list[str]:
-    """`text engine: elasticsearch`, and under it what the engine says of itself."""
     if not about:
         return []
     details = {name: value for name, value in about.items() if name != "engine"}
@@ -130,7 +157,7 @@ def _engine_lines(about: dict[str, Any]) -> list[str]:
 
 
 def shown(name: str, value: Any) -> str:
-    """A value for people, by its name: bytes in units, whole numbers in groups of three digits.
+    """A value for people: bytes, by the name, in units, whole numbers in groups of three digits.
 
     >>> shown("bytes", 5_000_000), shown("documents", 1234), shown("alias", "films")
     ('4.8 MiB', '1,234', 'films')
@@ -154,35 +181,25 @@ def _size(n: int) -> str:
 
 
 def print_fields(profile: Profile) -> None:
-    """The fields a profile would index."""
+    """Prints the fields of a profile."""
     for field in profile.fields:
         echo(f"{field.name:<16} weight {field.weight:g}  b {field.b:g}  analyzer {field.analyzer}")
 
 
 class TerminalProgress:
-    """A progress bar on stderr with rate and ETA; silent where stderr is not a terminal.
-
-    Implements interfaces.progress.Progress.
-    """
+    """A progress bar (interfaces/progress.py) on stderr with rate and ETA; silent without a terminal."""
 
     def __init__(self) -> None:
         self._bar: Any = None
         self._task: Any = None
 
     def start(self, label: str, total_bytes: int | None) -> None:
-        """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None where unknown."""
+        """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None if unknown."""
         import os
 
         from rich.console import Console
         from rich.markup import escape
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            SpinnerColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         from hybridkg.results.formats.table import is_plain
 
@@ -192,7 +209,7 @@ class TerminalProgress:
             return
         context = click.get_current_context(silent=True)
         if context is not None:
-            # Also after Ctrl-C, before the message: a bar that still runs is drawn below it, and hides the cursor.
+            # A bar must end before the message of Ctrl-C: it would be drawn below it and hide the cursor.
             context.call_on_close(lambda: self.done(0))
         self._bar = Progress(
             SpinnerColumn(),
@@ -210,7 +227,7 @@ class TerminalProgress:
         self._task = self._bar.add_task(escape(printable(label)), total=total_bytes, items=0, rate=0.0)
 
     def advance(self, bytes_read: int, items: int) -> None:
-        """Adds to the work done: part of the total, and items (triples, texts) for the rate."""
+        """Adds completed work: units of the total, and items (triples, texts) for the rate."""
         if self._bar is None:
             return
         task = self._bar.tasks[0]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import kb_argument, opened
-from hybridkg.terminal_text import printable
+from hybridkg.cli.options import PATH, kb_argument, opened
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.engine_comparison import ParityReport, QueryParity
@@ -18,30 +17,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @kb_argument
-@click.option(
-    "--queries",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder of queries in files *.hq, or one such file.",
-)
-@click.option(
-    "--model",
-    metavar="NAME",  # its registry knows the names, and imports numpy, which --help does without
-    help="Rank every MATCH by this model; default: the one it names.",
-)
-@click.option(
-    "--against",
-    metavar="ENGINE",
-    help="Text engine to compare with; default: the built-in one that the index is not of.",
-)
+@click.option("--queries", metavar="DIR", required=True, type=PATH, help="Folder of *.hq files, or one such file.")
+@click.option("--model", metavar="NAME", help="Rank every MATCH by this model; default: the model of the query.")
+@click.option("--against", metavar="ENGINE", help="Text engine to compare with; default: the other built-in one.")
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.pass_context
 def parity(ctx: click.Context, kb: Path, queries: Path, model: str | None, against: str | None, fmt: str) -> None:
     """Run queries on both text engines, and show where the answers differ.
 
-    The index of the other engine is built for the time of the command, beside the live one, which stays as it is.
-    Exit code 1 where a query has other rows, or another order, or only one engine answers it, or none is answered.
+    The index of the other engine is temporary; the live one does not change. Exit code 1 if a query has other rows or
+    another order, or only one engine answers it, or none is answered.
 
     \b
     Example:
@@ -62,32 +47,20 @@ def parity(ctx: click.Context, kb: Path, queries: Path, model: str | None, again
 
 
 NARROW = 72
-"""Columns of a terminal below which a table leaves no room for the names of the queries."""
+"""Width below which a table has no room for the names of the queries."""
 
 
 def _print_report(report: ParityReport) -> None:
-    """A table, one line under it for each refusal, and the summary."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
+    from hybridkg.cli.output import text_table
     from hybridkg.results.formats.table import console_on
 
     console = console_on(sys.stdout)
-    if console.width < NARROW:
-        for query in report.queries:
-            names = (*report.engines, "overlap", "order", "difference")
-            echo(f"{query.name}: " + ", ".join(map(" ".join, zip(names, _cells(query)[1:], strict=True))))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("query", overflow="fold")
-    for engine in report.engines:
-        table.add_column(engine, justify="right", no_wrap=True)
-    for title in ("overlap", "order", "difference"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for query in report.queries:
-        table.add_row(*(Text(printable(cell)) for cell in _cells(query)))
+    names = (*report.engines, "overlap", "order", "difference")
     if console.width >= NARROW:
-        console.print(table)
+        console.print(text_table(["query", *names], map(_cells, report.queries), range(1, len(names) + 1)))
+    else:
+        for query in report.queries:
+            echo(f"{query.name}: " + ", ".join(map(" ".join, zip(names, _cells(query)[1:], strict=True))))
     refusals = [
         f"{query.name}: refused by {engine}: {why}"
         for query in report.queries
@@ -105,12 +78,12 @@ def _cells(query: QueryParity) -> list[str]:
 
 
 def _share(query: QueryParity) -> str:
-    """A share between none and all, never rounded to either."""
+    """A share, never rounded to 0 or 100 %."""
     return f"{min(99.9, max(0.1, 100 * (query.overlap or 0))):.1f}%"
 
 
 def _refusals(report: ParityReport, query: QueryParity) -> list[tuple[str, str]]:
-    """(engine, why); once where both say the same."""
+    """(engine, reason); one entry if both have the same reason."""
     if query.refusals[0] and query.refusals[0] == query.refusals[1]:
         return [("both", query.refusals[0])]
     return [(engine, why) for engine, why in zip(report.engines, query.refusals, strict=True) if why]

@@ -1,4 +1,4 @@
-"""What `hybridkg stats --statistics` and `--cost` print."""
+"""Output of `hybridkg stats --statistics` and `--cost`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hybridkg.cli.echo import echo
 from hybridkg.cli.output import print_figures
 
 PREDICATES_SHOWN = 20
-"""Predicates in the table, the most frequent; the JSON has all that are listed."""
+"""Most frequent predicates in the table; the JSON has all that the statistics list."""
 
 CLASSES_SHOWN = 10
 
 
 def print_statistics(found: dict[str, Any] | None) -> None:
-    """The counts of the graph, its most frequent predicates, and what is summed up."""
+    """Prints counts of the graph, its most frequent predicates and classes, and the sums of the rest."""
     from hybridkg.rdf.well_known import shortened
 
     if found is None:
@@ -54,7 +54,7 @@ def _print_rest(listed: int, others: list[int], one: str, many: str) -> None:
 
 
 def print_costs(found: dict[str, Any]) -> None:
-    """Each unit cost with its origin."""
+    """Prints each unit cost with its origin."""
     echo(f"text engine: {found['engine']}")
     echo(f"unit costs: {found['state']}")
     rows = []

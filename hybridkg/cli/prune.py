@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def prune(kb: Path, yes: bool) -> None:
     """Remove indexes that an interrupted or older build left on the server.
 
-    Lists what this knowledge base has there and no state of it on disk names, and removes it when you agree. Never
-    touched are the live index, those of states that a reader may still have open, and anything that this knowledge
-    base did not make. An embedded index leaves nothing.
+    Lists the indexes of this knowledge base that no state on disk names, and removes them after confirmation. The live
+    index, those of states that a reader may have open, and indexes of other origin stay. An embedded index leaves
+    none.
 
     \b
     Example:
@@ -31,17 +31,17 @@ def prune(kb: Path, yes: bool) -> None:
     from hybridkg.kb import KnowledgeBase
 
     with KnowledgeBase.open(kb) as base:
-        found = base.prune()
-        if not found:
+        unused = base.prune()
+        if not unused:
             echo("nothing to remove: every index belongs to a state on disk", err=True)
             return
-        for one in found:
+        for one in unused:
             echo(_line(one))
-        noun = "this index" if len(found) == 1 else f"these {len(found):,} indexes"
+        noun = "this index" if len(unused) == 1 else f"these {len(unused):,} indexes"
         if not (yes or click.confirm(f"remove {noun}?", err=True)):
             echo("nothing was removed", err=True)
             return
-        removed = base.prune(remove=True, names=[one.name for one in found])
+        removed = base.prune(remove=True, names=[one.name for one in unused])
         echo(f"removed {len(removed):,} {'index' if len(removed) == 1 else 'indexes'}", err=True)
 
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 @query_options
 @format_option
 @click.option(
-    "--why",
-    metavar="N",
-    type=WholeNumber(min=1),
-    multiple=True,
-    help="Show what the score of row N is made of; may be repeated. With --format json, only that.",
+    "--why", metavar="N", type=WholeNumber(min=1), multiple=True, help="Explain row N; in json, print only that."
 )
 @click.option("--explain", is_flag=True, help="Print the plan instead of rows.")
 @click.option("--analyze", is_flag=True, help="Run the query and print the plan with actual rows and times.")
@@ -40,7 +36,7 @@ def query(
 ) -> None:
     """Run a query and print its rows, best first.
 
-    KB is a knowledge base folder, or an RDF file (then a temporary knowledge base is built and thrown away).
+    KB is a knowledge base folder, or an RDF file, from which a temporary knowledge base is built.
 
     \b
     Example:
@@ -54,7 +50,7 @@ def query(
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
-        # With an event, which nobody sets, the query has a thread of its own, so that Ctrl-C ends it at once.
+        # With an event the query has a thread of its own, which Ctrl-C stops at once.
         options |= {"cancel": Event(), "name": name}
         if explain or analyze:
             print_result(explained(base.explain(query_text, values, analyze=analyze, **options)), fmt)
@@ -67,7 +63,6 @@ def query(
 
 
 def _print_reasons(result: ResultSet, numbers: tuple[int, ...], fmt: str) -> None:
-    """Why some rows, counted from 1, have their places."""
     missing = next((n for n in numbers if n > len(result)), None)
     if missing is not None:
         raise UserError(f"there is no row {missing:,}; the answer has {len(result):,}")

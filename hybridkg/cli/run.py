@@ -9,28 +9,23 @@ from typing import TYPE_CHECKING
 import click
 
 from hybridkg.cli.echo import echo
-from hybridkg.cli.options import WholeNumber
+from hybridkg.cli.options import PATH, WholeNumber
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.experiment import ExperimentOutcome
 
 
 @click.command()
-@click.argument("experiment", metavar="EXPERIMENT.toml", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where the results go; default: EXPERIMENT.results beside the file.",
-)
-@click.option("--jobs", type=WholeNumber(1, 256), default=1, show_default=True, help="Topics asked at once.")
+@click.argument("experiment", metavar="EXPERIMENT.toml", type=PATH)
+@click.option("--out", metavar="DIR", type=PATH, help="Results; default: EXPERIMENT.results next to the file.")
+@click.option("--jobs", type=WholeNumber(1, 256), default=1, show_default=True, help="Topics that run at once.")
 def run(experiment: Path, out: Path | None, jobs: int) -> None:
-    """Run an experiment: systems that rank the same topics, judged, compared and told in a report.
+    """Run an experiment: systems that rank the same topics are judged and compared in a report.
 
-    EXPERIMENT.toml names the knowledge base, topics, judgements, measures and systems, each of them a query with
-    $text, a run, a model to tune, or what is learned from the scores of others. DIR gets a TREC run for each system,
-    report.md, report.html and report.json with plots, and manifest.json. What has not changed is not asked again; an
-    interrupted run goes on where it was.
+    EXPERIMENT.toml names the knowledge base, topics, judgements, measures and systems. A system is a query with $text,
+    a run, a model to tune, or a model learned from the scores of others. DIR gets a TREC run for each system,
+    report.md, report.html and report.json with plots, and manifest.json. Unchanged systems do not run again; an
+    interrupted run continues.
 
     \b
     Example:
@@ -45,7 +40,7 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     try:
         outcome = read.run(folder, jobs=jobs, progress=TerminalProgress())
     except KeyboardInterrupt as e:
-        e.add_note(f"finished topics are kept in {folder}; the same command goes on from there")
+        e.add_note(f"finished topics are in {folder}; the same command continues from there")
         raise
     _, missing = write_report(outcome, folder)
     print_figures(["system", *outcome.names], _rows(outcome))
@@ -53,7 +48,7 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     sys.stdout.flush()
     for name, one in outcome.runs.items():
         if one.kept:
-            echo(f"{name}: unchanged, not asked again", err=True)
+            echo(f"{name}: unchanged, not run again", err=True)
     for note in outcome.notes():
         echo(f"note: {note}", err=True)
     if missing:

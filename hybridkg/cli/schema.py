@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,18 +15,13 @@ if TYPE_CHECKING:
     from hybridkg.graph.schema import Description
 
 NARROW = 100
-"""Columns below which the examples stand on lines of their own."""
+"""Width below which the examples are left out."""
 
 
 @click.command()
 @kb_argument
 @click.option(
-    "--limit",
-    metavar="N",
-    type=WholeNumber(min=1),
-    default=20,
-    show_default=True,
-    help="Classes, and predicates, to show: the most frequent.",
+    "--limit", metavar="N", type=WholeNumber(min=1), default=20, show_default=True, help="Rows of each table."
 )
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def schema(kb: Path, limit: int, fmt: str) -> None:
@@ -44,12 +38,12 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
 
     with opened(kb) as base:
         store = snapshot_of(base).store
-        found = describe(store, limit=limit)
-        hidden = 0 if found.schema.predicates else len(store)
+        description = describe(store, limit=limit)
+        hidden = 0 if description.schema.predicates else len(store)
     if fmt == "json":
-        echo_json(found.to_json())
+        echo_json(description.to_json())
     else:
-        _print_tables(found)
+        _print_tables(description)
     if hidden:
         echo(
             f"note: all {hidden:,} statements are in named graphs; to query them as one graph, "
@@ -58,42 +52,34 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
         )
 
 
-def _print_tables(found: Description) -> None:
+def _print_tables(description: Description) -> None:
     from hybridkg.graph.schema import shortened_term
     from hybridkg.rdf.well_known import shortened
 
     classes = [
         ([shortened(c.iri), f"{c.instances:,}"], "" if c.example is None else shortened_term(c.example))
-        for c in found.classes
+        for c in description.classes
     ]
     predicates = [
         (
             [shortened(p.iri), f"{p.triples:,}", *("-" if n is None else f"{n:,}" for n in (p.subjects, p.objects))],
             "" if p.example is None else " ".join(map(shortened_term, p.example)),
         )
-        for p in found.predicates
+        for p in description.predicates
     ]
-    _print_table(["class", "instances"], classes, len(found.schema.classes))
+    _print_table(["class", "instances"], classes, len(description.schema.classes))
     echo("")
-    _print_table(["predicate", "triples", "subjects", "objects"], predicates, len(found.schema.predicates))
+    _print_table(["predicate", "triples", "subjects", "objects"], predicates, len(description.schema.predicates))
 
 
 def _print_table(heads: list[str], rows: list[tuple[list[str], str]], total: int) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
+    from hybridkg.cli.output import text_table
     from hybridkg.results.formats.table import CONTROL, console_on
 
     console = console_on(sys.stdout)
     wide = console.width >= NARROW
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for i, head in enumerate([*heads, "example"] if wide else heads):
-        is_number = 0 < i < len(heads)
-        table.add_column(head, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
-    for cells, example in rows:
-        shown: Iterable[str] = [*cells, example] if wide else cells
-        table.add_row(*(Text(cell.translate(CONTROL)) for cell in shown))
-    console.print(table)
+    shown = ([*cells, example] if wide else cells for cells, example in rows)
+    lines = ([cell.translate(CONTROL) for cell in line] for line in shown)
+    console.print(text_table([*heads, "example"] if wide else heads, lines, range(1, len(heads))))
     if total > len(rows):
         echo(f"and {total - len(rows):,} more; show them with --limit {total}")

@@ -15,10 +15,10 @@ from hybridkg.cli.options import kb_argument
 @kb_argument
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--verify", is_flag=True, help="Read every file and compare its checksum.")
-@click.option("--statistics", is_flag=True, help="Show what was counted in the graph, for the planner, instead.")
-@click.option("--cost", is_flag=True, help="Show what units of work cost on this machine, for the planner, instead.")
+@click.option("--statistics", is_flag=True, help="Show the planner's statistics of the graph instead.")
+@click.option("--cost", is_flag=True, help="Show the planner's unit costs on this machine instead.")
 def stats(kb: Path, fmt: str, verify: bool, statistics: bool, cost: bool) -> None:
-    """Show what a knowledge base holds.
+    """Show the counts of a knowledge base.
 
     \b
     Example:
@@ -27,21 +27,21 @@ def stats(kb: Path, fmt: str, verify: bool, statistics: bool, cost: bool) -> Non
     from hybridkg.kb import KnowledgeBase
     from hybridkg.store.generations.folder import Folder
 
-    # First, because what is damaged may not open, and this names it.
+    # First: a damaged knowledge base may not open, and this names the file.
     verified = Folder.open(kb).current().verify() if verify else None
     base = KnowledgeBase.open(kb)
-    found: dict[str, Any]
+    figures: dict[str, Any]
     if statistics or cost:
-        found = {"statistics": _statistics(base)} if statistics else {}
-        found |= {"cost": base.cost()} if cost else {}
+        figures = {"statistics": _statistics(base)} if statistics else {}
+        figures |= {"cost": base.cost()} if cost else {}
     else:
-        found = base.stats()
+        figures = base.stats()
     if verified is not None:
-        found["verified_files"] = verified
+        figures["verified_files"] = verified
     if fmt == "json":
-        echo_json(found)
+        echo_json(figures)
     else:
-        _print(found)
+        _print(figures)
 
 
 def _statistics(base: Any) -> dict[str, Any] | None:
@@ -49,16 +49,16 @@ def _statistics(base: Any) -> dict[str, Any] | None:
     return None if counted is None else counted.to_json()
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(figures: dict[str, Any]) -> None:
     from hybridkg.cli.output import print_stats
     from hybridkg.cli.planner_figures import print_costs, print_statistics
 
-    if not {"statistics", "cost"} & found.keys():
-        print_stats(found)
+    if not {"statistics", "cost"} & figures.keys():
+        print_stats(figures)
         return
-    if "statistics" in found:
-        print_statistics(found["statistics"])
-    if "cost" in found:
-        print_costs(found["cost"])
-    if "verified_files" in found:
-        echo(f"verified files: {found['verified_files']:,}")
+    if "statistics" in figures:
+        print_statistics(figures["statistics"])
+    if "cost" in figures:
+        print_costs(figures["cost"])
+    if "verified_files" in figures:
+        echo(f"verified files: {figures['verified_files']:,}")

@@ -14,10 +14,10 @@ import click
 from click.core import ParameterSource
 
 from hybridkg.cli.echo import echo
-from hybridkg.cli.options import WholeNumber, kb_argument, opened
+from hybridkg.cli.options import PATH, WholeNumber, kb_argument, opened
+from hybridkg.cli.output import write_files
 from hybridkg.cli.tune_features import FEATURES, tune_features
-from hybridkg.errors import ParameterError, StorageError
-from hybridkg.terminal_text import printable
+from hybridkg.errors import ParameterError
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.tune import TuneReport, TuningOutcome
@@ -26,86 +26,44 @@ BY_PREFIX = "prefix"
 REPORT = "report.json"
 RUN = "test.run"
 
-
-OF_RANKING_MODELS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
-"""Options that the reranker `features` has no use for."""
+RANKING_MODEL_OPTIONS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
+"""Options that do not apply to the reranker `features`."""
 
 
 @click.command()
 @kb_argument
-@click.option(
-    "--topics", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Lines `topic<TAB>text`."
-)
-@click.option(
-    "--qrels",
-    metavar="FILE",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Lines `topic iteration IRI grade`.",
-)
-@click.option("--model", metavar="NAME", default="bm25f", show_default=True, help="What to tune.")
+@click.option("--topics", metavar="FILE", required=True, type=PATH, help="Lines `topic<TAB>text`.")
+@click.option("--qrels", metavar="FILE", required=True, type=PATH, help="Lines `topic iteration IRI grade`.")
+@click.option("--model", metavar="NAME", default="bm25f", show_default=True, help="Model to tune.")
 @click.option("--on", metavar="FIELD,...", default="", help="Fields to search; default: all.")
-@click.option("--measure", metavar="MEASURE", default="ndcg@10", show_default=True, help="What to maximise.")
+@click.option("--measure", metavar="MEASURE", default="ndcg@10", show_default=True, help="Measure to maximise.")
 @click.option(
-    "--folds",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help='Learn a model for each fold: JSON, {"0": {"training": [...], "testing": [...]}, ...}.',
+    "--folds", metavar="FILE", type=PATH, help='A model for each fold: {"0": {"training": [...], "testing": [...]}}.'
+)
+@click.option("--by", metavar="prefix|FILE", help="A model for each category: ids, or lines `topic<TAB>category`.")
+@click.option("--fixed", metavar="NAME=VALUE", multiple=True, help="Fixed argument of the model, such as form=galago.")
+@click.option(
+    "--choose", metavar="NAME=A|B", multiple=True, help="Argument that is learned, such as smoothing=dirichlet|jm."
 )
 @click.option(
-    "--by",
-    metavar="prefix|FILE",
-    help="Learn a model for each category of topics: from their ids, or from lines `topic<TAB>category`.",
+    "--restarts", type=WholeNumber(1, 1000), default=5, show_default=True, help="Starts; the first is the defaults."
 )
+@click.option("--seed", type=WholeNumber(0), default=0, show_default=True, help="Random seed.")
 @click.option(
-    "--fixed", metavar="NAME=VALUE", multiple=True, help="An argument of the model that is not learned: form=galago."
-)
-@click.option(
-    "--choose",
-    metavar="NAME=A|B",
-    multiple=True,
-    help="Words to choose from by the training topics: smoothing=dirichlet|jm.",
-)
-@click.option(
-    "--restarts", type=WholeNumber(1, 1000), default=5, show_default=True, help="Climbs; one is from the defaults."
-)
-@click.option("--seed", type=WholeNumber(0), default=0, show_default=True, help="Of the other starts, and the order.")
-@click.option(
-    "--jobs",
-    type=WholeNumber(1, 256),
-    default=lambda: os.cpu_count() or 1,
-    help="Models learned at once; default: a core each.",
+    "--jobs", type=WholeNumber(1, 256), default=lambda: os.cpu_count() or 1, help="Models at once; default: all cores."
 )
 @click.option("--depth", type=WholeNumber(1, 1_000_000), default=1000, show_default=True, help="Length of a ranking.")
+@click.option("--out", metavar="FILE|DIR", required=True, type=PATH, help="Parameters; a folder with --folds or --by.")
 @click.option(
-    "--out",
-    metavar="FILE|DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Where to write the parameters; a folder with --folds or --by.",
+    "--query", "query_file", metavar="FILE", type=PATH, help="With --model features: the query of the rows, with $text."
 )
 @click.option(
-    "--query",
-    "query_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --model features: the query, with $text, whose first rows are reranked.",
+    "--top", type=WholeNumber(2, 10_000), default=50, show_default=True, help="With --model features: reranked rows."
 )
 @click.option(
-    "--top",
-    type=WholeNumber(2, 10_000),
-    default=50,
-    show_default=True,
-    help="With --model features: how many rows are reranked.",
+    "--learner", metavar="NAME", default="linear", show_default=True, help="With --model features: linear or boosted."
 )
-@click.option(
-    "--learner",
-    metavar="NAME",
-    default="linear",
-    show_default=True,
-    help="With --model features: linear (a weight for each feature) or boosted (trees).",
-)
-@click.option("--run", "run_file", metavar="FILE", type=click.Path(path_type=Path), help="Also write the ranking.")
+@click.option("--run", "run_file", metavar="FILE", type=PATH, help="Also write the ranking.")
 def tune(
     kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
     fixed: tuple[str, ...], choose: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path,
@@ -115,8 +73,8 @@ def tune(
 
     Coordinate ascent: one parameter at a time, from several starts, with shrinking steps. The result is a file for
     USING bm25f(@params.toml). With --folds or --by, DIR gets params-CATEGORY-FOLD.toml for each model, report.json,
-    and test.run, in which each topic is ranked by the model that has not seen it. An interrupted run goes on where
-    it was when the same command is given again.
+    and test.run, in which each topic is ranked by a model that was not learned from it. The same command continues an
+    interrupted run.
 
     --model features --query FILE learns weights, or trees, for RERANK TOP n USING features(@weights.json) from the
     first rows of a query; then DIR gets features-CATEGORY-FOLD.json.
@@ -146,7 +104,7 @@ def tune(
             else f"--query is for --model features, not for {model!r}",
             hint="hybridkg tune KB --model features --query rows.hq ...",
         )
-    _refuse_without_meaning(("top", "learner") if model != FEATURES else OF_RANKING_MODELS, model)
+    _refuse_without_meaning(("top", "learner") if model != FEATURES else RANKING_MODEL_OPTIONS, model)
     words, choices = _fixed(fixed), _choices(choose)
     if both := next((name for name in choices if name in words), ""):
         raise ParameterError(f"--fixed and --choose both give {both!r}")
@@ -178,7 +136,7 @@ def tune(
             report = tuning.run(split, categories, jobs=jobs, keep=keep, progress=TerminalProgress())
         except KeyboardInterrupt:
             if keep is not None and (keep / NAME).exists():
-                echo(f"finished models are kept in {out}; the same command goes on from there", err=True)
+                echo(f"finished models are in {out}; the same command continues from there", err=True)
             raise
         files = _write(report, out, several)
         run_file = run_file or (out / RUN if split is not None else None)
@@ -206,34 +164,34 @@ def _fields(on: str) -> tuple[str, ...]:
     return names
 
 
-def _fixed(given: tuple[str, ...]) -> dict[str, float | str]:
-    found: dict[str, float | str] = {}
-    for item in given:
+def _fixed(items: tuple[str, ...]) -> dict[str, float | str]:
+    values: dict[str, float | str] = {}
+    for item in items:
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not name or not value:
             raise ParameterError(f"{item!r} is not NAME=VALUE", hint="for example --fixed form=galago")
-        if name in found:
+        if name in values:
             raise ParameterError(f"--fixed gives {name!r} twice")
         try:
-            found[name] = float(value)
+            values[name] = float(value)
         except ValueError:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
-def _choices(given: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for item in given:
+def _choices(items: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    choices: dict[str, tuple[str, ...]] = {}
+    for item in items:
         name, _, words = (part.strip() for part in item.partition("="))
         several = tuple(word.strip() for word in words.split("|"))
-        if not name or len(set(several)) < 2 or not all(several) or name in found:
+        if not name or len(set(several)) < 2 or not all(several) or name in choices:
             raise ParameterError(f"{item!r} is not NAME=A|B", hint="for example --choose 'smoothing=dirichlet|jm'")
-        found[name] = several
-    return found
+        choices[name] = several
+    return choices
 
 
 def _check_out(out: Path, several: bool) -> None:
-    """Before any work: what would be in the way at its end."""
+    """Refuses an output path that could not be written after the work."""
     if several and out.exists() and not out.is_dir():
         raise ParameterError(f"{str(out)!r} is a file; --folds and --by write into a folder")
     if not several and out.is_dir():
@@ -243,7 +201,6 @@ def _check_out(out: Path, several: bool) -> None:
 
 
 def _refuse_without_meaning(names: Sequence[str], model: str) -> None:
-    """That nothing was asked for which the model does not know."""
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -251,36 +208,27 @@ def _refuse_without_meaning(names: Sequence[str], model: str) -> None:
 
 
 def _check_inputs(written: Sequence[Path | None], read: Sequence[Path | None]) -> None:
-    """That no result takes the place of a file that it is made from."""
+    """Refuses to overwrite an input."""
     for path in written:
         if path is not None and any(other is not None and path.resolve() == other.resolve() for other in read):
             raise ParameterError(f"{str(path)!r} is read by this command, and would be written over")
 
 
 def _write(report: TuneReport, out: Path, several: bool) -> list[Path]:
-    """The parameters, and the report where there are several models."""
     text = json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n"
     contents = {out: report.outcomes[0].learned.parameters.to_toml()}
     if several:
         contents = {out / f"params-{o.training.name}.toml": o.learned.parameters.to_toml() for o in report.outcomes}
         contents[out / REPORT] = text
-    try:
-        if several:
-            out.mkdir(exist_ok=True)
-        for path, content in contents.items():
-            path.write_text(content, encoding="utf-8")
-    except OSError as e:
-        raise StorageError(f"cannot write {str(e.filename)!r}: {e.strerror}") from e
+    write_files(contents, out if several else None)
     return list(contents)
 
 
 def _print_report(report: TuneReport) -> None:
-    """A row for each model, and the mean over the test topics; where that is too wide, a block for each row."""
-    from rich.box import SIMPLE_HEAD
+    """Prints a row for each model, and the mean over the test topics; if that is too wide, a block for each row."""
     from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
 
+    from hybridkg.cli.output import text_table
     from hybridkg.results.formats.table import BETWEEN_COLUMNS, console_on
 
     tested = any(o.training.testing for o in report.outcomes)
@@ -292,37 +240,24 @@ def _print_report(report: TuneReport) -> None:
     console = console_on(sys.stdout)
     widths = [max(map(cell_len, column)) for column in zip(titles, *rows, strict=True)]
     if sum(widths) + BETWEEN_COLUMNS * (len(widths) - 1) > console.width:
-        names = [
-            "",
-            "topics",
-            "training, default",
-            "training",
-            *(["test, default", "test"] if tested else []),
-            "points",
-        ]
+        names = ["topics", "training, default", "training", *(["test, default", "test"] if tested else []), "points"]
         for row in rows:
             echo(row[0])
-            for name, cell in zip(names[1:], row[1:], strict=True):
+            for name, cell in zip(names, row[1:], strict=True):
                 if cell:
                     echo(f"    {name:<17}  {cell}")
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title in titles:
-        table.add_column(title, justify="left" if title == "model" else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    console.print(table)
+    console.print(text_table(titles, rows, range(1, len(titles))))
 
 
 def _cells(o: TuningOutcome, tested: bool) -> list[str]:
-    """Topics for training and test, the measure of defaults and learned parameters, and points that it took."""
-    found = o.learned
+    learned = o.learned
     topics = f"{len(o.training.training):,}"
-    cells = [f"{found.default:.4f}", f"{found.value:.4f}"]
+    cells = [f"{learned.default:.4f}", f"{learned.value:.4f}"]
     if tested:
         topics += f" + {len(o.training.testing):,}"
         cells += [f"{_mean(o.default):.4f}", f"{_mean(o.testing):.4f}"]
-    return [topics, *cells, "kept" if o.kept else f"{found.evaluations:,}"]
+    return [topics, *cells, "kept" if o.kept else f"{learned.evaluations:,}"]
 
 
 def _mean(values: Mapping[str, float]) -> float:

@@ -1,4 +1,4 @@
-"""`hybridkg tune --model features`: what a reranker has learned."""
+"""`hybridkg tune --model features`: learns the reranker `features`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.cli.echo import echo
-from hybridkg.errors import StorageError
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.features import FeatureOutcome, FeatureTuning
     from hybridkg.evaluation.tuning.folds import Fold
 
 FEATURES = "features"
-"""The model that is no ranking model but a reranker."""
+"""The `--model` that is a reranker."""
 
 
 def tune_features(
@@ -29,8 +28,8 @@ def tune_features(
     several: bool,
     run_file: Path | None,
 ) -> None:
-    """Learns, writes the files, and prints what the models do on topics that they have not seen."""
-    from hybridkg.cli.output import TerminalProgress
+    """Learns the models, writes the files, and prints the measure on the test topics."""
+    from hybridkg.cli.output import TerminalProgress, write_files
     from hybridkg.evaluation.run import write_run
     from hybridkg.evaluation.tuning.features import to_json
     from hybridkg.ranking.rerankers import feature_model
@@ -41,13 +40,7 @@ def tune_features(
     if several:
         contents = {out / f"features-{one.training.name}.json": feature_model.to_json(one.model) for one in outcomes}
         contents[out / "report.json"] = json.dumps(to_json(outcomes, choice, measure, top), indent=2) + "\n"
-    try:
-        if several:
-            out.mkdir(exist_ok=True)
-        for path, content in contents.items():
-            path.write_text(content, encoding="utf-8")
-    except OSError as e:
-        raise StorageError(f"cannot write {str(e.filename)!r}: {e.strerror}") from e
+    write_files(contents, out if several else None)
     files = list(contents)
     run_file = run_file or (out / "test.run" if folds is not None else None)
     if run_file is not None:
@@ -58,7 +51,7 @@ def tune_features(
         echo(f"written: {path}", err=True)
     if without := ", ".join(one.training.name or FEATURES for one in outcomes if one.model.empty):
         echo(
-            f"warning: nothing learned by {without}, which will keep every order: too few rows to learn from", err=True
+            f"warning: {without} learned nothing and leaves every order unchanged: too few rows to learn from", err=True
         )
     if folds is None:
         echo(f"note: {measure} is that of the topics that the model was learned from", err=True)

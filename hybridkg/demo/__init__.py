@@ -1,1 +1,1 @@
-"""Real input that is always there: the Python packages of the running environment, and queries over them."""
+"""The demo: the installed Python packages as a knowledge base, with queries."""

@@ -1,24 +1,20 @@
-"""The words of a README: Markdown, reStructuredText and HTML without their marks.
+"""The words of a README: Markdown, reStructuredText and HTML without their marks, roughly, for search and snippets.
 
-Rough on purpose: it serves search and snippets, not display. Every pattern
-works within one line or one bounded span, so that no input makes it slow.
+Every pattern is limited to one line or one bounded span, so that no input makes it slow.
 """
 
 from __future__ import annotations
 
 import re
 
-LONGEST = 200_000
-"""Characters kept of one description; the longest in common packages is a change log of about this size."""
+MAX_LENGTH = 200_000
+"""Characters of a description; the longest one in common packages is a change log of about this size."""
 
 _PATTERNS = tuple(
-    (re.compile(pattern, re.MULTILINE), with_)
-    for pattern, with_ in (
+    (re.compile(pattern, re.MULTILINE), replacement)
+    for pattern, replacement in (
         (r"<!--[^<>]{0,2000}-->", " "),
-        (
-            r"^[ \t]*\.\. (?:\|[^|\n]{1,80}\| )?(?:image|figure|raw|contents)::.*\n(?:[ \t]+:.*\n)*",
-            "",
-        ),
+        (r"^[ \t]*\.\. (?:\|[^|\n]{1,80}\| )?(?:image|figure|raw|contents)::.*\n(?:[ \t]+:.*\n)*", ""),
         (r"^[ \t]*\.\. _[^\n]{1,200}:[^\n]*$", ""),
         (r"^[ \t]*\[[^\]\n]{1,100}\]:[ \t]+\S+.*$", ""),
         (r"!\[[^\]\n]{0,300}\](?:\([^)\n]{0,1000}\)|\[[^\]\n]{0,100}\])", ""),
@@ -41,9 +37,9 @@ def plain(text: str) -> str:
     >>> plain("# Lark\\n[![build](https://x/b.svg)](https://x)\\nA **parsing** [toolkit](https://y)")
     'Lark\\n\\nA parsing toolkit'
     """
-    text = text[:LONGEST].replace("\r\n", "\n")
-    for pattern, with_ in _PATTERNS:
-        text = pattern.sub(with_, text)
+    text = text[:MAX_LENGTH].replace("\r\n", "\n")
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
     return text.strip()
 
 

@@ -1,9 +1,7 @@
-"""The Python packages of the running environment as RDF (vocabulary.py).
+"""The Python packages of the running environment as RDF in the vocabulary of demo/vocabulary.py.
 
-Read from the metadata that every installed distribution carries (core
-metadata specifications of the Python Packaging User Guide). Nothing that
-depends on the machine is written: no path, no time, no mail address; the same
-packages give the same bytes.
+The source is the metadata of every installed distribution (core metadata specifications of the Python Packaging User
+Guide). No path, time or mail address is written, so the same packages give the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import TypeAlias
 from hybridkg.demo.markup import clean, plain
 from hybridkg.demo.vocabulary import LABEL, RDF_TYPE, package_iri, resource_iri, term, web_page
 from hybridkg.errors import StorageError
-from hybridkg.rdf.terms import Literal, NamedNode, Node, Term, Triple
+from hybridkg.rdf.terms import Literal, NamedNode, Node, Triple
 
 FILE_NAME = "packages.nt"
 
@@ -35,7 +33,7 @@ _MODULE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class PackageFile:
-    """What was written, and how much of it."""
+    """The written file and its counts."""
 
     path: Path
     installed: int
@@ -45,37 +43,33 @@ class PackageFile:
 
 @dataclass(frozen=True)
 class Requirement:
-    """A package that another one needs; property_ is the name of the vocabulary's property for how much."""
+    """A required package; `property_` is the property of the vocabulary for its kind."""
 
     name: str
     property_: str
 
 
 def write_packages(folder: Path, found: Iterable[Distribution] | None = None) -> PackageFile:
-    """Writes `packages.nt` into a folder that exists.
-
-    Args:
-        folder: where to.
-        found: the distributions; None means those of the running environment.
+    """Writes `packages.nt` of the distributions, by default those of the running environment, into a folder.
 
     Raises:
         StorageError: the file cannot be written.
     """
-    chosen, unreadable = installed(distributions() if found is None else found)
-    lines = {f"{triple} .\n" for headers, modules in chosen.values() for triple in package_triples(headers, modules)}
-    for headers, _ in chosen.values():
-        lines.update(f"{triple} .\n" for triple in _missing(headers, set(chosen)))
+    packages, unreadable = installed(distributions() if found is None else found)
+    lines = {f"{triple} .\n" for headers, modules in packages.values() for triple in package_triples(headers, modules)}
+    for headers, _ in packages.values():
+        lines.update(f"{triple} .\n" for triple in _missing(headers, set(packages)))
     path = folder / FILE_NAME
     try:
         with path.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(sorted(lines))
     except OSError as e:
         raise StorageError(f"cannot write {FILE_NAME!r}: {(e.strerror or str(e)).lower()}", place=str(path)) from e
-    return PackageFile(path, len(chosen), unreadable, len(lines))
+    return PackageFile(path, len(packages), unreadable, len(lines))
 
 
 def installed(found: Iterable[Distribution]) -> tuple[dict[NamedNode, tuple[Headers, set[str]]], int]:
-    """The headers and modules of each package, as an import would find it, and how many were unreadable.
+    """The headers and modules of each package, the first one on the path, and the number of unreadable ones.
 
     A distribution without metadata, without a name, or with bytes that are not UTF-8 is unreadable.
     """
@@ -91,7 +85,7 @@ def installed(found: Iterable[Distribution]) -> tuple[dict[NamedNode, tuple[Head
 
 
 def package_triples(headers: Headers, modules: Iterable[str] = ()) -> Iterator[Triple]:
-    """Everything that one distribution says, in no particular order; some triples may come twice."""
+    """The triples of one distribution, unordered, possibly repeated."""
     name = headers["name"][0]
     package = package_iri(name)
     yield from _named(package, "Package", name)
@@ -125,10 +119,10 @@ _LITERALS = {
 
 
 def _headers(one: Distribution) -> Headers:
-    """Every header of the metadata by its lower-case name; empty ones and "UNKNOWN" left out.
+    """The headers of the metadata by lower-case name, without empty ones and "UNKNOWN".
 
-    importlib.metadata gives the body as the header "Description". Nothing is returned where the metadata is
-    missing (TypeError in Python 3.11) or is not UTF-8.
+    importlib.metadata returns the body as the header "Description". The result is empty if the metadata is missing
+    (TypeError in Python 3.11) or is not UTF-8.
     """
     try:
         metadata = one.metadata
@@ -136,16 +130,16 @@ def _headers(one: Distribution) -> Headers:
         texts = {key: [clean(str(value)).strip() for value in metadata.get_all(key) or ()] for key in keys}
     except (OSError, TypeError, ValueError):
         return {}
-    kept = {key: [text for text in values if text and text != "UNKNOWN"] for key, values in texts.items()}
-    return {key: values for key, values in kept.items() if values}
+    filled = {key: [text for text in values if text and text != "UNKNOWN"] for key, values in texts.items()}
+    return {key: values for key, values in filled.items() if values}
 
 
 def _modules(one: Distribution) -> set[str]:
-    """Public top-level modules, read from the list of files."""
-    found = set()
+    """Public top-level modules, by the list of files."""
+    modules = set()
     try:
         files = one.files or ()
-    except (OSError, ValueError, csv.Error):  # a damaged list of files takes nothing but the modules away
+    except (OSError, ValueError, csv.Error):  # a damaged list of files costs the modules only
         files = ()
     for file in files:
         parts = file.parts
@@ -153,24 +147,23 @@ def _modules(one: Distribution) -> set[str]:
         is_module = len(parts) == 1 and parts[0].endswith((".py", ".so", ".pyd"))
         name = parts[0].split(".")[0] if is_module else parts[0] if is_package else ""
         if _MODULE.fullmatch(name):
-            found.add(name)
-    return found
+            modules.add(name)
+    return modules
 
 
 def _requirements(headers: Headers) -> Iterator[Requirement]:
     for text in headers.get("requires-dist", []):
-        found = _REQUIREMENT.match(text)
-        if found:
-            name, marker = found.groups()
+        if match := _REQUIREMENT.match(text):
+            name, marker = match.groups()
             kind = "requires" if not marker else "optionalRequires" if _EXTRA.search(marker) else "conditionalRequires"
             yield Requirement(name, kind)
 
 
-def _missing(headers: Headers, known: set[NamedNode]) -> Iterator[Triple]:
+def _missing(headers: Headers, installed_packages: set[NamedNode]) -> Iterator[Triple]:
     """Names for the packages that are required but not installed."""
     for requirement in _requirements(headers):
         package = package_iri(requirement.name)
-        if package not in known:
+        if package not in installed_packages:
             yield from _named(package, "Package", re.sub(r"[-_.]+", "-", requirement.name).lower())
 
 
@@ -186,7 +179,7 @@ def _people(package: NamedNode, headers: Headers) -> Iterator[Triple]:
 
 
 def _licences(headers: Headers) -> set[str]:
-    """The SPDX expression where there is one; else those of the classifiers; else a short free text."""
+    """The SPDX expression, else the licences of the classifiers, else a short free text."""
     if headers.get("license-expression"):
         return set(headers["license-expression"])
     parts = [text.split(" :: ") for text in headers.get("classifier", []) if text.startswith("License :: ")]
@@ -232,6 +225,5 @@ def _named(node: Node, class_: str, label: str) -> Iterator[Triple]:
 
 
 def _literal(node: Node, property_: str, text: str) -> Iterator[Triple]:
-    value: Term = Literal(text.strip())
     if text.strip():
-        yield Triple(node, term(property_), value)
+        yield Triple(node, term(property_), Literal(text.strip()))

@@ -1,4 +1,4 @@
-"""The questions that the demo asks: one `.hq` file each, with the question in its first comment line."""
+"""The queries of the demo: one `.hq` file each, with the question in its first comment line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "queries"
 
 PROFILE = "python-packages"
-"""The profile that the demo's knowledge base is indexed with."""
+"""The profile of the demo's knowledge base."""
 
 
 @dataclass(frozen=True)
 class DemoQuery:
-    """A query and what it asks, in words."""
+    """A query with its question in words."""
 
     name: str
     question: str

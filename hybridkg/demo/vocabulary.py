@@ -27,7 +27,7 @@ RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 
 MAX_IRI_LENGTH = 500
-"""Characters of a homepage; a longer one is left out."""
+"""Maximum length of a web address; a longer one is left out."""
 
 
 def term(name: str) -> NamedNode:
@@ -36,7 +36,7 @@ def term(name: str) -> NamedNode:
 
 
 def package_iri(name: str) -> NamedNode:
-    """The IRI of a package; names that the package index holds equal give one IRI.
+    """The IRI of a package; names that are equal on the package index have one IRI.
 
     >>> package_iri("Typing_Extensions").value
     'https://pypi.org/project/typing-extensions'
@@ -45,7 +45,7 @@ def package_iri(name: str) -> NamedNode:
 
 
 def resource_iri(kind: str, label: str) -> NamedNode:
-    """The IRI of a person, licence or classifier, made from its label.
+    """The IRI of a person, licence or classifier, from its label.
 
     >>> resource_iri("person", "Zoë  Doe").value
     'https://w3id.org/hybridkg/packages/person/Zo%C3%AB_Doe'
@@ -54,7 +54,7 @@ def resource_iri(kind: str, label: str) -> NamedNode:
 
 
 def web_page(url: str) -> NamedNode | None:
-    """The IRI of a web address, with what IRIs cannot hold percent-encoded; None where it is no web address.
+    """The IRI of a web address, percent-encoded where IRIs require it; None for any other text.
 
     >>> web_page("https://example.org/a b").value
     'https://example.org/a%20b'

@@ -1,7 +1,4 @@
-"""The knowledge base: the facade (`knowledge_base`), and what stands between it and the engine.
-
-`KnowledgeBase` is imported when it is first used, so that a module of this folder can be imported alone.
-"""
+"""The knowledge base: the facade `KnowledgeBase`, imported at its first use, and the parts below it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Cancellation of work by a time limit, an event or Ctrl-C, whatever it is at.
+"""Cancellation of work by a time limit, an event or Ctrl-C.
 
-Neither Oxigraph nor a compiled kernel can be interrupted: they release the interpreter, and come back when they are
-done. So the work has a thread of its own, and the caller stops waiting for it. The Meter tells the work itself to
-stop the next time that it looks; native code that runs until then is left behind, and its answer dropped.
+Neither Oxigraph nor a compiled kernel can be interrupted. So the work runs in a thread of its own, and the caller
+stops waiting for it. Python code stops at its next check of the Meter; native code runs to its end in an orphaned
+thread, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from hybridkg.interfaces.meter import Meter
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_LISTED_ORPHANS = 8
-"""Threads that may be at work although nobody waits for them; each may keep a core busy."""
+MAX_ORPHANS = 8
+"""Orphaned threads that may be at work; each may occupy a core."""
 
 POLL_S = 0.05
-"""How often a waiting thread looks whether somebody has cancelled the work."""
+"""Interval at which a waiting thread checks for cancellation."""
 
 PATIENCE_S = 0.15
-"""How long work that is told to stop may take to do so before it is left behind."""
+"""Time that stopped work gets to end before its thread is orphaned."""
 
-_left: list[threading.Thread] = []
+_orphans: list[threading.Thread] = []
 _lock = threading.Lock()
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
 
 
 def read_duration(text: str) -> float:
-    """Seconds, as a person writes them.
+    """Parses a duration into seconds.
 
     Raises:
         ParameterError: the text is no duration.
@@ -46,29 +46,29 @@ def read_duration(text: str) -> float:
     >>> read_duration("10s"), read_duration("500 ms"), read_duration("2m"), read_duration("0")
     (10.0, 0.5, 120.0, 0.0)
     """
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|)", text.strip())
+    if match is None:
         raise ParameterError(f"{text!r} is no duration", hint="for example 10s, 500ms or 2m; 0 for no limit")
-    return float(found[1]) * UNITS[found[2]]
+    return float(match[1]) * UNITS[match[2]]
 
 
-def busy() -> int:
-    """How many threads are still at work although nobody waits for them."""
+def count_orphans() -> int:
+    """The number of orphaned threads that are still at work."""
     with _lock:
-        _left[:] = [thread for thread in _left if thread.is_alive()]
-        return len(_left)
+        _orphans[:] = [thread for thread in _orphans if thread.is_alive()]
+        return len(_orphans)
 
 
 class StoppableThread:
-    """A thread for the steps of a query: the caller waits for a step no longer than the deadline or the event allows.
+    """A thread that runs the steps of a query until a deadline or a cancellation.
 
     Args:
         timeout: seconds for all steps together, from now on; None for no limit.
-        cancel: stops the step that runs once it is set.
+        cancel: an event that stops the current step.
         doing: names the operator at work, for the error.
 
     Raises:
-        QueryLimitError: too many steps that were stopped are still at work.
+        QueryLimitError: too many orphaned threads are at work.
 
     >>> with StoppableThread(timeout=5) as run:
     ...     run(divmod, 7, 2)
@@ -76,16 +76,12 @@ class StoppableThread:
     """
 
     def __init__(
-        self,
-        *,
-        timeout: float | None = None,
-        cancel: threading.Event | None = None,
-        doing: Callable[[], str] = str,
+        self, *, timeout: float | None = None, cancel: threading.Event | None = None, doing: Callable[[], str] = str
     ):
-        left = busy()
-        if left >= MAX_LISTED_ORPHANS:
+        orphans = count_orphans()
+        if orphans >= MAX_ORPHANS:
             raise QueryLimitError(
-                f"{left} queries that were stopped are still at work in the background",
+                f"{orphans} queries that were stopped are still at work in the background",
                 hint="wait until they are done, or start the program again",
             )
         stopped = threading.Event()
@@ -105,15 +101,15 @@ class StoppableThread:
         self.close()
 
     def close(self) -> None:
-        """Ends the thread after the step that runs, if one does."""
+        """Ends the thread after the current step."""
         self._steps.put(None)
 
     def __call__(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The value of `work(*args, **kwargs)`, which looks at `meter` about every millisecond.
+        """The value of `work(*args, **kwargs)`, which checks `meter` about every millisecond.
 
         Raises:
             QueryStoppedError: the time is over, or `cancel` was set.
-            KeyboardInterrupt: Ctrl-C in the main thread; the step has been told to stop.
+            KeyboardInterrupt: Ctrl-C in the main thread; the step is stopped.
         """
         step = _Step(partial(work, *args, **kwargs))
         self._steps.put(step)
@@ -127,28 +123,26 @@ class StoppableThread:
         error.doing = self._doing()
         self._stop(step)
         if step.done.is_set():
-            return step.outcome()  # it has just ended, or says itself what it was at
+            return step.outcome()  # a value, or the error of the meter, which names the operator more precisely
         raise error
 
     def _stop(self, step: _Step[Any]) -> None:
-        """Gives the step a moment to stop; counts its thread as left behind where it does not."""
         self._stopped.set()
         if not step.done.wait(PATIENCE_S):
             with _lock:
-                _left.append(self._thread)
+                _orphans.append(self._thread)
 
 
 def _run_all(steps: SimpleQueue[_Step[Any] | None]) -> None:
-    """The body of the thread: every step in turn, until None; no step outlives its turn here."""
     while (step := steps.get()) is not None:
         step.run()
-        del step
+        del step  # its value must not live until the next step comes
 
 
 def _wait(done: threading.Event, deadline: float | None, meter: Meter) -> QueryStoppedError | None:
-    """Waits for the end of the step; or gives the reason not to wait any longer."""
+    """Waits for the end of the step; returns the reason not to wait any longer."""
     while True:
-        # The step looks at the time as well, and can say better what it is at, so it has a little longer.
+        # The step checks the time as well, and its error names the operator, so it gets a little longer.
         seconds = POLL_S if deadline is None else min(POLL_S, deadline - monotonic() + 0.02)
         if done.wait(max(seconds, 0)):
             return None
@@ -160,7 +154,7 @@ def _wait(done: threading.Event, deadline: float | None, meter: Meter) -> QueryS
 
 
 class _Step(Generic[T]):
-    """A piece of work and how it ended."""
+    """A piece of work with its value or its error."""
 
     def __init__(self, work: Callable[[], T]):
         self._work: Callable[[], T] | None = work
@@ -169,7 +163,7 @@ class _Step(Generic[T]):
         self.done = threading.Event()
 
     def run(self) -> None:
-        """Does the work, once."""
+        """Runs the work; called once."""
         try:
             assert self._work is not None
             self._answer.append(self._work())
@@ -181,11 +175,7 @@ class _Step(Generic[T]):
             self.done.set()
 
     def outcome(self) -> T:
-        """The value of the work.
-
-        Raises:
-            BaseException: what it raised.
-        """
+        """Returns the value of the work, or raises its error."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -193,13 +183,13 @@ class _Step(Generic[T]):
 
 
 def _forget_frames(error: BaseException) -> None:
-    """Ends what the frames of an error hold, in the thread that made it: an answer of Oxigraph may end nowhere else."""
+    """Clears the frames of an error in the thread that raised it, where alone an answer of Oxigraph may be freed."""
     seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        one = waiting.pop()
-        if one is None or id(one) in seen:
+    pending: list[BaseException | None] = [error]
+    while pending:
+        current = pending.pop()
+        if current is None or id(current) in seen:
             continue
-        seen.add(id(one))
-        traceback.clear_frames(one.__traceback__)
-        waiting += [one.__cause__, one.__context__]
+        seen.add(id(current))
+        traceback.clear_frames(current.__traceback__)
+        pending += [current.__cause__, current.__context__]

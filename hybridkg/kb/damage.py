@@ -1,10 +1,9 @@
-"""Bit rot behind an unexpected failure.
+"""Detection of bit rot behind an unexpected failure.
 
-Opening a knowledge base compares the sizes of its files only, because it has to be fast. So a byte that rotted on disk
-first shows as an array that no code expects: an IndexError, say, which looks like a bug of hybridkg. Before such an
-error is passed on, the files are compared with the checksums of the manifest, those of the part that failed first, and
-damage is reported in its place. A bug reads no more than `MAX_BYTES_READ`, whatever the size of the knowledge base;
-`KnowledgeBase.verify` has no such limit.
+Opening a knowledge base compares only the sizes of its files, to be fast. A damaged byte therefore first shows as an
+IndexError, say, which looks like a bug of hybridkg. Before such an error is passed on, files are compared with the
+checksums of the manifest, those of the part that failed first, and damage is reported in its place. At most
+`MAX_BYTES_READ` are read; `KnowledgeBase.verify` has no such limit.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from hybridkg.store.generations.generation import Generation
 from hybridkg.store.generations.manifest import check_checksums
 
 MAX_BYTES_READ = 2_000_000_000
-"""Bytes that are compared after one failure: CRC-32 takes 0.6 s for them, a cold disk of 200 MB/s 10 s."""
+"""Bytes compared after one failure: CRC-32 takes 0.6 s for them, a cold disk of 200 MB/s 10 s."""
 
 FILES_OF = {
     "text": ("text/", "nodes."),
@@ -26,14 +25,14 @@ FILES_OF = {
     "entities": ("nodes.", "documents/"),
     "store": ("graph/", "documents/"),
 }
-"""Beginnings of the names of the files that a package of hybridkg reads."""
+"""Prefixes of the names of the files that a package of hybridkg reads."""
 
 EXPECTED = (HybridkgError, OSError, MemoryError, RecursionError)
-"""Failures that say themselves what is wrong."""
+"""Errors that name their cause themselves."""
 
 
 def may_be_damage(error: BaseException) -> bool:
-    """Whether no part of hybridkg raises such an error on purpose, so that a damaged file may be behind it.
+    """Whether hybridkg raises no such error on purpose, so that a damaged file may have caused it.
 
     >>> may_be_damage(IndexError()), may_be_damage(OSError()), may_be_damage(KeyboardInterrupt())
     (True, False, False)
@@ -42,15 +41,12 @@ def may_be_damage(error: BaseException) -> bool:
 
 
 def raise_if_damaged(generation: Generation, error: BaseException, progress: Progress = SILENT) -> None:
-    """Compares files of a generation with their checksums, because of an error for which `may_be_damage` holds.
+    """Compares files of a generation with their checksums after an error for which `may_be_damage` holds.
 
-    Args:
-        generation: the state that the failed work read.
-        error: the failure. Where not all files have been compared, it gets a note that says so.
-        progress: advances by the files that are read.
+    The error gets a note if not all files have been compared.
 
     Raises:
-        CorruptError: a file is damaged; the error is its cause.
+        CorruptError: a file is damaged; its cause is the error.
     """
     entries = generation.manifest.files
     names, size = _within_limit(generation, parts_of(error.__traceback__))
@@ -69,7 +65,7 @@ def raise_if_damaged(generation: Generation, error: BaseException, progress: Pro
 
 
 def parts_of(trace: TracebackType | None) -> tuple[str, ...]:
-    """Beginnings of the names of the files that the code of a traceback reads, those of the innermost call first."""
+    """Prefixes of the names of the files that the code of a traceback reads, those of the innermost call first."""
     packages: list[str] = []
     while trace is not None:
         top, _, below = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")
@@ -79,10 +75,10 @@ def parts_of(trace: TracebackType | None) -> tuple[str, ...]:
 
 
 def _within_limit(generation: Generation, parts: tuple[str, ...]) -> tuple[list[str], int]:
-    """Names of the files to read and their bytes: those of `parts` first, small files before large ones."""
+    """Names and total bytes of the files to compare: those of `parts` first, small files before large ones."""
 
     def order(name: str) -> tuple[int, int, str]:
-        part = next((at for at, beginning in enumerate(parts) if name.startswith(beginning)), len(parts))
+        part = next((at for at, prefix in enumerate(parts) if name.startswith(prefix)), len(parts))
         return part, generation.manifest.files[name].size, name
 
     names, total = [], 0

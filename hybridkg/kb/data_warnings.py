@@ -1,6 +1,4 @@
-"""Warnings about a query that only the data can give: names that do not occur in it, texts without a word,
-prefixes of too many words.
-"""
+"""Warnings that need the data: predicates and classes that do not occur, texts without a term, prefixes of too many."""
 
 from __future__ import annotations
 
@@ -14,7 +12,6 @@ from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
-from hybridkg.query.scope import ranked_items
 from hybridkg.query.source import shown
 from hybridkg.query.walk import children, walk
 from hybridkg.rdf.similar import similar_iris
@@ -25,26 +22,26 @@ if TYPE_CHECKING:
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
-MAX_NAMES_ASKED = 50
-"""Predicates and classes of one query that are looked up; about 50 us each, once for each state."""
+MAX_NAMES_CHECKED = 50
+"""Predicates and classes looked up for one query; about 50 us each, once for each generation."""
 
-MAX_NAMES_KEPT = 100_000
-"""Answers to such questions that are remembered."""
+MAX_CACHED_NAMES = 100_000
+"""Results of such look-ups that are cached."""
 
 MAX_TRIPLES_COUNTED = 300_000
-"""Of a larger graph only so many are looked at to find a similar name, in about 0.2 s, and no counts are shown."""
+"""Sample of a larger graph in which similar names are searched, in about 0.2 s; no counts are shown then."""
 
 
 class Advisor:
-    """Looks names up in one state of a knowledge base; what it finds is remembered.
+    """Warnings about queries over one snapshot; look-ups of names are cached.
 
     Args:
         store: the graph.
-        text: the text index, None before the first.
-        quads: how many the graph has.
-        vectors: those of the entities, None where there are none.
-        counted: whether a "class" or "predicate" of an IRI is known to occur without asking the store.
-        other_encoder: why the vectors are not those that kb.toml asks for, in words; empty where they are.
+        text: the text index, None before the first index step.
+        quads: quads of the graph.
+        vectors: the vector index, None where there is none.
+        counted: whether statistics prove that a "class" or "predicate" of an IRI occurs.
+        other_encoder: why the vectors are not those that kb.toml names, in words; empty where they are.
     """
 
     def __init__(
@@ -59,32 +56,12 @@ class Advisor:
         self._other_encoder = other_encoder
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
-        self._there: dict[tuple[str, str], bool] = {}
-
-    def advise(self, query: ast.Query, asked: Mapping[TextQuery, Span] | None = None) -> list[QueryWarning]:
-        """The warnings about a query whose MATCHes have been checked.
-
-        Args:
-            query: with its parameters in place.
-            asked: query strings that came from the rows, and the place of their variable.
-        """
-        return [*self.names(query), *self.texts(tuple(ranked_items(query.form))), *self.asked(asked or {})]
+        self._occurring: dict[tuple[str, str], bool] = {}
 
     def texts(
         self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool] = lambda match: False
-    ) -> list[QueryWarning]:
-        """The warnings about texts.
-
-        Args:
-            matches: every MATCH of the query, parameters in place.
-            has_words: whether it is known that the text of a MATCH has a word, so that the index is not
-                asked again.
-        """
-        return list(self._texts(matches, has_words))
-
-    def _texts(
-        self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool]
     ) -> Iterator[QueryWarning]:
+        """Warnings about the texts of MATCH and NEAR, except those that have a term by `has_words`."""
         if self._text is None:
             return
         for match in matches:
@@ -93,10 +70,10 @@ class Advisor:
                     yield QueryWarning(
                         "W111",
                         f"NEAR compares older vectors: {self._other_encoder}",
-                        hint="make them anew: hybridkg index KB; or write the earlier encoder into kb.toml again",
+                        hint="encode them again: hybridkg index KB; or write the earlier encoder into kb.toml again",
                         span=match.target.span,
                     )
-                yield from self._unknown(match)
+                yield from self._without_vector(match)
                 continue
             if not isinstance(match.text, ast.Lit):
                 continue
@@ -113,40 +90,32 @@ class Advisor:
                 )
             yield from _cut(terms, match.text.span)
 
-    def _unknown(self, near: ast.Near) -> Iterator[QueryWarning]:
+    def _without_vector(self, near: ast.Near) -> Iterator[QueryWarning]:
         query = ranked_query(near)
         if isinstance(near.target, ast.Var) or self._vectors is None or not isinstance(query, VectorQuery):
             return
         if not self._vectors.knows(query):
-            what = "the encoder knows no word of this text" if query.entity is None else "this entity has no vector"
+            reason = "no word of this text has a vector" if query.entity is None else "this entity has no vector"
             yield QueryWarning(
                 "W109",
-                f"{what}, so nothing is near",
+                f"{reason}, so nothing is near",
                 hint="MATCH finds rare words; see: hybridkg stats KB" if query.entity is None else "",
                 span=near.target.span,
             )
 
-    def asked(self, asked: Mapping[TextQuery, Span]) -> list[QueryWarning]:
-        """The warnings about query strings that came from the rows."""
-        return list(self._asked(asked)) if asked else []
-
-    def _asked(self, asked: Mapping[TextQuery, Span]) -> Iterator[QueryWarning]:
-        if self._text is None:
-            return
-        for query, span in asked.items():
-            if "*" in query.text or "~" in query.text:
+    def asked(self, queries: Mapping[TextQuery, Span]) -> Iterator[QueryWarning]:
+        """Warnings about query strings that came from rows, with the place of their variable."""
+        for query, span in queries.items():
+            if self._text is not None and ("*" in query.text or "~" in query.text):
                 yield from _cut(self._text.terms(query), span)
 
-    def names(self, query: ast.Query) -> list[QueryWarning]:
-        """The warnings about predicates and classes."""
-        return list(self._names(query))
-
-    def _names(self, query: ast.Query) -> Iterator[QueryWarning]:
-        asked: set[tuple[str, str]] = set()
+    def names(self, query: ast.Query) -> Iterator[QueryWarning]:
+        """Warnings about predicates and classes."""
+        checked: set[tuple[str, str]] = set()
         for kind, iri in predicates_and_classes(query.form):
-            if (kind, iri.value) in asked or len(asked) >= MAX_NAMES_ASKED:
+            if (kind, iri.value) in checked or len(checked) >= MAX_NAMES_CHECKED:
                 continue
-            asked.add((kind, iri.value))
+            checked.add((kind, iri.value))
             if not self._occurs(kind, iri.value):
                 yield QueryWarning(
                     "W107",
@@ -157,13 +126,13 @@ class Advisor:
 
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri
-        if key not in self._there:
-            if len(self._there) >= MAX_NAMES_KEPT:
-                self._there.clear()
+        if key not in self._occurring:
+            if len(self._occurring) >= MAX_CACHED_NAMES:
+                self._occurring.clear()
             pattern = f"?s <{RDF_TYPE}> <{iri}>" if kind == "class" else f"?s <{iri}> ?o"
-            asked = f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
-            self._there[key] = self._counted(kind, iri) or self._store.ask(asked)
-        return self._there[key]
+            sparql = f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
+            self._occurring[key] = self._counted(kind, iri) or self._store.ask(sparql)
+        return self._occurring[key]
 
     @cached_property
     def _is_small(self) -> bool:
@@ -181,12 +150,12 @@ class Advisor:
         if not near:
             return "list what there is: hybridkg schema KB"
         unit = "instances" if kind == "class" else "triples"
-        said = (_shown(name, prefixes) + (f" ({counts[name]:,} {unit})" if self._is_small else "") for name in near)
-        return "did you mean " + ", or ".join(said)
+        names = (_shown(name, prefixes) + (f" ({counts[name]:,} {unit})" if self._is_small else "") for name in near)
+        return "did you mean " + ", or ".join(names)
 
 
 def _cut(terms: Sequence[TermStatistics], span: Span) -> Iterator[QueryWarning]:
-    """A warning for each prefix or fuzzy word that stands for more terms than are looked for."""
+    """A warning for each prefix or fuzzy word that stands for more terms than are searched."""
     for term in terms:
         if term.total > term.alternatives:
             taken = "most entities have" if term.term.endswith("*") else "are nearest"
@@ -200,7 +169,7 @@ def _cut(terms: Sequence[TermStatistics], span: Span) -> Iterator[QueryWarning]:
 
 
 def predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
-    """("class" or "predicate", IRI) of the names that the query expects in the graph, in the order of the text."""
+    """("class" or "predicate", IRI) of each name that the query expects in the graph, in the order of the text."""
     match node:
         case ast.ServicePattern():
             return

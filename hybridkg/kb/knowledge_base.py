@@ -1,8 +1,7 @@
-"""The facade: the one class over both the graph and the text.
+"""The facade: one class over the graph, the text index and the vectors.
 
-`KnowledgeBase.query` is the way of a query through the engine, an arrow a line: parse (hybridkg.query), bind its
-parameters and translate it (hybridkg.algebra), plan (hybridkg.planner), run (hybridkg.operators), result
-(hybridkg.results).
+`KnowledgeBase.query` is the way of a query of docs/architecture.md: `query_text` reads and checks, `bind` binds,
+translates and rewrites, then choose, run and return.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.kb.temporary import Removal, made_in_a_new_folder
+from hybridkg.kb.temporary import Removal, make_in_temporary_folder
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
@@ -43,10 +42,10 @@ EMPTY_PATH = "the path of the knowledge base is empty"
 
 
 class KnowledgeBase:
-    """A folder with a graph, its text index, and the text that is not in the graph.
+    """A folder with a graph, its indexes, and documents that are not in the graph.
 
-    Safe to use from many threads. An open knowledge base answers from the state it opened, also while
-    somebody else loads or indexes; `refresh` moves on to the newest.
+    Safe to use from many threads. An open knowledge base answers from the generation it opened, also while a writer
+    makes a new one; `refresh` switches to the newest.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -61,29 +60,29 @@ class KnowledgeBase:
     def __init__(self, folder: Folder):
         if not isinstance(folder, Folder):
             raise TypeError(
-                f"KnowledgeBase({folder!r}) is not how one is opened: KnowledgeBase.open(path) opens one that exists, "
+                f"KnowledgeBase({folder!r}) opens nothing: KnowledgeBase.open(path) opens an existing one, "
                 "KnowledgeBase.create(path) makes a new one"
             )
-        self._place = folder
+        self._location = folder
         self._removal: Removal | None = None
         self._progress = SILENT
-        self._state, self._broken = _opened(folder)
+        self._state, self._damage = _open_snapshot(folder)
         self._session: QuerySession | None = None
-        self._configured: tuple[object, Config] | None = None
+        self._cached_settings: tuple[object, Config] | None = None
 
     # --- opening -----------------------------------------------------------------
 
     @classmethod
     def create(cls, path: str | Path, *, graph: str = EMBEDDED) -> Self:
-        """Makes an empty knowledge base in a folder that does not exist yet, or is empty.
+        """Makes an empty knowledge base.
 
         Args:
-            path: the folder.
-            graph: the address of a SPARQL endpoint, where the graph lies at one: `index` reads it.
+            path: a folder that does not exist yet, or is empty.
+            graph: `embedded`, or the address of the SPARQL endpoint that has the graph.
 
         Raises:
-            NotAKnowledgeBaseError: the folder holds something already.
-            ConfigError: the address is none.
+            NotAKnowledgeBaseError: the folder is not empty.
+            ConfigError: the address is malformed.
         """
         config = None if graph == EMBEDDED else Config(graph=graph)
         if graph != EMBEDDED:
@@ -94,11 +93,7 @@ class KnowledgeBase:
 
     @classmethod
     def open(cls, path: str | Path, *, progress: Progress = SILENT) -> Self:
-        """Opens a knowledge base: its newest complete state, whatever happened to its writers.
-
-        Args:
-            path: the folder.
-            progress: advances while files are compared with their checksums, after a query that failed as none should.
+        """Opens the live generation; `progress` is that of the check of files after an unexpected failure of a query.
 
         Raises:
             NotAKnowledgeBaseError: there is none at this path.
@@ -109,15 +104,15 @@ class KnowledgeBase:
 
     @staticmethod
     def remove(path: str | Path) -> list[str]:
-        """Deletes a knowledge base with everything in it, and its indexes on a server.
+        """Deletes the folder of a knowledge base and its indexes on servers.
 
         Returns:
-            Indexes it used that stay there, because another folder has made them: this one was copied or moved.
+            Names of the indexes that stay on a server: another folder made them, because this one was copied or moved.
 
         Raises:
-            NotAKnowledgeBaseError: the path holds something else, which is left alone.
+            NotAKnowledgeBaseError: the path holds something else, which is not deleted.
             TextServerError: the server of its text index does not answer; nothing has been deleted.
-            LockedError: somebody is writing.
+            LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.prune import remove
 
@@ -125,13 +120,12 @@ class KnowledgeBase:
 
     @classmethod
     def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> KnowledgeBase:
-        """A knowledge base over RDF files or rdflib graphs, indexed, in a folder of its own.
+        """Makes an indexed knowledge base of RDF files or rdflib graphs in a temporary folder.
 
-        The folder is deleted by `close`, at the end of `with`, when nobody has the knowledge base any more, or when
-        the process ends.
+        The folder is deleted by `close`, at the end of `with`, when the object is garbage, or when the process ends.
 
         Raises:
-            LoadError: nothing is given, or an input is malformed.
+            LoadError: there is no input, or an input is malformed.
         """
 
         def make(path: Path) -> KnowledgeBase:
@@ -139,7 +133,7 @@ class KnowledgeBase:
             kb.load(*inputs, index=True, profile=profile, progress=progress)
             return kb
 
-        kb, removal = made_in_a_new_folder(make)
+        kb, removal = make_in_temporary_folder(make)
         kb._removal, kb._progress = removal, progress
         return kb
 
@@ -147,38 +141,37 @@ class KnowledgeBase:
     def _folder(self) -> Folder:
         if self._removal is not None and not self._removal.alive:
             raise UserError(
-                "this knowledge base has been closed, and was a temporary one",
-                hint="make it again: KnowledgeBase.temporary(...), or keep one in a folder: KnowledgeBase.create(path)",
+                "this temporary knowledge base has been closed and deleted",
+                hint="make it again: KnowledgeBase.temporary(...), or in a folder: KnowledgeBase.create(path)",
             )
-        return self._place
+        return self._location
 
     @property
     def _snapshot(self) -> Snapshot:
-        """The state that queries read.
+        """The generation that queries read.
 
         Raises:
             UserError: the knowledge base has been closed.
             IndexCorruptError: its text index cannot be read; `index` builds it again.
         """
-        if self._broken is not None:
-            raise self._broken
+        if self._damage is not None:
+            raise self._damage
         if self._state is None:
-            _ = self._folder  # says more of a temporary one
+            _ = self._folder  # raises the error of a temporary one, whose hint is better
             raise UserError("this knowledge base has been closed", hint="open it again: KnowledgeBase.open(path)")
         return self._state
 
     def close(self) -> None:
-        """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
-        self._state = self._broken = self._session = None
+        """Releases the files, so that a writer can remove an old generation; the end of `with` calls it."""
+        self._state = self._damage = self._session = None
         if self._removal is not None:
             self._removal()
 
     def __repr__(self) -> str:
-        """Where it is, which state is open, and how much is in it."""
-        about = "its text index is damaged" if self._broken is not None else "closed"
+        about = "its text index is damaged" if self._damage is not None else "closed"
         if self._state is not None:
             about = f"generation {self._state.generation.name}, {self._state.quads:,} triples"
-        return f"{type(self).__name__}({str(self._place.path)!r}, {about})"
+        return f"{type(self).__name__}({str(self._location.path)!r}, {about})"
 
     def __enter__(self) -> Self:
         return self
@@ -189,8 +182,8 @@ class KnowledgeBase:
         self.close()
 
     def refresh(self) -> None:
-        """Answers from the newest state from now on; queries that are running finish on the old one."""
-        self._state, self._broken = _opened(self._folder)
+        """Switches to the newest generation; queries that are running finish on the old one."""
+        self._state, self._damage = _open_snapshot(self._folder)
         self._session = None
 
     # --- reading -----------------------------------------------------------------
@@ -211,42 +204,36 @@ class KnowledgeBase:
         """Answers a HybridQL query.
 
         Args:
-            text: the query. One that has been asked before is not read again, also with other parameters.
+            text: the query; a repeated text is parsed once, also with other parameters.
             params: values of its variables: rdflib terms, strings, numbers ...; a list binds like VALUES.
-            limit: rows wanted at most, beside the query's own LIMIT.
-            strategy: a name of STRATEGIES; default: the best that applies.
-            timeout: seconds that the query may take; 0 for no limit; default: that of kb.toml, where it is none.
-            max_rows: rows that an intermediate result may have; default: that of kb.toml.
-            max_megabytes: memory that it may take, as it is estimated; default: that of kb.toml.
-            cancel: once it is set, from another thread, the query ends.
-            name: what to call the text in errors.
+            limit: maximum number of rows, in addition to the query's own LIMIT.
+            strategy: a name of STRATEGIES; default: the cheapest that applies.
+            timeout: seconds, 0 for no limit; default: that of kb.toml.
+            max_rows: maximum number of rows of an intermediate result; default: that of kb.toml.
+            max_megabytes: estimated memory of an intermediate result; default: that of kb.toml.
+            cancel: ends the query when another thread sets it.
+            name: name of the text in errors.
 
         Raises:
-            QueryStoppedError: the query has taken too long, or has been cancelled; says what it was at.
+            QueryStoppedError: the query reached its time limit, or was cancelled; names the operator at work.
             QueryLimitError: an intermediate result is too large.
-            HybridkgError: with the place in the query, what is wrong and what to do.
+            HybridkgError: any mistake in the query or its parameters, with the place.
         """
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
-            session, context = run.session, run.context
             parsed = query_text(text, name)
-            bound = run.step(session.bind, parsed, params, services=self._may_ask_services(parsed))
-            plan = run.step(session.plan, bound, run.limit, run.strategy)
+            bound = run.bind(parsed, params, services=self._may_call_services(parsed))
+            plan = run.choose(bound)
             if parsed.written.explain:
-                analyzed = context if parsed.written.explain == "analyze" else None
-                return explained(run.step(session.explanation, bound, plan, analyzed))
-            solutions = run.step(session.run, bound, plan, context)
-            return run.step(session.result, bound, plan, solutions, context, run.limit, run.source)
+                return explained(run.explain(bound, plan, analyze=parsed.written.explain == "analyze"))
+            solutions = run.execute(bound, plan)
+            return run.result(bound, plan, solutions)
 
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
-        """A query that is parsed and checked once, to be asked many times with other parameters.
-
-        Args:
-            text: the query.
-            name: what to call it in errors.
+        """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
 
         Raises:
-            HybridkgError: it is no query, or breaks a rule.
+            HybridkgError: the text is malformed, or breaks a rule.
 
         >>> import tempfile
         >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
@@ -273,9 +260,9 @@ class KnowledgeBase:
         cancel: threading.Event | None = None,
         name: str = "query",
     ) -> Explanation:
-        """The plan that `query` would run with the same arguments, with estimates. Print it to read it.
+        """The plan that `query` would run with the same arguments, with estimates; `str` of it is the text for people.
 
-        With `analyze`, the plan is run, within the same limits, and has actual rows and times as well.
+        With `analyze`, the plan is run within the same limits and has actual rows and times as well.
 
         Raises:
             HybridkgError: as for `query`.
@@ -283,61 +270,59 @@ class KnowledgeBase:
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
             parsed = query_text(text, name)
-            bound = run.step(run.session.bind, parsed, params, services=self._may_ask_services(parsed))
-            plan = run.step(run.session.plan, bound, run.limit, run.strategy)
-            runs = analyze or parsed.written.explain == "analyze"
-            return run.step(run.session.explanation, bound, plan, run.context if runs else None)
+            bound = run.bind(parsed, params, services=self._may_call_services(parsed))
+            plan = run.choose(bound)
+            return run.explain(bound, plan, analyze=analyze or parsed.written.explain == "analyze")
 
     def _run(self, text: str | ParsedQuery, options: QueryOptions) -> QueryRun:
-        """A run over the open state; its errors point into the text."""
         source = _source(options.name, text)
-        return QueryRun(self._open_session(), source, options, self._settings.limits, self._progress)
+        return QueryRun(self._current_session(), source, options, self._settings.limits, self._progress)
 
-    def _open_session(self) -> QuerySession:
-        """The open state, with the plans of earlier queries."""
+    def _current_session(self) -> QuerySession:
+        """The session of the open generation, which caches the plans of earlier queries."""
         snapshot, session = self._snapshot, self._session
         if session is None or session.snapshot is not snapshot:
             session = QuerySession(snapshot, self._folder.path)
-            if self._state is snapshot:  # else it is an old state, which nothing must keep in use
+            if self._state is snapshot:  # a reference to an old generation would keep its files in use
                 self._session = session
         return session
 
-    def _may_ask_services(self, text: ParsedQuery) -> bool:
+    def _may_call_services(self, text: ParsedQuery) -> bool:
         return text.has_service and self._settings.service == "allow"
 
     @property
     def _settings(self) -> Config:
-        """kb.toml, read again when it has changed: reading it takes as long as a small query."""
+        """The settings of kb.toml, read again when it has changed: reading it takes as long as a small query."""
         state = self._folder.config_state()
-        kept = self._configured
-        if kept is None or kept[0] != state:
-            kept = self._configured = state, self._folder.config
-        return kept[1]
+        cached = self._cached_settings
+        if cached is None or cached[0] != state:
+            cached = self._cached_settings = state, self._folder.config
+        return cached[1]
 
-    # --- about the open state ----------------------------------------------------
+    # --- describing the open generation ------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, fields and sizes in bytes of what the knowledge base holds."""
+        """Counts, fields and sizes in bytes."""
         return describe.stats(self._folder, self._snapshot)
 
     def schema(self) -> Schema:
-        """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
+        """Classes and predicates that a query sees outside GRAPH, with counts by IRI, most frequent first."""
         return describe.schema(self._snapshot)
 
     def graph(self) -> rdflib.Graph:
-        """The graph of the open state as a read-only rdflib Graph, which asks the store triple by triple."""
+        """A read-only rdflib Graph over the open generation, which reads the store triple by triple."""
         return describe.graph(self._snapshot)
 
     def verify(self) -> int:
-        """Reads every file of the open state and compares its checksum; returns how many there are.
+        """Compares every file of the open generation with its checksum; returns the number of files.
 
         Raises:
-            CorruptError: one differs.
+            CorruptError: a file differs.
         """
         return self._snapshot.generation.verify()
 
     def statistics(self) -> Statistics | None:
-        """A tool for work on the planner: the graph statistics of the last `index`, None where the graph is newer.
+        """Statistics of the graph as of the last `index`, for work on the planner; None where the graph is newer.
 
         Raises:
             CorruptError: their file is damaged; queries do not need it.
@@ -345,19 +330,19 @@ class KnowledgeBase:
         return self._snapshot.read_statistics()
 
     def cost(self) -> dict[str, Any]:
-        """A tool for work on the planner: microseconds of each kind of work on this machine, and how they are known."""
+        """Unit costs of this machine in microseconds, and their origin; for work on the planner."""
         return self._snapshot.costs.to_json()
 
     def at(self, snapshot: Snapshot) -> Self:
-        """The same folder in another state, such as one whose text index another engine has built."""
+        """The same folder with another snapshot, such as one whose text index another engine has built."""
         other = copy.copy(self)
         other._state = snapshot
         return other
 
-    # --- writing: each call makes one new generation, and moves on to it --------------
+    # --- writing: each call makes one new generation, and switches to it --------------
 
     def profile(self, name_or_path: str | Path | None = None) -> Profile:
-        """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
+        """The profile that `index` would use: the argument, else that of kb.toml; with the fields of the documents."""
         from hybridkg.entities.profile.profile_reader import load_profile
 
         profile = load_profile(str(name_or_path or self._folder.config.profile))
@@ -377,23 +362,23 @@ class KnowledgeBase:
     ) -> LoadReport:
         """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
 
-        The first load builds the indexes. After a later one they are older than the graph, and results say so.
+        The first load builds the indexes. After a later load they are stale, and results carry a warning.
 
         Args:
             inputs: files of any supported format, or rdflib graphs.
             text: files of text documents that are not in the graph.
-            index: whether the indexes are built in the same step; None where there are none yet, or `profile`,
-                `encoder` or `text_engine` is given.
-            profile: a name or a Turtle file; it becomes the profile of the knowledge base.
-            encoder: `lsa`, `sentence-transformers:MODEL` ... or `none`; it becomes that of the knowledge base.
-            text_engine: `embedded` or `elasticsearch`; it becomes that of the knowledge base.
-            progress: told how far the work is.
-            agree: whether many texts may be sent to the server of an encoder; None for no.
+            index: whether to build the indexes in the same step; None: if there are none yet, or if `profile`,
+                `encoder` or `text_engine` is set.
+            profile: a name or a Turtle file, written to kb.toml.
+            encoder: `lsa`, `sentence-transformers:MODEL` ... or `none`, written to kb.toml.
+            text_engine: `embedded` or `elasticsearch`, written to kb.toml.
+            progress: receives the progress.
+            agree: confirms an upload of many texts to the server of an encoder; None refuses it.
 
         Raises:
-            LoadError: nothing is given, or an input is malformed; names the file and the line.
+            LoadError: there is no input, or an input is malformed; names the file and the line.
             UnknownNameError: no such encoder or text engine.
-            LockedError: somebody else is writing.
+            LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
         from hybridkg.kb.write.transaction import load
@@ -420,17 +405,12 @@ class KnowledgeBase:
     ) -> IndexReport:
         """Builds the text index, the vectors and the projection again from the graph and the documents.
 
-        Args:
-            profile: a name or a Turtle file; it becomes the profile of the knowledge base.
-            encoder: of the vectors, as in `load`; it becomes that of the knowledge base.
-            text_engine: `embedded` or `elasticsearch`; it becomes that of the knowledge base.
-            progress: told how far the work is.
-            agree: whether many texts may be sent to the server of an encoder; None for no.
+        The arguments are those of `load`.
 
         Raises:
-            ProfileError: the profile is wrong; names the file and what to mend.
+            ProfileError: the profile is wrong; names the file and the remedy.
             UnknownNameError: no such encoder or text engine.
-            LockedError: somebody else is writing.
+            LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.configured import configured_profile, with_chosen_settings
         from hybridkg.kb.write.transaction import index
@@ -441,16 +421,12 @@ class KnowledgeBase:
         return report
 
     def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
-        """Moves text and vectors to another place, with the same rows and scores; vectors are not encoded again.
-
-        Args:
-            to: `elasticsearch`, or `embedded` for back.
-            progress: told how far the work is.
+        """Moves text and vectors to `elasticsearch` or `embedded`; rows and scores stay, vectors are not encoded again.
 
         Raises:
             IndexMissingError: there is no index, or it is older than the graph.
             TextServerError: the server does not answer; nothing has changed.
-            LockedError: somebody else is writing.
+            LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.migrate import migrate
 
@@ -459,14 +435,10 @@ class KnowledgeBase:
         return report
 
     def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[UnusedIndex]:
-        """The indexes that a server holds and no state on disk needs: leftovers of builds that were broken off.
-
-        Args:
-            remove: whether to remove them, or only to list them.
-            names: only those of these names.
+        """Lists, and with `remove` deletes, indexes on a server that no generation needs, of these `names` or any.
 
         Raises:
-            LockedError: somebody is writing.
+            LockedError: another writer has the lock.
             TextServerError: the server does not answer.
         """
         from hybridkg.kb.write.prune import prune
@@ -474,7 +446,7 @@ class KnowledgeBase:
         return prune(self._folder, remove=remove, names=names)
 
     def _after_writing(self, *, indexed: bool = True) -> None:
-        """Opens what has been written; of new indexes, publishes the text index and measures the costs of queries."""
+        """Opens the new generation; publishes a new text index and calibrates unit costs."""
         from hybridkg.kb.write.calibrate import measure
         from hybridkg.kb.write.transaction import publish
 
@@ -485,12 +457,7 @@ class KnowledgeBase:
 
 
 def _path(path: str | Path) -> Path:
-    """The path of a knowledge base.
-
-    Raises:
-        TypeError: it is no path.
-        NotAKnowledgeBaseError: it is empty, which the system would take for the current folder.
-    """
+    """Refuses an empty path, which the system would take for the current folder."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"the path of a knowledge base is a str or a Path, not {type(path).__name__}: {path!r}")
     if path == "":
@@ -498,8 +465,8 @@ def _path(path: str | Path) -> Path:
     return Path(path)
 
 
-def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
-    """The state to read, or why its text index cannot be read, which must not keep a writer from building it again."""
+def _open_snapshot(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
+    """The snapshot, or the error of a damaged text index: a writer must be able to build it again."""
     try:
         return Snapshot.open(folder), None
     except IndexCorruptError as e:

@@ -1,4 +1,4 @@
-"""Limits of one query: time, rows, memory."""
+"""Limits of a run: time, rows and memory."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext
 
 MAX_ROWS = 2**63 - 1
-"""A greater limit means no more than this one: no store has as many rows."""
+"""Cap of a limit: no store has as many rows."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one query.
-
-    Args:
-        timeout: seconds; None for no limit.
-        max_rows: rows of an intermediate result.
-        max_megabytes: memory of one.
-    """
+    """The limits of one run: seconds, None for no limit, and rows and memory of an intermediate result."""
 
     timeout: float | None
     max_rows: int
@@ -31,10 +25,10 @@ class Limits:
     def of(
         cls, settings: LimitSettings, timeout: object = None, max_rows: object = None, max_megabytes: object = None
     ) -> Limits:
-        """Those given, and for the others those of kb.toml; a timeout of 0 is none.
+        """The arguments, with the settings of kb.toml in place of None; a timeout of 0 is no limit.
 
         Raises:
-            UserError: one is no number, or out of range.
+            UserError: an argument is no number, or out of range.
         """
         seconds, rows, megabytes = settings.timeout, settings.max_rows, settings.max_megabytes
         if timeout is not None:
@@ -51,14 +45,14 @@ class Limits:
         return context
 
 
-def rows_wanted(limit: object, strategy: object) -> int | None:
-    """The limit that a query can have; the strategy only has to be a name, which its registry looks up.
+def checked_limit(limit: object, strategy: object) -> int | None:
+    """The limit, after a check of its type and of that of the strategy; the registry checks the strategy's name.
 
     Raises:
         UserError: the limit is no number of rows.
-        UnknownNameError: the strategy is no name.
+        UnknownNameError: the strategy is not a text.
 
-    >>> rows_wanted(10, None)
+    >>> checked_limit(10, None)
     10
     """
     if strategy is not None and not isinstance(strategy, str):
@@ -72,7 +66,7 @@ def rows_wanted(limit: object, strategy: object) -> int | None:
     return min(limit, MAX_ROWS)
 
 
-def _number(name: str, value: object, what: str, least: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
-        raise UserError(f"{name} is {what}, not {value!r}")
+def _number(name: str, value: object, unit: str, minimum: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value < float("inf"):
+        raise UserError(f"{name} is {unit}, not {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""Options of one run: the keywords that `query` and `explain` share, at every door."""
+"""Options of one run: the keywords that `query` and `explain` share."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from typing import NamedTuple
 
 
 class QueryOptions(NamedTuple):
-    """The keywords of `KnowledgeBase.query`, `KnowledgeBase.explain` and their namesakes of PreparedQuery.
+    """The keywords of `KnowledgeBase.query`, which documents them, and of `explain` and PreparedQuery.
 
-    tests/kb/test_query_options.py holds the four signatures to this list.
-
-    Args:
-        limit: rows wanted at most, beside the query's own LIMIT; None for all.
-        strategy: a name of STRATEGIES; None for the best that applies.
-        timeout: seconds that the query may take; 0 for no limit; None for that of kb.toml.
-        max_rows: rows that an intermediate result may have; None for that of kb.toml.
-        max_megabytes: megabytes that it may take, as they are estimated; None for that of kb.toml.
-        cancel: ends the query once it is set.
-        name: of the query text, for errors.
+    tests/kb/test_query_options.py compares the four signatures with this list.
     """
 
     limit: int | None = None

@@ -1,36 +1,37 @@
-"""One run of a query: the limits that its steps keep, and the form in which its errors leave it."""
+"""A run of one query: its steps under its limits, and the source of its errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from hybridkg.config.settings import LimitSettings
 from hybridkg.errors import HybridkgError, SourceName
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.cancellation import StoppableThread
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
-from hybridkg.kb.limits import Limits, rows_wanted
+from hybridkg.kb.limits import Limits, checked_limit
+from hybridkg.kb.prepared import BoundQuery, Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
+from hybridkg.planner.choose import PhysicalPlan
+from hybridkg.rdf.solutions import Solutions
+from hybridkg.results.result_set import ResultSet
+
+if TYPE_CHECKING:
+    from hybridkg.planner.explain import Explanation
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class QueryRun:
-    """The state of one run, and a `with` block around its steps.
+    """The steps of one run, inside its `with` block.
 
-    An error of the family leaves the block with the query text as its source; any other one only after the files have
-    been compared with their checksums (kb.damage).
-
-    Args:
-        session: the state of the knowledge base that answers.
-        source: the query text.
-        options: of the caller.
-        settings: of kb.toml, for what the caller leaves open.
-        progress: of a comparison of checksums.
+    A HybridkgError leaves the block with the query text as its source; any other error leaves it after the files have
+    been compared with their checksums (kb/damage.py). Each step may raise QueryStoppedError. The settings are
+    the defaults of the options; `progress` is that of a comparison of checksums.
 
     Raises:
         UserError: an option is out of range.
@@ -44,17 +45,17 @@ class QueryRun:
         settings: LimitSettings,
         progress: Progress,
     ):
-        self.session, self.source, self._progress = session, source, progress
-        self.limit, self.strategy = rows_wanted(options.limit, options.strategy), options.strategy
+        self._session, self._source, self._progress = session, source, progress
+        self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
         limits = Limits.of(settings, options.timeout, options.max_rows, options.max_megabytes)
-        self.context = limits.apply_to(session.snapshot.context())
+        self._context = limits.apply_to(session.snapshot.context())
         self._timeout, self._cancel = limits.timeout, options.cancel
         self._thread: StoppableThread | None = None
 
     def __enter__(self) -> Self:
         if self._timeout or self._cancel is not None:
-            thread = StoppableThread(timeout=self._timeout, cancel=self._cancel, doing=self.context.doing)
-            self._thread, self.context.meter = thread, thread.meter
+            thread = StoppableThread(timeout=self._timeout, cancel=self._cancel, doing=self._context.doing)
+            self._thread, self._context.meter = thread, thread.meter
         return self
 
     def __exit__(
@@ -63,14 +64,30 @@ class QueryRun:
         if self._thread is not None:
             self._thread.close()
         if isinstance(error, HybridkgError):
-            error.at(self.source)
+            error.at(self._source)
         elif error is not None and may_be_damage(error):
-            raise_if_damaged(self.session.snapshot.generation, error, self._progress)
+            raise_if_damaged(self._session.snapshot.generation, error, self._progress)
 
-    def step(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The value of `work(*args, **kwargs)`, in a thread of its own where time or an event may end it.
-
-        Raises:
-            QueryStoppedError: the query has taken too long, or has been cancelled; says what it was at.
-        """
+    def _step(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Calls `work`, in the stoppable thread where the run has a time limit or can be cancelled."""
         return work(*args, **kwargs) if self._thread is None else self._thread(work, *args, **kwargs)
+
+    def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
+        """Binds the parameters; `services` allows SERVICE."""
+        return self._step(self._session.bind, text, params, services=services)
+
+    def choose(self, query: BoundQuery) -> PhysicalPlan:
+        """Chooses the physical plan."""
+        return self._step(self._session.plan, query, self._limit, self._strategy)
+
+    def explain(self, query: BoundQuery, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
+        """Explains the plan; with `analyze`, runs it."""
+        return self._step(self._session.explanation, query, plan, self._context if analyze else None)
+
+    def execute(self, query: BoundQuery, plan: PhysicalPlan) -> Solutions:
+        """Runs the plan."""
+        return self._step(self._session.run, query, plan, self._context)
+
+    def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
+        """Makes the result of the solutions."""
+        return self._step(self._session.result, query, plan, solutions, self._context, self._limit, self._source)

@@ -1,4 +1,4 @@
-"""One state of a knowledge base, opened for reading: a generation and everything in it."""
+"""A snapshot: one generation of a knowledge base, opened for reading."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 PROFILE_FILE = "profile.json"
-"""In the folder of the text index: the profile it was built with, resolved."""
+"""The resolved profile of a text index, in its folder."""
 
 VECTORS = "vectors"
-"""In a generation: the folder of the vectors, and the name of the index."""
+"""The folder of the vectors in a generation, and the name of the index."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Immutable state that queries read, so threads share it.
+    """The immutable state that queries read; threads share it.
 
     Args:
-        generation: the state on disk.
-        store: its graph.
+        generation: the files.
+        store: the graph.
         documents: text that is not in the graph; None where none was loaded.
-        text: the text index, None before the first index; `nodes` and `profile` come with it.
-        union_default_graph: what a query sees outside GRAPH: the union of all graphs, or the default graph.
-        config: settings of the knowledge base, when this was opened.
+        text: the text index, with `nodes` and `profile`; None before the first index step.
+        union_default_graph: whether a query outside GRAPH sees the union of all graphs, or the default graph only.
+        config: settings of the knowledge base when the snapshot was opened.
     """
 
     generation: Generation
@@ -79,11 +79,11 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Folder) -> Self:
-        """The newest complete state.
+        """Opens the live generation.
 
         Raises:
             CorruptError: a file is missing or damaged.
-            IndexCorruptError: one of the text index.
+            IndexCorruptError: a file of the text index is.
         """
         generation = folder.current()
         config = folder.config
@@ -105,12 +105,12 @@ class Snapshot:
 
     @cached_property
     def projection(self) -> ProjectionColumns | None:
-        """The graph as columns; None where there is none that queries may use: `projection_state` says why."""
+        """The columns of the projection; None where queries cannot use them, for the reason in `projection_state`."""
         return self._projection[0]
 
     @cached_property
     def projection_state(self) -> dict[str, Any]:
-        """What `stats` says of the projection: its counts, or why there is none."""
+        """Counts of the projection, or why there is none; for `stats`."""
         return self._projection[1]
 
     @cached_property
@@ -129,17 +129,17 @@ class Snapshot:
         except CorruptError as e:
             _log.warning(
                 "the projection of the graph cannot be used, and queries are slower (%s); hybridkg index "
-                "builds it anew",
+                "builds it again",
                 e.message,
             )
-            return None, {"state": f"not used: {e.message}; hybridkg index builds it anew"}
+            return None, {"state": f"not used: {e.message}; hybridkg index builds it again"}
         size = sum(file.stat().st_size for file in folder.iterdir())
         counts = {"triples": header["triples"], "nodes": header["n_nodes"]}
         return columns, {**counts, "literals": header["n_terms"] - header["n_nodes"], "bytes": size, "state": "ready"}
 
     @cached_property
     def graph(self) -> GraphIndex | None:
-        """The projection, ready to be asked; None where there is none that queries may use."""
+        """The projection as a graph index; None where queries cannot use it."""
         columns = self.projection
         if columns is None:
             return None
@@ -149,7 +149,7 @@ class Snapshot:
 
     @cached_property
     def ranked(self) -> RankedIndex | None:
-        """The text index, with the vectors beside it where there are any that fit; None before the first index."""
+        """The text index together with the vectors, if any; None before the first index step."""
         if self.text is None:
             return None
         from hybridkg.vector.index.text_and_vectors import Ranked
@@ -158,21 +158,21 @@ class Snapshot:
 
     @property
     def vectors(self) -> VectorIndex | None:
-        """The vectors of entities; None where there are none that queries may use: `vectors_state` says why."""
+        """The vector index; None where queries cannot use it, for the reason in `vectors_state`."""
         return self._vectors[0]
 
     @property
     def vectors_state(self) -> dict[str, Any]:
-        """What `stats` says of the vectors, or why there are none."""
+        """Counts of the vectors, or why there are none; for `stats`."""
         index, state = self._vectors
         if index is None:
             return {"state": state}
-        note = {"note": f"{self._other_encoder}; hybridkg index makes them anew"} if self._other_encoder else {}
+        note = {"note": f"{self._other_encoder}; hybridkg index encodes them again"} if self._other_encoder else {}
         return {**index.about(), "state": state, **note}
 
     @property
     def _other_encoder(self) -> str:
-        """That the vectors are of another kind of encoder than the one that kb.toml names now; empty where not."""
+        """A sentence, if another kind of encoder made the vectors than kb.toml names now; otherwise empty."""
         index, wanted = self.vectors, self.config.encoder
         kind = "" if index is None else index.made_by.partition("/")[0]
         if not ENCODERS.is_builtin(kind) or wanted.partition(":")[0] == kind:
@@ -188,20 +188,22 @@ class Snapshot:
             kind = VECTOR_INDEXES.get(kind_of(folder))(self.generation.path.parent, self.config)
             index: VectorIndex = kind.open(folder, self.nodes.find, self.nodes.rank)
         except CorruptError as e:
-            _log.warning("the vectors cannot be used, NEAR finds none (%s); hybridkg index builds them anew", e.message)
-            return None, f"not used: {e.message}; hybridkg index builds them anew"
+            _log.warning(
+                "the vectors cannot be used, NEAR finds none (%s); hybridkg index builds them again", e.message
+            )
+            return None, f"not used: {e.message}; hybridkg index builds them again"
         return index, "ready"
 
     @cached_property
     def statistics(self) -> Statistics | None:
-        """Figures of the graph; None where there are none that can be read, and nothing needs them."""
+        """Statistics of the graph; None where they are missing or damaged, since no query needs them."""
         try:
             return self.read_statistics()
         except CorruptError:
             return None
 
     def read_statistics(self) -> Statistics | None:
-        """Figures of the graph as it was indexed; None where it was not, or another one is asked.
+        """Statistics of the graph that was indexed; None where it was not, or is not the one of kb.toml.
 
         Raises:
             CorruptError: their file is damaged.
@@ -217,60 +219,60 @@ class Snapshot:
         """Unit costs on this machine."""
         folder = self.generation.path
         engine = TEXT_ENGINES.default if self.text is None else engine_name(folder / "text")
-        found = self.generation.manifest.endpoint
-        far: dict[str, float] = {}
+        export = self.generation.manifest.endpoint
+        remote: dict[str, float] = {}
         if self.endpoint and self._is_of_this_graph:
-            far = remote_costs(found["round_trip_us"], found["row_us"])
-        return CalibratedCosts.open(folder.parent, engine, far=far)
+            remote = remote_costs(export["round_trip_us"], export["row_us"])
+        return CalibratedCosts.open(folder.parent, engine, far=remote)
 
     @property
     def cost(self) -> CostModel:
-        """Unit costs at this moment: a server that has just been quick is taken to be near."""
+        """Unit costs of this moment: the round trip of an endpoint is at most the one that was last measured."""
         if (store := self.remote_store) is not None:
             self.costs.at_most(remote_costs(store.trip_us, self.costs.model.us_per_store_row))
         return self.costs.model
 
     @cached_property
     def advisor(self) -> Advisor:
-        """Warns about names that do not occur in this state."""
-        if not self.endpoint:  # here a question to the store is quicker than reading statistics
+        """Warnings about names and texts that do not occur."""
+        if not self.endpoint:  # a request to a local store is faster than reading statistics
             return Advisor(self.store, self.text, self.quads, self.vectors, other_encoder=self._other_encoder)
 
         def counted(kind: str, iri: str) -> bool:
-            known = self.statistics
-            return known is not None and (iri in known.classes if kind == "class" else known.predicate(iri) is not None)
+            found = self.statistics
+            return found is not None and (iri in found.classes if kind == "class" else found.predicate(iri) is not None)
 
         return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder)
 
     @property
     def endpoint(self) -> str:
-        """Address of the SPARQL endpoint that has the graph, without credentials; empty where it lies here."""
+        """Address of the SPARQL endpoint that has the graph, without credentials; empty for a local graph."""
         return self.store.url
 
     @property
     def _is_of_this_graph(self) -> bool:
-        """Whether what is derived here is of the graph that kb.toml names."""
+        """Whether the indexes were built from the graph that kb.toml names."""
         return lies_at(self.generation) == self.config.graph
 
     @property
     def endpoint_state(self) -> dict[str, Any]:
-        """What `stats` says of the endpoint; empty where the graph lies here."""
+        """Address and export of the endpoint, for `stats`; empty for a local graph."""
         if not self.endpoint:
             return {}
-        found = self.generation.manifest.endpoint
+        export = self.generation.manifest.endpoint
         if not self._is_of_this_graph:
             return {"endpoint": {"url": self.endpoint, "state": "not exported; hybridkg index does"}}
-        about: dict[str, Any] = {"url": self.endpoint, "exported": found["at"]}
-        about |= {"longest_answer": found["longest"]} | ({"answers": "cut there"} if found["is_capped"] else {})
-        return {"endpoint": {**about, "round_trip_ms": found["round_trip_us"] / 1e3, "state": "asked"}}
+        about: dict[str, Any] = {"url": self.endpoint, "exported": export["at"]}
+        about |= {"longest_answer": export["longest"]} | ({"answers": "cut there"} if export["is_capped"] else {})
+        return {"endpoint": {**about, "round_trip_ms": export["round_trip_us"] / 1e3, "state": "asked"}}
 
     @property
     def quads(self) -> int:
-        """Of the graph; those of an endpoint as they were counted when it was exported."""
+        """Quads of the graph; of an endpoint, as counted when it was exported."""
         return self.generation.manifest.counts["quads"] if self._is_of_this_graph else 0
 
     def context(self) -> ExecutionContext:
-        """The state of one run over this snapshot."""
+        """A new execution context for one run."""
         price = self.cost.price
         place = RerankPlace(folders_of(self.generation.path.parent), self.config.reranking)
         return ExecutionContext(
@@ -278,23 +280,23 @@ class Snapshot:
         )
 
     def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
-        """What the planner sees, for one query; with a template, for some values of its parameters."""
+        """A new planner context for one query; with a template, for some values of its parameters."""
         template = PlanTemplate() if template is None else template
         store, statistics = self.remote_store, self.far_statistics
         return PlannerContext(self.graph, self.ranked, self.cost, store, statistics, values=values, template=template)
 
     @property
     def remote_store(self) -> RemoteStore | None:
-        """The graph, where it lies at an endpoint, to be asked how patterns begin."""
+        """The store, if it is an endpoint: the planner samples prefixes of patterns there."""
         return cast(RemoteStore, self.store) if self.endpoint else None
 
     @property
     def far_statistics(self) -> GraphStatistics | None:
-        """What a graph was found to have that lies at an endpoint, and has no projection here that knows better."""
+        """Statistics for the planner where the graph is at an endpoint and has no projection, which is more precise."""
         return self.statistics if self.endpoint and self.projection is None else None
 
     def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:
-        """(field, text, language) of each of some entities, as they were indexed."""
+        """(field, text, language) of the indexed texts of each entity."""
         return [[] for _ in nodes] if self._entity_texts is None else self._entity_texts.of(nodes, fields)
 
     @cached_property
@@ -306,8 +308,8 @@ class Snapshot:
         return EntityTexts(self.profile, self.store, self.documents, self.graph)
 
     def stats(self) -> dict[str, Any]:
-        """Counts of the graph, the documents and the text index, and what each field holds."""
-        found: dict[str, Any] = {
+        """Counts of the graph, the documents, the indexes and each field."""
+        counts: dict[str, Any] = {
             "generation": self.generation.name,
             "triples": self.quads,
             "documents": 0 if self.documents is None else len(self.documents),
@@ -316,13 +318,13 @@ class Snapshot:
             **self.endpoint_state,
         }
         if self.text is None or self.profile is None:
-            return {**found, "entities": 0, "profile": None, "fields": []}
+            return {**counts, "entities": 0, "profile": None, "fields": []}
         fields = [
             {"field": f.name, "weight": f.weight, "b": f.b, **self.text.field_totals(f.name)}
             for f in self.profile.fields
         ]
         return {
-            **found,
+            **counts,
             "entities": self.text.counts["entities"],
             "profile": self.profile.name,
             "text": self.text.about(),
@@ -333,7 +335,7 @@ class Snapshot:
 
 
 def snapshot_of(kb: KnowledgeBase) -> Snapshot:
-    """The engine behind an open knowledge base, for the packages that rank, train or count without a query.
+    """The snapshot of an open knowledge base, for packages that rank, train or count without a query.
 
     Raises:
         UserError: the knowledge base has been closed.
@@ -343,9 +345,9 @@ def snapshot_of(kb: KnowledgeBase) -> Snapshot:
 
 
 class _LazyLinker:
-    """The linker of a state, imported when a query first asks for links.
+    """An entity linker that is imported at its first use.
 
-    It holds no Snapshot: the text index holds it, and a circle around the generation would keep that in use.
+    It refers to no Snapshot: the text index refers to it, and a cycle would keep the generation in use.
     """
 
     def __init__(
@@ -368,7 +370,7 @@ class _LazyLinker:
     def linked(
         self, text: str, given: str | None, *, language: str = "", syntax: bool = True
     ) -> tuple[LinkedNode, ...]:
-        """As Linker has it."""
+        """See Linker."""
         return self._source.linked(text, given, language=language, syntax=syntax)
 
 
@@ -381,7 +383,7 @@ def _documents(folder: Path) -> Documents | None:
 
 
 def scratch(triples: Iterable[Triple]) -> GraphStore:
-    """A store in memory that holds just these triples."""
+    """A store in memory with these triples."""
     return OxigraphStore.memory(Quad(t.subject, t.predicate, t.object) for t in triples)
 
 
@@ -389,7 +391,7 @@ def read_profile(text_folder: Path) -> Profile:
     """The profile that a text index was built with.
 
     Raises:
-        CorruptError: the file is not what was written.
+        CorruptError: the file is missing or damaged.
     """
     try:
         text = (text_folder / PROFILE_FILE).read_text(encoding="utf-8")

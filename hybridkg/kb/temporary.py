@@ -1,4 +1,4 @@
-"""A knowledge base that is deleted when it is closed, when nobody has it any more, or when the process ends."""
+"""Temporary folders of knowledge bases: deleted at `close`, at garbage collection, or when the process ends."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any, TypeAlias, TypeVar
 Base = TypeVar("Base")
 
 Removal: TypeAlias = "weakref.finalize[..., Any]"
-"""Called, removes the folder; not `alive` once it has."""
+"""A call removes the folder; `alive` until then."""
 
 
-def made_in_a_new_folder(make: Callable[[Path], Base]) -> tuple[Base, Removal]:
-    """A knowledge base in a folder that lives as long as it does, and what removes the folder earlier.
+def make_in_temporary_folder(make: Callable[[Path], Base]) -> tuple[Base, Removal]:
+    """A knowledge base whose folder lives as long as the object, and the function that removes the folder earlier.
 
     Args:
-        make: makes it in a folder that does not exist yet; where that fails, nothing stays.
+        make: makes it in a folder that does not exist yet; if this fails, no folder stays.
     """
     folder = tempfile.mkdtemp(prefix="hybridkg-")
     try:
@@ -32,5 +32,5 @@ def made_in_a_new_folder(make: Callable[[Path], Base]) -> tuple[Base, Removal]:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a child that was forked ends without taking its parent's knowledge base away
+    if os.getpid() == process:  # a forked child must not remove the folder of its parent when it ends
         shutil.rmtree(folder, ignore_errors=True)

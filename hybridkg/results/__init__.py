@@ -1,1 +1,1 @@
-"""What a query answers with."""
+"""The result of a query, its explanations, and its formats."""

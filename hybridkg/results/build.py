@@ -1,4 +1,4 @@
-"""From the solutions of the root operator to a ResultSet."""
+"""Construction of a ResultSet from the solutions of the root operator."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of a result before its query has run, whatever the values of its parameters.
+    """The form of a result, which depends on the query but not on its data or the values of its parameters.
 
     Args:
-        columns: the projected variables; None where the store projects, so that its answer tells.
-        limit, offset: the query's own, as far as they count rows.
+        columns: the projected variables; None where the store projects.
+        limit, offset: those of the query; None and 0 for a graph, where they count solutions.
         scores: (variable, label) of every score in the rows.
         ranked_by: the variable that ranks.
-        reranked_by: the variable that the outermost RERANK gives its score; None without one.
-        prefixes: (prefix, IRI) that the query declares.
-        is_select, is_ask, is_graph: its form; a graph is what CONSTRUCT and DESCRIBE make.
-        is_hybrid: whether it ranks.
+        reranked_by: the score variable of the outermost RERANK; None without one.
+        prefixes: (prefix, IRI) pairs of the query.
+        is_select, is_ask, is_graph: the query form; CONSTRUCT and DESCRIBE make a graph.
+        is_hybrid: whether the query ranks.
     """
 
     columns: tuple[str, ...] | None
@@ -53,13 +53,12 @@ class Shape:
 
     @classmethod
     def of(cls, query: ast.Query, logical: nodes.Plan) -> Shape:
-        """The shape of a query, parameters in place, and its plan."""
         form = query.form
         is_ask, is_graph = isinstance(form, ast.AskQuery), nodes.makes_graph(form)
         ranked_by, scores = _scores(logical)
         return cls(
             columns=() if is_ask else projected(logical) or None,
-            limit=None if is_graph else form.modifiers.limit,  # that of a graph counts solutions
+            limit=None if is_graph else form.modifiers.limit,
             offset=0 if is_graph else form.modifiers.offset or 0,
             scores=scores,
             ranked_by=ranked_by,
@@ -73,14 +72,8 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Behind:
-    """What is behind the rows of a SELECT, made when somebody asks for it.
-
-    Args:
-        query: gives the query, parameters in place.
-        logical: gives its plan.
-        context: the graph and the index that answered.
-    """
+class LazyProvenance:
+    """Evidence and score explanations of the rows of a SELECT, made at first use from the bound query and its plan."""
 
     query: Callable[[], ast.Query]
     logical: Callable[[], nodes.Plan]
@@ -88,7 +81,7 @@ class Behind:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Finds the triples behind a row."""
+        """The finder of the triples of a row."""
         from hybridkg.results.evidence import Evidence
 
         form = self.query().form
@@ -96,7 +89,7 @@ class Behind:
 
     @cached_property
     def reasons(self) -> ScoreExplainer:
-        """Explains the scores of a row."""
+        """The explainer of the scores of a row."""
         from hybridkg.results.why import ScoreExplainer
 
         return ScoreExplainer.of(self.logical(), self.context)
@@ -116,25 +109,15 @@ def build_result(
     stale_indexes: tuple[str, ...],
     warnings: tuple[HybridkgError, ...] = (),
 ) -> ResultSet:
-    """The result of a query.
+    """The result of a query; `matches` are all of the bound query, `limit` is that of the call, not of the query.
 
-    Args:
-        shape: what was known before.
-        query: gives what was asked, parameters in place, where somebody wants to know what is behind a row.
-        logical: gives its plan, for the same.
-        solutions: what the root operator gave.
-        matches: every MATCH of the query, parameters in place.
-        context: the graph and the index, and what has been counted.
-        strategy: how it was run.
-        limit: the limit given beside the query, None where there is none.
-        generation: the state that answered.
-        stale_indexes: indexes that are older than the graph; counted only where the query used one.
-        warnings: what the query probably does not mean.
+    `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported for
+    hybrid queries only.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
     is_ask, returned = shape.is_ask, len(solutions.rows)
     is_short = returned < requested if requested is not None else bool(matches) and not returned
-    says_why = is_short and not is_ask and not shape.is_graph
+    has_shortfall = is_short and not is_ask and not shape.is_graph
     return ResultSet(
         columns=solutions.variables if shape.columns is None else shape.columns,
         _variables=() if is_ask else solutions.variables,
@@ -146,7 +129,7 @@ def build_result(
         requested=requested,
         exact=context.exact,
         limits_reached=limits_reached(matches, context),
-        shortfall=shortfall(returned, shape.offset, matches, context) if says_why else "",
+        shortfall=shortfall(returned, shape.offset, matches, context) if has_shortfall else "",
         generation=generation,
         stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,
@@ -154,18 +137,18 @@ def build_result(
         _prefixes=shape.prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=shape.is_graph,
-        _provenance=Behind(query, logical, context) if shape.is_select else None,
+        _provenance=LazyProvenance(query, logical, context) if shape.is_select else None,
     )
 
 
 def explained(explanation: ExplainedPlan) -> ResultSet:
-    """The result of EXPLAIN: one row for each line of the plan, and the plan itself as `explanation`."""
+    """The result of EXPLAIN: a row for each line of the plan, and the plan as `explanation`."""
     cells: list[Cells] = [(Literal(line),) for line in str(explanation).splitlines()]
     return ResultSet(columns=("plan",), _variables=("plan",), cells=cells, explanation=explanation)
 
 
 def projected(plan: nodes.Plan) -> tuple[str, ...]:
-    """The projected variables, snippets found late included; nothing where the store projects."""
+    """The projected variables, including late snippets; empty where the store projects."""
     while not isinstance(plan, nodes.Project | nodes.WholeQuery | nodes.Construct | nodes.Describe):
         plan = nodes.children(plan)[0]
     if isinstance(plan, nodes.Construct | nodes.Describe):
@@ -174,7 +157,6 @@ def projected(plan: nodes.Plan) -> tuple[str, ...]:
 
 
 def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """The variable that ranks, and (variable, label) of every score in the rows."""
     visible = plan.variables
     scores: dict[str, str] = {}
     for match in visible_matches(plan):
@@ -185,8 +167,8 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
         children = nodes.children(below)
         if isinstance(below, nodes.Rerank):
             scores[below.score] = below.clause.score.name if below.clause.score is not None else "rerank"
-        passed = nodes.Slice | nodes.Project | nodes.Snippet | nodes.Rerank
-        below = children[0] if isinstance(below, passed) else None
+        transparent = nodes.Slice | nodes.Project | nodes.Snippet | nodes.Rerank
+        below = children[0] if isinstance(below, transparent) else None
     if below is None:
         return None, tuple(scores.items())
     expression = below.expression

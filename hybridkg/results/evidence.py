@@ -1,10 +1,9 @@
-"""The graph facts behind a row."""
+"""Evidence of a row: the triples of the graph that its query matched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
@@ -14,27 +13,24 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.results.witness import PathStep, witness
 
 VALUES_AT_ONCE = 500
-"""Nodes in one question to the store (operators/probing.py)."""
+"""Nodes in one request to the store (operators/probing.py)."""
 
 BLANK = "_blank"
-"""Begins the variable that stands for a blank node of the query."""
+"""Prefix of the variable that stands for a blank node of the query."""
+
+ANY_TRIPLE = ast.Group((ast.Triples((ast.TriplePattern(ast.Var("s"), ast.Var("p"), ast.Var("o")),)),))
 
 Bound = Mapping[str, Term | None]
-"""The values of a row; of a blank node of the query under its label, with `_:` before it."""
+"""The values of a row by variable, and of blank nodes of the query by `_:label`."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Fills the triple patterns of a query with a row's values, and walks its paths between them.
+    """The triple patterns of a query, filled with the values of a row and checked in the graph.
 
-    A path gives one shortest chain of triples, a blank node of the query the first node that fits. What is under
-    MINUS, EXISTS, SERVICE and in sub-selects is no evidence for a row. A part in OPTIONAL, or a branch of UNION, gives
-    its triples where the graph has all of them.
-
-    Args:
-        where: the pattern of the query.
-        store: the graph.
-        dataset: FROM and FROM NAMED of the query.
+    A path contributes one shortest chain of triples, a blank node of the query the first node that fits. MINUS, EXISTS,
+    SERVICE and sub-selects contribute none. An OPTIONAL part or a branch of UNION contributes its triples if the graph
+    has all of them. `dataset` is FROM and FROM NAMED of the query.
     """
 
     where: ast.Group
@@ -42,13 +38,12 @@ class Evidence:
     dataset: tuple[ast.DatasetClause, ...] = ()
 
     def triples(self, bound: Bound) -> list[Triple]:
-        """The triples of one row, in the order of the query text, each once."""
-        found = self._group(self.where, bound, None, required=True)
-        return list(dict.fromkeys(found or ()))
+        """The distinct triples of one row, in the order of the query text."""
+        return list(dict.fromkeys(self._group(self.where, bound, None, required=True) or ()))
 
     def _group(self, group: ast.Group, bound: Bound, graph: NamedNode | None, *, required: bool) -> list[Triple] | None:
-        """The triples of a group; None where it is not `required` and the graph has not all of them."""
-        found: list[Triple] = []
+        """The triples of a group; None where it is not `required` and the graph lacks one of them."""
+        triples: list[Triple] = []
         bound = self._with_blanks(group, bound, graph)
         for element in group.elements:
             own: list[Triple] | None = []
@@ -68,23 +63,23 @@ class Evidence:
                         own = self._group(pattern, bound, named, required=required)
             if own is None:
                 return None
-            found += own
-        return found
+            triples += own
+        return triples
 
     def _patterns(
         self, items: tuple[ast.Syntax, ...], bound: Bound, graph: NamedNode | None, required: bool
     ) -> list[Triple] | None:
-        found: list[Triple] = []
+        triples: list[Triple] = []
         for item in items:
             if isinstance(item, ast.TriplePattern):
                 own = self._pattern(item, bound, graph)
                 if own is None and not required:
                     return None
-                found += own or []
-        return found
+                triples += own or []
+        return triples
 
     def _pattern(self, pattern: ast.TriplePattern, bound: Bound, graph: NamedNode | None) -> list[Triple] | None:
-        """The triple of a pattern, or those that a path walks; None where the graph does not have them."""
+        """The triple of a pattern, or the chain of a path; None where the graph does not have it."""
         subject, target = _filled(pattern.subject, bound), _filled(pattern.object, bound)
         if subject is None or target is None:
             return None
@@ -98,7 +93,6 @@ class Evidence:
         return [triple] if next(rows, None) is not None else None
 
     def _with_blanks(self, group: ast.Group, bound: Bound, graph: NamedNode | None) -> Bound:
-        """The values, with those of the blank nodes of a group."""
         items = [
             item
             for element in group.elements
@@ -106,8 +100,8 @@ class Evidence:
             for item in element.items
             if isinstance(item, ast.TriplePattern)
         ]
-        about = [item for item in items if isinstance(item.subject, ast.Blank) or isinstance(item.object, ast.Blank)]
-        if not about:
+        with_blank = [item for item in items if ast.Blank in (type(item.subject), type(item.object))]
+        if not with_blank:
             return bound
         names: dict[str, str] = {}
 
@@ -117,73 +111,68 @@ class Evidence:
             return part
 
         patterns = tuple(
-            ast.TriplePattern(variable(item.subject), item.predicate, variable(item.object)) for item in about
+            ast.TriplePattern(variable(item.subject), item.predicate, variable(item.object)) for item in with_blank
         )
         parts = [part for item in patterns for part in (item.subject, item.predicate, item.object)]
         used = [part.name for part in parts if isinstance(part, ast.Var)]
-        known = {name: value for name in used if (value := bound.get(name)) is not None}
-        columns = dict.fromkeys((*names.values(), *known))
-        row = next(self._select(ast.Group((ast.Triples(patterns),)), tuple(columns), known, graph, limit=1), None)
+        constants = {name: value for name in used if (value := bound.get(name)) is not None}
+        columns = dict.fromkeys((*names.values(), *constants))
+        row = next(self._select(ast.Group((ast.Triples(patterns),)), tuple(columns), constants, graph, limit=1), None)
         if row is None:
             return bound
         values = dict(zip(columns, row, strict=True))
         return {**bound, **{label: values[name] for label, name in names.items()}}
 
-    def _rows(self, known: Mapping[str, Term], graph: NamedNode | None) -> Iterator[tuple[Term | None, ...]]:
-        """The triples `?s ?p ?o` with some of them given."""
-        return self._select(self._any, ("s", "p", "o"), known, graph)
-
-    @cached_property
-    def _any(self) -> ast.Group:
-        return ast.Group((ast.Triples((ast.TriplePattern(ast.Var("s"), ast.Var("p"), ast.Var("o")),)),))
+    def _rows(self, constants: Mapping[str, Term], graph: NamedNode | None) -> Iterator[tuple[Term | None, ...]]:
+        """Triples `?s ?p ?o`, with constants for some of the variables."""
+        return self._select(ANY_TRIPLE, ("s", "p", "o"), constants, graph)
 
     def _select(
         self,
         pattern: ast.Group,
         columns: tuple[str, ...],
-        known: Mapping[str, Term],
+        constants: Mapping[str, Term],
         graph: NamedNode | None,
         *,
         limit: int | None = None,
     ) -> Iterator[tuple[Term | None, ...]]:
-        """Rows of a pattern, about a named graph or the default one."""
         if graph is not None:
             pattern = ast.Group((ast.GraphPattern(ast.Iri(graph.value), pattern),))
         projection = tuple(ast.SelectItem(ast.Var(name)) for name in columns)
         modifiers = ast.Modifiers(limit=limit)
         text = write(ast.SelectQuery(projection, pattern, dataset=self.dataset, modifiers=modifiers))
-        yield from self.store.select(text, known).rows
+        yield from self.store.select(text, constants).rows
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Finds the steps of a path in one graph."""
+    """Steps of a path in one graph."""
 
     evidence: Evidence
     graph: NamedNode | None
 
     def along(self, link: PathStep, nodes: Sequence[Term], backward: bool) -> Iterator[tuple[Term, Triple]]:
-        """The triples along a link that begin at some nodes, or end there; with the node."""
-        here = "o" if link.inverse != backward else "s"
-        for subject, predicate, target in self._rows(link, nodes, here):
+        """(node, triple) of the triples along a link that begin, or with `backward` end, at one of the nodes."""
+        near = "o" if link.inverse != backward else "s"
+        for subject, predicate, target in self._rows(link, nodes, near):
             if not isinstance(subject, NamedNode | BlankNode) or not isinstance(predicate, NamedNode):
                 continue
             if target is not None and predicate.value not in link.excluded:
-                yield subject if here == "s" else target, Triple(subject, predicate, target)
+                yield subject if near == "s" else target, Triple(subject, predicate, target)
 
-    def _rows(self, link: PathStep, nodes: Sequence[Term], here: str) -> Iterator[tuple[Term | None, ...]]:
-        given: dict[str, Term] = {"p": NamedNode(link.predicate)} if link.predicate else {}
-        written = [cell for node in nodes if (cell := _written(node)) is not None]
+    def _rows(self, link: PathStep, nodes: Sequence[Term], near: str) -> Iterator[tuple[Term | None, ...]]:
+        constants: dict[str, Term] = {"p": NamedNode(link.predicate)} if link.predicate else {}
+        cells = [cell for node in nodes if (cell := _constant(node)) is not None]
         for node in nodes:
             if isinstance(node, BlankNode):
-                yield from self.evidence._rows({**given, here: node}, self.graph)
-        for start in range(0, len(written), VALUES_AT_ONCE):
-            rows = tuple((cell,) for cell in written[start : start + VALUES_AT_ONCE])
-            pattern = ast.Group((ast.InlineData((ast.Var(here),), rows), *self.evidence._any.elements))
-            yield from self.evidence._select(pattern, ("s", "p", "o"), given, self.graph)
+                yield from self.evidence._rows({**constants, near: node}, self.graph)
+        for start in range(0, len(cells), VALUES_AT_ONCE):
+            rows = tuple((cell,) for cell in cells[start : start + VALUES_AT_ONCE])
+            pattern = ast.Group((ast.InlineData((ast.Var(near),), rows), *ANY_TRIPLE.elements))
+            yield from self.evidence._select(pattern, ("s", "p", "o"), constants, self.graph)
 
 
-def _written(node: Term) -> ast.Iri | ast.Lit | None:
+def _constant(node: Term) -> ast.Iri | ast.Lit | None:
     if isinstance(node, NamedNode):
         return ast.Iri(node.value)
     if isinstance(node, Literal):

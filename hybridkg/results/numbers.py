@@ -1,8 +1,9 @@
-"""Numbers among literals, by the lexical rules of XML Schema 1.1 (part 2), which are narrower than Python's."""
+"""Numeric literals by the lexical rules of XML Schema 1.1 (part 2), which are narrower than Python's."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.terms import XSD, Literal, Term
@@ -21,8 +22,14 @@ _FORMS = (
 )
 
 
+def is_numeric(terms: Iterable[Term | None]) -> bool:
+    """Whether every bound term is a literal of a numeric datatype, and there is one."""
+    bound = [term for term in terms if term is not None]
+    return bool(bound) and all(isinstance(term, Literal) and term.datatype.value in NUMERIC for term in bound)
+
+
 def is_number(literal: Literal) -> bool:
-    """Whether the datatype is one of XSD's numbers and the text is one of its forms.
+    """Whether the datatype is numeric and the text is one of its lexical forms.
 
     >>> is_number(Literal(7)), is_number(Literal("7"))
     (True, False)
@@ -32,7 +39,7 @@ def is_number(literal: Literal) -> bool:
 
 
 def as_float(term: Term | None) -> float | None:
-    """The nearest double of a number; None for everything that is no number.
+    """The nearest double of a numeric literal; None for any other term.
 
     >>> as_float(Literal(7)), as_float(Literal("Alien"))
     (7.0, None)

@@ -1,4 +1,4 @@
-"""Rows best first, with their scores, and what is known about the answer as a whole."""
+"""The result of a query: its rows with scores, exactness and warnings."""
 
 from __future__ import annotations
 
@@ -22,43 +22,42 @@ if TYPE_CHECKING:
     from hybridkg.results.evidence import Evidence
     from hybridkg.results.why import ScoreExplainer, Why
 
-
 MAX_SHOWN = 20
 """Rows in the text of a result."""
 
 NO_MORE = "no more rows satisfy the query"
-"""Why an answer is short, where nothing more is known."""
+"""Default reason of a shortfall."""
 
 
 class ExplainedPlan(Protocol):
-    """A plan that prints itself (planner.explain)."""
+    """A plan with its texts (planner/explain.py)."""
 
     def text(self, width: int | None = None) -> str:
-        """The plan for people, on a terminal of so many columns."""
+        """The plan for a terminal of `width` columns."""
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as data."""
+        """JSON form."""
 
     def _repr_html_(self) -> str:
-        """The plan for a notebook."""
+        """HTML form, for notebooks."""
 
 
 class Provenance(Protocol):
-    """What is behind the rows (results.build)."""
+    """Evidence and score explanations of the rows (results/build.py)."""
 
     @property
     def evidence(self) -> Evidence:
-        """Finds the triples behind a row."""
+        """The finder of the triples of a row."""
 
     @property
     def reasons(self) -> ScoreExplainer:
-        """Explains the scores of a row."""
+        """The explainer of the scores of a row."""
 
 
 class Row(Mapping[str, Any]):
-    """One solution. `row["paper"]` is an rdflib term, or None where the variable is unbound.
+    """One solution: `row["paper"]` is an rdflib term, or None where the variable is unbound.
 
-    Iterating gives the names of the projected variables, in the query's order.
+    Iterates over the names of the projected variables, in the query's order.
     """
 
     __slots__ = ("_cells", "_result")
@@ -67,7 +66,7 @@ class Row(Mapping[str, Any]):
         self._result, self._cells = result, cells
 
     def term(self, name: str) -> Term | None:
-        """The engine's own term of a projected variable.
+        """The term of a projected variable, in the engine's type.
 
         Raises:
             UnknownNameError: the query does not project it.
@@ -97,47 +96,40 @@ class Row(Mapping[str, Any]):
 
     @property
     def scores(self) -> dict[str, float]:
-        """Every score behind the row, projected or not: those of MATCH by their AS name, that of RANK BY as
-        `rank` unless it is named or is one of them, that of RERANK as `rerank` unless it is named, that of a MATCH
-        without AS by the name of its entity.
-        What orders the rows but is no number, such as a title, is no score.
+        """Every score of the row, projected or not, by name.
+
+        The name of a score of MATCH is its AS name, without AS that of its entity; RANK BY has `rank` unless it has a
+        name or is one of these, RERANK has `rerank` unless it has a name. Values that are no numbers are left out.
         """
         cells = dict(zip(self._result._variables, self._cells, strict=True))
-        found = {label: as_float(cells.get(variable)) for variable, label in self._result._scores}
-        return {label: score for label, score in found.items() if score is not None}
+        scores = {label: as_float(cells.get(variable)) for variable, label in self._result._scores}
+        return {label: score for label, score in scores.items() if score is not None}
 
     @property
     def rank_score(self) -> float | None:
-        """The score that ordered the row, of RERANK where it has reordered it, else of RANK BY; None where nothing is
-        ranked, or the row has none.
-        """
+        """The score that ordered the row, of RERANK if it reordered the row, else of RANK BY; None without a score."""
         cells = dict(zip(self._result._variables, self._cells, strict=True))
         reranked = as_float(cells.get(self._result._reranked_by or ""))
         return as_float(cells.get(self._result._ranked_by or "")) if reranked is None else reranked
 
     def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
-        """The triples of the graph that the query's triple patterns matched in this row and its paths walked, as rdflib
-        terms.
-        """
+        """The triples that the triple patterns and paths of the query matched in this row, as rdflib terms."""
         return [(to_rdflib(t.subject), to_rdflib(t.predicate), to_rdflib(t.object)) for t in self.triples()]
 
     def triples(self) -> list[Triple]:
-        """The same in the engine's own terms."""
-        bound = dict(zip(self._result._variables, self._cells, strict=True))
-        return self._result._evidence.triples(bound) if self._result._evidence else []
+        """The triples of `facts`, in the engine's types."""
+        bound, provenance = dict(zip(self._result._variables, self._cells, strict=True)), self._result._provenance
+        return [] if provenance is None else provenance.evidence.triples(bound)
 
     def why(self) -> Why:
-        """Why the row is in the answer and has its place; print it to read it.
-
-        The parts of each score, which add up to it, the best passages, and the facts of the graph: `evidence` has
-        them as a small rdflib Graph.
+        """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
 
         Raises:
-            UnsupportedQueryError: no score of a MATCH reaches the rows: none is asked for, or rows are grouped.
+            UnsupportedQueryError: the rows have no score of a MATCH: the query has none, or groups the rows.
         """
         from hybridkg.results.why import Why
 
-        reasons = self._result._reasons
+        reasons = None if self._result._provenance is None else self._result._provenance.reasons
         if reasons is None or not (reasons.matches or reasons.reranked):
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
@@ -147,43 +139,42 @@ class Row(Mapping[str, Any]):
         return Why(self.scores, hits, tuple(self.triples()), reasons.ranked_by, *place)
 
     def to_python(self) -> dict[str, Any]:
-        """Plain Python values: str, int, float, bool, date ..., None where unbound."""
+        """The row as plain Python values: str, int, float, bool, date ..., None where unbound."""
         return {
             name: None if cell is None else to_python(cell)
             for name, cell in zip(self._result.columns, self._cells, strict=False)
         }
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in self.to_python().items())
-        return f"Row({inside})"
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in self.to_python().items())})"
 
 
 @dataclass(frozen=True)
 class ResultSet(Sequence[Row]):
-    """The answer to a query: a sequence of rows, and facts about the answer as a whole.
+    """The result of a query: a sequence of rows, with properties of the result as a whole.
 
     Args:
         columns: projected variables, in the query's order.
-        cells: the rows as the engine's own terms, for writers of formats: first a cell for each column, then those
-            that stand behind the row, such as scores.
-        requested: the LIMIT in force; None where all rows were asked for.
-        exact: whether the rows are certainly the right ones in the right order.
-        generation: name of the state of the knowledge base that answered.
+        cells: the rows in the engine's types: a cell for each column, then cells that are not projected, such as
+            scores.
+        requested: the LIMIT in force; None for all rows.
+        exact: whether rows, scores and order are certainly those that the query means.
+        generation: name of the generation that answered.
         stale_indexes: indexes that are older than the graph.
-        limits_reached: limits inside the query that were reached, a sentence each.
-        strategy: how the query was run.
-        warnings: what the query probably does not mean; print one to read it.
-        boolean: the answer of an ASK; None for SELECT.
+        limits_reached: a sentence for each limit inside the query that was reached.
+        strategy: name of the strategy that ran.
+        warnings: warnings about the query; `str` of one is its text.
+        boolean: the answer of an ASK; None for other forms.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
         explanation: the plan, for EXPLAIN; else None.
-        shortfall: why there are fewer rows than requested, or none of a MATCH or NEAR, in words; else empty.
-        reranked: what each RERANK did, in words.
-        _variables: names of all cells: `columns`, then those behind the rows.
+        shortfall: the reason for fewer rows than requested, or for none of a MATCH or NEAR; else empty.
+        reranked: a sentence for each RERANK.
+        _variables: names of all cells, those of `columns` first.
         _scores: (variable, label) of every score.
-        _ranked_by: the variable whose values order the rows; None where nothing is ranked.
-        _reranked_by: the variable whose values order those that RERANK has reordered; None without one.
-        _prefixes: (prefix, IRI) that the query declares.
-        _provenance: the graph and the index behind the rows of a SELECT.
+        _ranked_by: the variable that orders the rows; None without a ranking.
+        _reranked_by: the score variable of the outermost RERANK; None without one.
+        _prefixes: (prefix, IRI) pairs of the query.
+        _provenance: evidence and score explanations of the rows of a SELECT.
     """
 
     columns: tuple[str, ...]
@@ -208,30 +199,20 @@ class ResultSet(Sequence[Row]):
     _provenance: Provenance | None = field(default=None, repr=False)
 
     @property
-    def _evidence(self) -> Evidence | None:
-        """Finds the triples behind a row; None where rows are no solutions."""
-        return None if self._provenance is None else self._provenance.evidence
-
-    @property
-    def _reasons(self) -> ScoreExplainer | None:
-        """Explains the scores of a row; None where rows are no solutions."""
-        return None if self._provenance is None else self._provenance.reasons
-
-    @property
     def score_names(self) -> tuple[str, ...]:
-        """Names of the scores that a row may have: the keys of `Row.scores`."""
+        """Names of the scores, the keys of `Row.scores`."""
         return tuple(label for _, label in self._scores)
 
     @property
     def returned(self) -> int:
-        """Rows in the result."""
+        """Number of rows."""
         return len(self.cells)
 
     def __len__(self) -> int:
         return len(self.cells)
 
     def __bool__(self) -> bool:
-        """The answer of an ASK; for a SELECT, whether there are rows."""
+        """The answer of an ASK; for other forms, whether there are rows."""
         return bool(self.cells) if self.boolean is None else self.boolean
 
     def __getitem__(self, index: Any) -> Any:
@@ -243,7 +224,6 @@ class ResultSet(Sequence[Row]):
         return (Row(self, cells) for cells in self.cells)
 
     def __repr__(self) -> str:
-        """What it has, in one line; `str` has the first rows."""
         if self.explanation is not None:
             return "ResultSet(a plan; print it to read it)"
         if self.boolean is not None:
@@ -252,7 +232,7 @@ class ResultSet(Sequence[Row]):
         return f"ResultSet({names}; {self._rows()}, {'exact' if self.exact else 'not exact'})"
 
     def __str__(self) -> str:
-        """The first rows as a table, and how many there are; the plan for EXPLAIN."""
+        """The first rows as a table, with the number of rows; the plan for EXPLAIN."""
         if self.explanation is not None:
             return self.explanation.text()
         from io import StringIO
@@ -268,10 +248,9 @@ class ResultSet(Sequence[Row]):
         return f"{table}\n{self._rows()}{more}, {'exact' if self.exact else 'not exact'}".lstrip("\n")
 
     def counted(self, *, of_requested: bool = True) -> str:
-        """`3 rows (of 10 requested: only 3 entities match the text of ?p)`; `0 rows (why)` where none were requested.
+        """The number of rows with the reason of a shortfall, `0 rows (...)`.
 
-        Args:
-            of_requested: whether to say how many were requested.
+        With `of_requested`, as `3 rows (of 10 requested: only 3 entities match the text of ?p)`.
         """
         if of_requested and self.requested is not None and self.returned < self.requested:
             return f"{self._rows()} (of {self.requested:,} requested: {self.shortfall or NO_MORE})"
@@ -281,11 +260,7 @@ class ResultSet(Sequence[Row]):
         return f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"
 
     def graph_triples(self) -> list[Triple]:
-        """The triples of a CONSTRUCT or DESCRIBE, in the engine's own terms.
-
-        Raises:
-            UnsupportedQueryError: the query was a SELECT or ASK.
-        """
+        """The triples of a CONSTRUCT or DESCRIBE, in the engine's types; raises as `to_graph`."""
         if not self.is_graph:
             raise UnsupportedQueryError("the result has rows, and is no graph", hint="ask with CONSTRUCT or DESCRIBE")
         return [Triple(*cells) for cells in self.cells]  # type: ignore[arg-type]
@@ -305,14 +280,10 @@ class ResultSet(Sequence[Row]):
 
     def to_python(self) -> list[dict[str, Any]]:
         """Every row as plain Python values."""
-        columns = self.columns
-        return [
-            {name: None if cell is None else to_python(cell) for name, cell in zip(columns, cells, strict=False)}
-            for cells in self.cells
-        ]
+        return [row.to_python() for row in self]
 
     def to_dataframe(self) -> pd.DataFrame:
-        """A pandas DataFrame of plain Python values, a column for each projected variable.
+        """A pandas DataFrame of plain Python values.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -322,7 +293,7 @@ class ResultSet(Sequence[Row]):
         return pd.DataFrame(self.to_python(), columns=list(self.columns))
 
     def to_arrow(self) -> pyarrow.Table:
-        """A pyarrow Table: columns in the result's order, each with the narrowest type that holds all its values.
+        """A pyarrow Table, each column with the narrowest type that holds all its values.
 
         Integers become int64, other numbers float64, xsd:boolean bool, xsd:date date32, xsd:dateTime timestamp[us]
         (in UTC where the values have zones). Text, IRIs, and columns of mixed types are strings.

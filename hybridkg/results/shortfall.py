@@ -1,4 +1,4 @@
-"""Why an answer has fewer rows than were asked for, in words, from what the operators counted on their way."""
+"""The reason of a shortfall of rows, in words, from the counts of the run."""
 
 from __future__ import annotations
 
@@ -12,33 +12,24 @@ from hybridkg.results.result_set import NO_MORE
 
 
 def limits_reached(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:
-    """The limits inside the query that were reached, one sentence each."""
+    """A sentence for each limit inside the query that was reached."""
     return tuple(
-        f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match {_asked(match)}"
+        f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match {_target(match)}"
         for match in matches
-        if match.top is not None and (found := _found(match, context)) is not None and found.n >= match.top
+        if match.top is not None and (count := _match_count(match, context)) is not None and count.n >= match.top
     )
 
 
 def has_words(match: ast.RankedItem, matches: Sequence[ast.RankedItem], context: ExecutionContext) -> bool:
-    """Whether it was seen that the text of a MATCH has a word: an entity that it matches, or one that has one of its
-    words. `matches` are all of the query.
-    """
-    found = _found(match, context)
-    if found is not None and found.n:
+    """Whether the run has shown that the text of one of the `matches` has a term: an entity matched, or has a term."""
+    count = _match_count(match, context)
+    if count is not None and count.n:
         return True
     return len(matches) == 1 and bool(_joined(match, context) or context.meter.counts.get(POSTINGS))
 
 
 def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], context: ExecutionContext) -> str:
-    """Why there are no more rows than these.
-
-    Args:
-        returned: rows of the answer.
-        offset: rows that the query leaves out first.
-        matches: every MATCH of the query.
-        context: with the notes of the run.
-    """
+    """The reason why a result has no more rows than `returned`."""
     total = context.counts(TOTAL)
     if total is not None and offset and total > returned:
         return (
@@ -52,18 +43,17 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], con
         only = "only " if candidates else ""
         many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
         if joined is not None and joined < candidates and len(matches) == 1:
-            return f"{many}, and {_count(joined, 'of them matches', 'of them match')} {_asked(matches[0])}"
-        return many + _left(returned, candidates)
+            return f"{many}, and {_count(joined, 'of them matches', 'of them match')} {_target(matches[0])}"
+        return many + _rest(returned, candidates)
     return NO_MORE if returned else "nothing satisfies the query"
 
 
-def _asked(match: ast.RankedItem) -> str:
-    """What entities match."""
+def _target(match: ast.RankedItem) -> str:
     return f"the {'text' if isinstance(match, ast.Match) else 'NEAR'} of ?{match.entity.name}"
 
 
-def _found(match: ast.RankedItem, context: ExecutionContext) -> MatchCount | None:
-    """How many entities were seen to match; None where they have not been counted, or rows give the text."""
+def _match_count(match: ast.RankedItem, context: ExecutionContext) -> MatchCount | None:
+    """The count of matching entities; None where the run has not counted them, or the text comes from rows."""
     return context.found.get(ranked_query(match)) if context.found and not isinstance(match.text, ast.Var) else None
 
 
@@ -73,30 +63,30 @@ def _joined(match: ast.RankedItem, context: ExecutionContext) -> int | None:
 
 
 def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> str:
-    """What limits the entities of one MATCH; empty where it has not been counted."""
-    name, found, joined = match.entity.name, _found(match, context), _joined(match, context)
-    if found is None:
+    """The reason that one MATCH contributes; empty where its entities have not been counted."""
+    count, joined = _match_count(match, context), _joined(match, context)
+    if count is None:
         return ""
-    n = found.n
+    n = count.n
     if match.top is not None and n >= match.top:
-        n, said = match.top, f"TOP {match.top:,} of ?{name} was reached"
-    elif not found.is_all:
+        n, text = match.top, f"TOP {match.top:,} of ?{match.entity.name} was reached"
+    elif not count.is_all:
         return ""
     elif n == 0:
-        return f"no entity matches {_asked(match)}"
+        return f"no entity matches {_target(match)}"
     else:
-        said = f"only {_count(n, 'entity matches', 'entities match')} {_asked(match)}"
+        text = f"only {_count(n, 'entity matches', 'entities match')} {_target(match)}"
     if n == 1 and (joined == 0 or (joined is None and not returned)):
-        return f"{said}, and it does not satisfy the rest of the {'query' if joined is None else 'pattern'}"
+        return f"{text}, and it does not satisfy the rest of the {'query' if joined is None else 'pattern'}"
     if joined is not None and joined < n:
-        return f"{said}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
+        return f"{text}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
     if joined is None and returned < n:
-        return f"{said}, and not all of them satisfy the rest of the query"
-    return said + _left(returned, n)
+        return f"{text}, and not all of them satisfy the rest of the query"
+    return text + _rest(returned, n)
 
 
-def _left(returned: int, entities: int) -> str:
-    """What else must have happened where entities have fewer rows than there are of them; empty where nothing."""
+def _rest(returned: int, entities: int) -> str:
+    """The clause for entities that the rest of the query excludes; empty where it excludes none."""
     if returned >= entities:
         return ""
     rows = "no row" if returned == 0 else f"only {_count(returned, 'row', 'rows')}"
@@ -104,9 +94,7 @@ def _left(returned: int, entities: int) -> str:
 
 
 def _count(n: int, one: str, many: str) -> str:
-    """`1 entity matches`, `1,200 entities match`, `no entity matches`."""
-    return (
-        f"no {one}"
-        if n == 0 and not one.startswith("of")
-        else f"{'none' if n == 0 else f'{n:,}'} {one if n == 1 else many}"
-    )
+    """`1 entity matches`, `1,200 entities match`, `no entity matches`, `none of them match`."""
+    if n == 0 and not one.startswith("of"):
+        return f"no {one}"
+    return f"{f'{n:,}' if n else 'none'} {one if n == 1 else many}"

@@ -1,4 +1,4 @@
-"""Why a row is in the answer, and where it is: the parts of each score, the passages, and the facts of the graph."""
+"""Explanation of a row: the parts of each score, the passages, and the facts of the graph."""
 
 from __future__ import annotations
 
@@ -27,21 +27,20 @@ from hybridkg.results.numbers import as_float
 if TYPE_CHECKING:
     import rdflib
 
-
 MAX_SHOWN = 300
-"""Characters of a piece of text that was near."""
+"""Characters shown of the nearest piece of a text."""
 
 
 @dataclass(frozen=True)
 class MatchExplanation:
-    """Why an entity answers one MATCH.
+    """Explanation of the score of an entity in one MATCH or NEAR.
 
     Args:
         entity: the entity.
         label: name of the score, as in `Row.scores`.
-        text: what it was searched for.
+        text: text of the MATCH, or target of the NEAR.
         explanation: the parts of its score.
-        passages: the best of each field in which something matches.
+        passages: the best passage of each matching field.
     """
 
     entity: Term
@@ -51,7 +50,7 @@ class MatchExplanation:
     passages: tuple[Passage, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data."""
+        """JSON form."""
         return {
             "entity": str(self.entity),
             "name": self.label,
@@ -63,15 +62,15 @@ class MatchExplanation:
 
 @dataclass(frozen=True)
 class Why:
-    """Why a row has its place. Print it to read it.
+    """Explanation of the rank of a row; `str` is its text.
 
     Args:
-        scores: every score behind the row, as in `Row.scores`.
-        hits: one for each MATCH that the row comes from, in the order of the query.
-        triples: what the triple patterns matched, and the links that the paths walked, as the graph has them.
-        ranked_by: the expression of RANK BY, where it is more than one score.
-        reranked_by: the reranker that gave the row its place; empty where none did.
-        parts: what its score is made of, by name; empty where it cannot say.
+        scores: every score of the row, as in `Row.scores`.
+        hits: one explanation for each MATCH of the row, in the order of the query.
+        triples: the triples that the patterns and paths matched.
+        ranked_by: the expression of RANK BY, unless it is a single score.
+        reranked_by: the reranker that placed the row; empty without one.
+        parts: contributions to the score of the reranker, by name; empty where it reports none.
     """
 
     scores: Mapping[str, float]
@@ -83,11 +82,11 @@ class Why:
 
     @property
     def evidence(self) -> rdflib.Graph:
-        """The triples as a small RDF graph."""
+        """The triples as an rdflib Graph, as `to_graph`."""
         return self.to_graph()
 
     def to_graph(self) -> rdflib.Graph:
-        """The triples that put the row here, as an rdflib Graph of its own."""
+        """The triples as an rdflib Graph."""
         import rdflib
 
         graph = rdflib.Graph()
@@ -96,7 +95,7 @@ class Why:
         return graph
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data."""
+        """JSON form."""
         return {
             "scores": dict(self.scores),
             **({"ranked_by": self.ranked_by} if self.ranked_by else {}),
@@ -106,18 +105,18 @@ class Why:
         }
 
     def __str__(self) -> str:
-        return "\n".join(lines_of(self))
+        return "\n".join(_lines(self))
 
 
 @dataclass(frozen=True)
 class ScoreExplainer:
-    """Explains the rows of one result.
+    """The explainer of the scores of one result.
 
     Args:
         matches: (MATCH, variable of its score, label of the score), in the order of the text.
-        context: the index and the graph that answered.
-        ranked_by: the expression of RANK BY, where it is more than one score.
-        reranked: the variable of the score of the outermost RERANK; empty without one.
+        context: context of the run.
+        ranked_by: the expression of RANK BY, unless it is a single score.
+        reranked: the score variable of the outermost RERANK; empty without one.
     """
 
     matches: tuple[tuple[ast.RankedItem, str, str], ...]
@@ -127,13 +126,13 @@ class ScoreExplainer:
 
     @classmethod
     def of(cls, plan: Plan, context: ExecutionContext) -> ScoreExplainer:
-        """For the rows of a plan."""
-        found = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
-        labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in found)
+        """The explainer for the rows of a plan."""
+        matches = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
+        labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in matches)
         return cls(tuple(labelled), context, _ranked_by(plan), _reranked(plan))
 
     def reordering(self, bound: Mapping[str, Term | None]) -> tuple[str, Mapping[str, float]]:
-        """The reranker that gave a row its place and the parts of its score; nothing where none did."""
+        """The reranker that placed a row and the parts of its score; empty without one."""
         own, score = self.context.reorderings.get(self.reranked), as_float(bound.get(self.reranked))
         if own is None or score is None:
             return "", {}
@@ -141,26 +140,26 @@ class ScoreExplainer:
         return own.reranker, {} if entity is None else own.parts.get((entity, score), {})
 
     def hits(self, bound: Mapping[str, Term | None]) -> list[MatchExplanation]:
-        """One for each MATCH whose entity and score the row has."""
+        """An explanation for each MATCH whose entity and score the row has."""
         branches = Counter(score for _, score, _ in self.matches)
-        found = []
+        hits = []
         for match, score, label in self.matches:
             entity, own = bound.get(match.entity.name), as_float(bound.get(score))
             if own is None or not isinstance(entity, NamedNode | BlankNode):
                 continue
             hit = self._hit(match, label, entity, bound)
-            # Of the branches of a UNION that name the score alike, the row comes from one that gives this score.
+            # If several branches of a UNION use one score name, the row comes from one that gives this score.
             if hit is not None and (branches[score] == 1 or math.isclose(hit.explanation.score, own)):
-                found.append(hit)
-        return found
+                hits.append(hit)
+        return hits
 
     def _hit(
         self, match: ast.RankedItem, label: str, entity: NamedNode | BlankNode, bound: Mapping[str, Term | None]
     ) -> MatchExplanation | None:
-        asked = bound.get(match.text.name) if isinstance(match.text, ast.Var) else None
+        value = bound.get(match.text.name) if isinstance(match.text, ast.Var) else None
         if isinstance(match, ast.Near):
-            return self._similar(match, label, entity, asked)
-        text, language = (asked.value, asked.language or "") if isinstance(asked, Literal) else (None, "")
+            return self._similar(match, label, entity, value)
+        text, language = (value.value, value.language or "") if isinstance(value, Literal) else (None, "")
         query = text_query(match, text, language)
         index, nodes = self.context.text, self.context.nodes
         assert index is not None
@@ -183,7 +182,7 @@ class ScoreExplainer:
         )
 
     def _similar(
-        self, near: ast.Near, label: str, entity: NamedNode | BlankNode, asked: Term | None
+        self, near: ast.Near, label: str, entity: NamedNode | BlankNode, value: Term | None
     ) -> MatchExplanation | None:
         index, nodes = self.context.text, self.context.nodes
         assert index is not None
@@ -192,7 +191,7 @@ class ScoreExplainer:
         ids = nodes.find_many([entity])
         if ids[0] < 0:
             return None
-        query = ranked_query(near, asked)
+        query = ranked_query(near, value)
         assert isinstance(query, VectorQuery)
         (score,) = index.score(query, ids.astype(np.uint32)).tolist()
         if math.isnan(score):
@@ -200,16 +199,13 @@ class ScoreExplainer:
         span = index.vectors.nearest(query, int(ids[0]))
         passages = () if span is None else _passages(self.context.texts([entity], [])[0], *span)
         model = f"similarity ({index.vectors.made_by})"
-        return MatchExplanation(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), passages)
+        return MatchExplanation(entity, label, _target(near, value), ScoreExplanation(model, score, ()), passages)
 
 
 def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tuple[Passage, ...]:
-    """A piece of the text of an entity, in the field in which it begins; none where the text has changed since.
+    """The passage of a piece of an entity's text, in the field in which it begins; none where the text has changed.
 
-    Args:
-        texts: (field, text, language) of the entity, which are its text with line ends between them.
-        begin: of the piece.
-        end: behind its last character.
+    `begin` and `end` are offsets in the texts of all fields, joined by line ends.
     """
     values: Counter[str] = Counter()
     shown = " ".join("\n".join(text for _, text, _ in texts)[begin:end].split())
@@ -222,7 +218,7 @@ def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tu
     return ()
 
 
-def _target(near: ast.Near, asked: Term | None) -> str:
+def _target(near: ast.Near, value: Term | None) -> str:
     match near.target:
         case ast.Lit(lexical=text):
             return text
@@ -230,7 +226,7 @@ def _target(near: ast.Near, asked: Term | None) -> str:
             return iri
         case ast.Vector(values=values):
             return f"a vector of {len(values):,} numbers"
-    return "" if asked is None else asked.value if isinstance(asked, Literal) else str(asked)
+    return "" if value is None else value.value if isinstance(value, Literal) else str(value)
 
 
 def _reranked(plan: Plan) -> str:
@@ -248,10 +244,10 @@ def _ranked_by(plan: Plan) -> str:
     return "" if isinstance(plan.expression, ast.Var) else " ".join(write(plan.expression).split())
 
 
-def lines_of(why: Why) -> list[str]:
-    """The reasons as lines of text, indented: scores, their terms, the terms' fields; then passages and facts.
+def _lines(why: Why) -> list[str]:
+    """Indented lines of text: scores, their terms, the terms' fields; then passages and facts.
 
-    Terms that the entity lacks, and that give nothing, are left out.
+    Terms that do not occur and contribute nothing are left out.
     """
     lines = []
     for hit in why.hits:
@@ -266,8 +262,8 @@ def lines_of(why: Why) -> list[str]:
             values = {name: term.values[name] for name in ("idf", "p", "factor") if name in term.values}
             if term.count != 1:
                 values["times"] = term.count
-            because = "".join(f", {name} {value:.4g}" for name, value in values.items())
-            lines.append(f"    {term.contribution:.4f}  {shown}: df {term.df:,}{because}")
+            factors = "".join(f", {name} {value:.4g}" for name, value in values.items())
+            lines.append(f"    {term.contribution:.4f}  {shown}: df {term.df:,}{factors}")
             lines += [
                 f"      {f.contribution:.4f}  {f.name}: tf {f.tf:,}, length {f.length:,}, weight {f.weight:.4g}"
                 for f in occurring
@@ -280,7 +276,7 @@ def lines_of(why: Why) -> list[str]:
         ordered = sorted(why.parts.items(), key=lambda part: -abs(part[1]))
         lines += [f"  {value:+.4f}  {name}" for name, value in ordered if value]
     others = {name: score for name, score in why.scores.items() if name not in {hit.label for hit in why.hits}}
-    because = f" = {why.ranked_by}" if why.ranked_by else ""
-    lines += [f"{name} {score:.4f}{because}" for name, score in others.items()]
+    formula = f" = {why.ranked_by}" if why.ranked_by else ""
+    lines += [f"{name} {score:.4f}{formula}" for name, score in others.items()]
     lines += [f"fact: {triple.subject} {triple.predicate} {triple.object}" for triple in why.triples]
     return [line.translate(CONTROL) for line in lines]

@@ -1,8 +1,7 @@
-"""The links that a property path walked: one shortest chain of triples between two nodes.
+"""Witness of a property path: one shortest chain of triples between two nodes.
 
-The path becomes an automaton without empty moves (Glushkov, "The abstract theory of automata", 1961), one position for
-each link that is written. Two breadth-first searches over (position, node) walk it from both ends, the smaller
-frontier first, and meet in the middle.
+The path becomes an automaton without empty moves (Glushkov, "The abstract theory of automata", 1961), with a position
+for each link of its text. A bidirectional breadth-first search over (position, node) expands the smaller frontier.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from hybridkg.query import ast
 from hybridkg.rdf.terms import Term, Triple
 
 MAX_STATES = 20_000
-"""Pairs of position and node that are looked at; beyond, no chain is found. Some tens of milliseconds."""
+"""Bound of the visited (position, node) pairs, some tens of milliseconds; beyond it, no chain is found."""
 
 BEGIN = -1
 """The position before the first link."""
@@ -24,10 +23,10 @@ State = tuple[int, Term]
 
 @dataclass(frozen=True)
 class PathStep:
-    """One step of a path: a predicate, or every predicate but some.
+    """One step of a path.
 
     Args:
-        predicate: its IRI; empty for every one that is not excluded.
+        predicate: its IRI; empty for every predicate that is not `excluded`.
         excluded: IRIs.
         inverse: whether it goes from object to subject.
     """
@@ -38,12 +37,12 @@ class PathStep:
 
 
 Ask = Callable[[PathStep, list[Term], bool], Iterable[tuple[Term, Triple]]]
-"""The steps along a link that begin (or, with True, end) at some nodes: that node, and the triple."""
+"""(node, triple) of the steps along a link that begin, or with True end, at one of the nodes."""
 
 
 @dataclass
 class Automaton:
-    """A path by its links.
+    """The Glushkov automaton of a path: its links, which links follow each, and the last ones.
 
     >>> path = ast.PathSequence((ast.Iri("e:p"), ast.PathRepeat(ast.PathInverse(ast.Iri("e:q")), "*")))
     >>> made = Automaton.of(path)
@@ -59,13 +58,13 @@ class Automaton:
 
     @classmethod
     def of(cls, path: ast.Path) -> Automaton:
-        """Takes a path apart."""
-        made = cls()
-        made.empty, made.follow[BEGIN], made.last = made._part(path, False)
-        return made
+        """The automaton of a path."""
+        automaton = cls()
+        automaton.empty, automaton.follow[BEGIN], automaton.last = automaton._part(path, False)
+        return automaton
 
     def _part(self, path: ast.Path, inverse: bool) -> tuple[bool, set[int], set[int]]:
-        """Whether a part can be empty, its first positions, and its last ones."""
+        """(whether a part can be empty, its first positions, its last positions)."""
         match path:
             case ast.PathInverse(inner):
                 return self._part(inner, not inverse)
@@ -117,17 +116,11 @@ def _either(parts: list[tuple[bool, set[int], set[int]]]) -> tuple[bool, set[int
 
 
 def witness(path: ast.Path, begin: Term, end: Term, ask: Ask) -> list[Triple] | None:
-    """A shortest chain of triples by which a path links two nodes.
-
-    Args:
-        path: the path.
-        begin: where it begins.
-        end: where it ends.
-        ask: finds the steps along a link.
+    """A shortest chain of triples by which a path links two nodes; `ask` returns the steps along a link.
 
     Returns:
         The triples in the order of the chain, none where the path may be empty and both ends are the same; None where
-        there is no chain, or it was not found among MAX_STATES.
+        there is no chain, or it was not found within MAX_STATES.
     """
     automaton = Automaton.of(path)
     if automaton.empty and begin == end:
@@ -156,7 +149,7 @@ class _Search:
         self.frontier = list(self.seen)
 
     def step(self, found: Iterator[tuple[State, State, Triple]], other: _Search) -> State | None:
-        """One level further; a state that the other search knows, the first of those that are nearest to its start."""
+        """Expands one level; returns the new state with the shortest chain that the other search has seen, if any."""
         fresh: list[State] = []
         met: list[State] = []
         for old, new, triple in found:
@@ -171,7 +164,7 @@ class _Search:
         return min(met, key=lambda state: len(other.chain(state)), default=None)
 
     def chain(self, state: State) -> list[Triple]:
-        """The triples from a state back to where the search began."""
+        """The triples from a state back to the start of the search."""
         triples = []
         while (step := self.seen[state]) is not None:
             state, triple = step
@@ -180,11 +173,11 @@ class _Search:
 
 
 def _forward(automaton: Automaton, frontier: list[State], ask: Ask) -> Iterator[tuple[State, State, Triple]]:
-    asked: dict[int, dict[Term, State]] = {}
+    requests: dict[int, dict[Term, State]] = {}
     for state in frontier:
         for position in sorted(automaton.follow[state[0]]):
-            asked.setdefault(position, {}).setdefault(state[1], state)
-    for position, states in asked.items():
+            requests.setdefault(position, {}).setdefault(state[1], state)
+    for position, states in requests.items():
         link = automaton.links[position]
         for node, triple in ask(link, list(states), False):
             yield states[node], (position, triple.subject if link.inverse else triple.object), triple
@@ -193,11 +186,11 @@ def _forward(automaton: Automaton, frontier: list[State], ask: Ask) -> Iterator[
 def _backward(
     automaton: Automaton, before: dict[int, set[int]], frontier: list[State], ask: Ask
 ) -> Iterator[tuple[State, State, Triple]]:
-    asked: dict[int, list[Term]] = {}
+    requests: dict[int, list[Term]] = {}
     for position, node in frontier:
         if position != BEGIN:
-            asked.setdefault(position, []).append(node)
-    for position, nodes in asked.items():
+            requests.setdefault(position, []).append(node)
+    for position, nodes in requests.items():
         link = automaton.links[position]
         for node, triple in ask(link, nodes, True):
             start = triple.object if link.inverse else triple.subject

@@ -227,7 +227,7 @@ def test_a_query_in_place_of_the_knowledge_base_is_told_so(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
     assert "cannot look at 'SELECT ?x" in result.stderr
-    assert "the first argument is the knowledge base; if this is something else, it was forgotten" in result.stderr
+    assert "the first argument is the knowledge base; if this is something else, it is missing" in result.stderr
     assert len(result.stderr) < 400
 
 

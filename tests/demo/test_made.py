@@ -37,8 +37,8 @@ def test_a_file_of_the_user_stays_and_nothing_is_written(tmp_path, name):
     (tmp_path / name).write_text("mine\n")
     result = demo(tmp_path)
     assert result.exit_code == 2
-    assert "is there already and was not made by the demo; nothing has been written" in result.stderr
-    assert "hint: move it away, or give another folder: hybridkg demo FOLDER" in result.stderr
+    assert "exists and was not made by the demo; nothing has been written" in result.stderr
+    assert "hint: move it, or choose another folder: hybridkg demo FOLDER" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine\n"
 
@@ -47,7 +47,7 @@ def test_a_knowledge_base_of_the_user_stays(tmp_path):
     KnowledgeBase.create(tmp_path / "packages.kb").load(FILMS, index=False)
     result = demo(tmp_path)
     assert result.exit_code == 2
-    assert "packages.kb' is there already and was not made by the demo" in result.stderr
+    assert "packages.kb' exists and was not made by the demo" in result.stderr
     assert KnowledgeBase.open(tmp_path / "packages.kb").stats()["triples"] == 128
     assert [path.name for path in tmp_path.iterdir()] == ["packages.kb"]
 
@@ -60,13 +60,13 @@ def test_what_the_user_has_changed_since_stays(made, tmp_path):
     assert (made / QUERY).read_text().startswith("# mine")
     (made / QUERY).write_text(kept)
     KnowledgeBase.open(made / "packages.kb").load(FILMS)
-    assert "packages.kb' is there already and has been changed since" in demo(made).stderr
+    assert "packages.kb' exists and has been changed since" in demo(made).stderr
 
 
 def test_a_damaged_note_claims_nothing(tmp_path):
     (tmp_path / "a").write_text("x")
     for damaged in (b"\xff", b"[1]", b"[" * 100_000, b'{"a": 1}'):
         (tmp_path / NOTE).write_bytes(damaged)
-        with pytest.raises(UserError, match="is there already"):
+        with pytest.raises(UserError, match="exists and was not made by the demo"):
             Made(tmp_path).check(["a"], {})
     Made(tmp_path).check(["a"], {"a": "x"})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-from hybridkg.demo.markup import LONGEST, clean, plain
+from hybridkg.demo.markup import MAX_LENGTH, clean, plain
 from hybridkg.demo.packages import write_packages
 from hybridkg.demo.queries import demo_queries
 from hybridkg.demo.vocabulary import package_iri, web_page
@@ -168,9 +168,9 @@ def test_markup_is_taken_off(text, words):
 
 def test_markup_of_any_shape_takes_little_time():
     for hostile in (
-        "[" * LONGEST,
+        "[" * MAX_LENGTH,
         "<a " * 70_000,
-        "`" * LONGEST,
+        "`" * MAX_LENGTH,
         "![" * 100_000,
         ".. image:: x\n" * 15_000,
         "<!--" * 50_000,

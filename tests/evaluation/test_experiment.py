@@ -254,7 +254,7 @@ def test_the_command(folder, films, monkeypatch):
     assert "plain     1.0000" in " ".join(ran.output.split("\n")) or "plain" in ran.output
     assert (folder / "films.results" / "report.html").exists()
     again = CliRunner().invoke(cli, ["run", str(path), "--jobs", "2"])
-    assert "lm: unchanged, not asked again" in again.output
+    assert "lm: unchanged, not run again" in again.output
     assert CliRunner().invoke(cli, ["run", str(folder / "none.toml")]).exit_code == 2
 
 

@@ -74,7 +74,7 @@ def test_ctrl_c_ends_queries_and_processes(films, tmp_path, jobs):
         os.killpg(ran.pid, signal.SIGINT)  # as a terminal does: to all of them
         _, told = ran.communicate(timeout=60)
     assert ran.returncode == 130
-    assert told.startswith("interrupted\nfinished topics are kept")
+    assert told.startswith("interrupted\nfinished topics are in ")
     assert len(told.splitlines()) == 2
     assert json.loads((tmp_path / "e.results" / "manifest.json").read_text())["systems"].keys() == {"plain"}
 

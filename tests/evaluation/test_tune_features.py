@@ -132,7 +132,7 @@ def test_boosted_trees_in_folds_and_in_a_query(collection, tmp_path, monkeypatch
 
 def test_trees_that_too_few_rows_do_not_give_are_told(collection, tmp_path):
     result = run(collection, "--learner", "boosted", "--top", 5, "--out", tmp_path / "w.json")
-    assert "nothing learned by features, which will keep every order: too few rows" in result.stderr
+    assert "features learned nothing and leaves every order unchanged: too few rows" in result.stderr
     with KnowledgeBase.open(collection / "kb") as kb:
         (collection / "kb" / "models" / "none.json").write_text((tmp_path / "w.json").read_text())
         rows = kb.query(f"{QUERY} RERANK TOP 5 USING features(@none.json)", {"text": "fish"})

@@ -81,7 +81,7 @@ def test_the_warning_says_what_to_do(copied, caplog):
     (record,) = [r for r in caplog.records if "projection" in r.getMessage()]
     assert record.getMessage() == (
         "the projection of the graph cannot be used, and queries are slower "
-        "(the projection of the graph lacks 'keys'); hybridkg index builds it anew"
+        "(the projection of the graph lacks 'keys'); hybridkg index builds it again"
     )
 
 

@@ -20,7 +20,7 @@ from hybridkg.cli import cli
 from hybridkg.errors import ParameterError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.interfaces.meter import Meter
 from hybridkg.kb import cancellation
-from hybridkg.kb.cancellation import MAX_LISTED_ORPHANS, StoppableThread, read_duration
+from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -50,7 +50,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 @pytest.fixture(autouse=True)
 def _nothing_is_counted_twice(monkeypatch):
     """What one test has left behind in the store does not count for the next."""
-    monkeypatch.setattr(cancellation, "_left", [])
+    monkeypatch.setattr(cancellation, "_orphans", [])
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
@@ -170,7 +170,7 @@ def test_the_steps_of_a_query_share_one_thread_and_its_time():
         assert run(threading.current_thread) is run(threading.current_thread) is run._thread
         with pytest.raises(QueryStoppedError, match=r"longer than 0\.25 s"):
             run(endless, run.meter)
-    assert cancellation.busy() == 0
+    assert cancellation.count_orphans() == 0
 
 
 def test_an_error_of_a_step_leaves_the_thread_for_the_next_one():
@@ -186,16 +186,16 @@ def test_an_error_of_a_step_leaves_the_thread_for_the_next_one():
 def test_only_so_much_is_left_behind():
     stop = threading.Event()
     try:
-        for _ in range(MAX_LISTED_ORPHANS):
+        for _ in range(MAX_ORPHANS):
             with pytest.raises(QueryStoppedError):
                 stoppable(lambda meter: stop.wait(30), timeout=0.01)
-        assert cancellation.busy() == MAX_LISTED_ORPHANS
-        with pytest.raises(QueryLimitError, match=f"{MAX_LISTED_ORPHANS} queries that were stopped are still at work"):
+        assert cancellation.count_orphans() == MAX_ORPHANS
+        with pytest.raises(QueryLimitError, match=f"{MAX_ORPHANS} queries that were stopped are still at work"):
             stoppable(lambda meter: 1, timeout=5)
     finally:
         stop.set()
     for _ in range(200):
-        if not cancellation.busy():
+        if not cancellation.count_orphans():
             break
         time.sleep(0.01)
     assert stoppable(lambda meter: 1, timeout=5) == 1
@@ -209,7 +209,7 @@ def test_work_that_looks_at_its_meter_is_not_left_behind():
 
     with pytest.raises(QueryStoppedError, match=r"longer than 0\.05 s"):
         stoppable(work, timeout=0.05)
-    assert cancellation.busy() == 0
+    assert cancellation.count_orphans() == 0
 
 
 @settings(max_examples=50, deadline=None)

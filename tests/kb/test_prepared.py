@@ -249,7 +249,7 @@ def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
         return
     kinds = {"a": [F.Scott, F.Lang, F.Alien], "b": [1979, 3, 0.5], "t": ["space", "mars crew", "1979"],
              "c": ["ship", "words"], "p": [F.director, F.year], "k": [0.5, 1.25]}  # fmt: skip
-    state, names = films._open_session(), sorted(data.draw(st.sets(st.sampled_from(sorted(kinds)), min_size=1)))
+    state, names = films._current_session(), sorted(data.draw(st.sets(st.sampled_from(sorted(kinds)), min_size=1)))
     strategy = data.draw(st.sampled_from([None, None, "rank_first", "filter_first", "rank_join", "reference"]))
 
     def planned(request: Any, template: bool) -> Any:
@@ -270,7 +270,7 @@ def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
 
 def test_plans_for_other_values_share_their_template(films):
     text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
-    known, state = ParsedQuery(text), films._open_session()
+    known, state = ParsedQuery(text), films._current_session()
     first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
     (template,) = [one for (made, _, _), (_, one) in state._templates._items.items() if made.written is known.written]
     roots = dict(template.roots)

@@ -346,4 +346,4 @@ def test_vectors_of_another_encoder_than_kb_toml_names_are_said_so(folder, tmp_p
         result = kb.query(near)
         assert [warning.code for warning in result.warnings] == ["W111"]
         assert f'made by "lsa", and kb.toml now has encoder = "{encoder}"' in result.warnings[0].message
-        assert f'encoder = "{encoder}"; hybridkg index makes them anew' in kb.stats()["vectors"]["note"]
+        assert f'encoder = "{encoder}"; hybridkg index encodes them again' in kb.stats()["vectors"]["note"]

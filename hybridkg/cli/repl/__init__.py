@@ -1,4 +1,1 @@
-"""The interactive session: a line of conversation about one knowledge base.
-
-session.py holds the state and needs no terminal; terminal.py is the only place that knows prompt_toolkit.
-"""
+"""The interactive session: its state in session.py, which needs no terminal, and its terminal in terminal.py."""

@@ -1,4 +1,4 @@
-"""A query cut into coloured pieces, by the same tokens that the parser sees."""
+"""Syntax highlighting of an input, by the tokens of the parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridkg.query.lexer import FUSION
 from hybridkg.query.parser import machine
 
 MAX_HIGHLIGHTED_LENGTH = 50_000
-"""Characters above which a text stays plain: each keystroke cuts it again."""
+"""Characters above which a text stays plain, because each keystroke reads it again."""
 
 CATEGORIES = {
     "a variable": "variable",
@@ -22,14 +22,14 @@ CATEGORIES = {
     "a language tag": "string",
     "a name": "name",
 }
-"""Colours by kind of token (query.expected); keywords are `keyword`, signs have none."""
+"""Colours by kind of token (query/diagnostics/expected.py); keywords are `keyword`, punctuation has none."""
 
 Piece = tuple[str, str]
 
 
 @lru_cache(maxsize=8)
 def pieces(text: str) -> tuple[Piece, ...]:
-    """(category, characters) from the first character to the last; "" for what has no colour.
+    """(category, characters) of the whole text; the category "" has no colour.
 
     >>> pieces("ASK {}  # why")
     (('keyword', 'ASK'), ('', ' '), ('', '{'), ('', '}'), ('comment', '  # why'))
@@ -41,24 +41,21 @@ def pieces(text: str) -> tuple[Piece, ...]:
 
 
 def _command(text: str) -> int:
-    """How many characters are a dot command."""
-    if not COMMAND_LINE.match(text.lstrip()):
-        return 0
-    found = re.match(r"\s*\S+", text)
-    return 0 if found is None else found.end()
+    match = re.match(r"\s*\S+", text) if COMMAND_LINE.match(text.lstrip()) else None
+    return 0 if match is None else match.end()
 
 
 def _query(text: str) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     stopped, at = read(text).stopped, 0
     for token in all_tokens(text):
-        found.append(_between(text[at : token.start]))
+        result.append(_between(text[at : token.start]))
         wrong = stopped is not None and token.start == stopped.start and token.end < len(text)
-        found.append(("error" if wrong else _category(token.type), text[token.start : token.end]))
+        result.append(("error" if wrong else _category(token.type), text[token.start : token.end]))
         at = token.end
     rest = text[at:]
-    found.append(("string", rest) if rest.lstrip()[:1] in ("'", '"') else _between(rest))
-    return found
+    result.append(("string", rest) if rest.lstrip()[:1] in ("'", '"') else _between(rest))
+    return result
 
 
 def _between(text: str) -> Piece:

@@ -18,21 +18,20 @@ if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
 ROWS_ON_A_TERMINAL = 1_000
-"""Rows of an answer in a terminal, until `.limit` says otherwise."""
+"""Default `.limit` in a terminal."""
 
 MAX_INPUT = 16_000_000
-"""Bytes of piped input that are read."""
+"""Maximum bytes of piped input."""
 
 
 @click.command()
 @kb_argument
 @format_option
 def repl(kb: Path, fmt: str) -> None:
-    """Ask one query after the other: with completion, history, and tables that fit the terminal.
+    """Run queries interactively, with completion, history, and tables that fit the terminal.
 
-    KB is a knowledge base folder, or an RDF file (then a temporary knowledge base is built and thrown away).
-    Type .help for the commands. What is piped in is run without a prompt: rows on stdout, the rest on stderr,
-    exit code 2 if a query failed.
+    KB is a knowledge base folder, or an RDF file, from which a temporary knowledge base is built. Type .help for the
+    commands. Piped input runs without a prompt: rows on stdout, the rest on stderr, exit code 2 if a query failed.
 
     \b
     Example:
@@ -41,7 +40,7 @@ def repl(kb: Path, fmt: str) -> None:
     with opened(kb) as base:
         code, busy = _interactive(base, kb, fmt) if _is_terminal() else (_piped(base, fmt), False)
     if busy:
-        # A cancelled query is still in native code, which must not come back into a Python that is shutting down.
+        # A cancelled query in native code must not return into a Python that shuts down.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -54,7 +53,7 @@ def _is_terminal() -> bool:
 
 
 def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
-    """Exit code, and whether a thread is still at work."""
+    """(exit code, whether an orphaned thread is at work)."""
     from hybridkg import __version__
     from hybridkg.cli.repl.running import InterruptibleRunner
     from hybridkg.cli.repl.screen import Terminal
@@ -63,9 +62,9 @@ def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
 
     workers = InterruptibleRunner()
     session = Session(base, Terminal(), fmt=fmt, limit=ROWS_ON_A_TERMINAL, runner=workers)
-    found = base.stats()
+    stats = base.stats()
     session.screen.say(
-        f"hybridkg {__version__}, {path.name}: {found['triples']:,} triples, {found['entities']:,} entities"
+        f"hybridkg {__version__}, {path.name}: {stats['triples']:,} triples, {stats['entities']:,} entities"
     )
     session.screen.say(".help for help, Tab completes, Ctrl-D to end")
     with _leaving_on_hangup():
@@ -75,7 +74,7 @@ def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
 
 @contextmanager
 def _leaving_on_hangup() -> Iterator[None]:
-    """Ends the session in order when its window is closed, so that a temporary knowledge base is removed."""
+    """Ends the session in order when its window is closed, so that a temporary knowledge base is deleted."""
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)

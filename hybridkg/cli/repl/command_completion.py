@@ -17,29 +17,23 @@ from hybridkg.rdf.well_known import WELL_KNOWN, shortened
 COMMAND, ARGUMENT = "a command", "an argument"
 
 MAX_FILES = 200
-"""Names of a folder that are looked at."""
+"""Entries of a folder that are offered."""
 
 
 def suggest_in_session(session: Session, before: str, after: str) -> list[Suggestion]:
-    """What may stand at the cursor of an input.
-
-    Args:
-        session: gives prefixes and the names of the data.
-        before: the input up to the cursor.
-        after: the rest of it.
-    """
+    """Suggestions at the cursor, between `before` and `after`, with the prefixes and names of the session."""
     stripped = before.lstrip()
     lead = len(before) - len(stripped)
     if stripped == "." or COMMAND_LINE.match(stripped):
-        found = QUERY_COMMAND.match(stripped)
-        if found is None:
-            return [replace(s, start=s.start + lead) for s in _of_command(session, stripped)]
-        lead += found.end()
+        match = QUERY_COMMAND.match(stripped)
+        if match is None:
+            return [replace(s, start=s.start + lead) for s in _suggest_command(session, stripped)]
+        lead += match.end()
     suggestions = suggest(before[lead:], after, session.prefixes, session.vocabulary)
     return [replace(s, start=s.start + lead) for s in suggestions]
 
 
-def _of_command(session: Session, text: str) -> list[Suggestion]:
+def _suggest_command(session: Session, text: str) -> list[Suggestion]:
     word, blank, typed = text.partition(" ")
     if not blank:
         return [
@@ -73,7 +67,7 @@ def _arguments(session: Session, command: str, typed: str) -> Iterator[tuple[str
 
 
 def _files(typed: str) -> Iterator[tuple[str, str]]:
-    """Folders and .hq files; nothing where the folder cannot be read."""
+    """Folders and query files; none if the folder cannot be read."""
     head, slash, _ = re.fullmatch(r"(.*?)(/?)([^/]*)", typed, re.DOTALL).groups()  # type: ignore[union-attr]
     try:
         folder = Path(head + slash or ".").expanduser()

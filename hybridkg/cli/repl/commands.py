@@ -1,4 +1,4 @@
-"""The dot commands: one table, which is also their help and their completion."""
+"""The dot commands: one table for look-up, help and completion."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ Run = Callable[[Session, str], None]
 
 @dataclass(frozen=True)
 class Command:
-    """A dot command.
-
-    Args:
-        argument: how its argument is written in the help; empty where it takes none.
-        help: what it does.
-        run: does it, given the argument without blanks around it.
-    """
+    """A dot command, with the metavariable of its argument, empty without one; `run` gets the stripped argument."""
 
     argument: str
     help: str
@@ -37,21 +31,15 @@ class Command:
 
 
 MAX_FILE_BYTES = 16 * MAX_CHARACTERS
-"""Bytes of a file that `.load` reads."""
+"""Maximum bytes of a file for `.load`."""
 
 
 def run_command(session: Session, text: str, name: str, whole: str) -> None:
-    """Runs a dot command.
-
-    Args:
-        session: whose state it may change.
-        text: the input, from its dot on.
-        name: the file it is in, or `query`.
-        whole: the text that errors point into; ends with `text`.
+    """Runs the dot command `text`; errors point into `whole`, which ends with it, by the `name` of the file.
 
     Raises:
         UnknownNameError: no such command.
-        HybridkgError: it could not do its work.
+        HybridkgError: the command failed.
     """
     word, argument = [*text.split(None, 1), ""][:2]
     word = ALIASES.get(word.lower(), word.lower())
@@ -65,7 +53,7 @@ def run_command(session: Session, text: str, name: str, whole: str) -> None:
     if argument and not command.argument:
         raise QuerySyntaxError(f"{word} takes no argument, not {argument!r}")
     if word in (".explain", ".analyze") and argument:
-        # Blanks in place of the command keep the caret where the mistake was typed.
+        # Blanks replace the command, so that the caret of an error is at the right column.
         at = whole.rindex(argument)
         before = "".join("\n" if character == "\n" else " " for character in whole[:at])
         session.query(before + argument, name, typed=whole.rstrip(), explain=word[1:])
@@ -73,7 +61,7 @@ def run_command(session: Session, text: str, name: str, whole: str) -> None:
     command.run(session, argument)
 
 
-def _tell(session: Session, text: str) -> None:
+def _print(session: Session, text: str) -> None:
     def write(out: TextIO) -> None:
         out.write(f"{printable(text)}\n")
 
@@ -83,12 +71,12 @@ def _tell(session: Session, text: str) -> None:
 def _help(session: Session, _: str) -> None:
     lines = [(f"{name} {command.argument}".rstrip(), command.help) for name, command in COMMANDS.items()]
     width = max(len(usage) for usage, _ in lines)
-    _tell(session, "\n".join(f"{usage:<{width}}  {text}" for usage, text in lines) + "\n\n" + KEYS)
+    _print(session, "\n".join(f"{usage:<{width}}  {text}" for usage, text in lines) + "\n\n" + KEYS)
 
 
 KEYS = """\
 Anything else is a query. Enter runs it when it is complete (or wrong), else starts a new line;
-Alt-Enter or Ctrl-J starts a new line in any case; Enter on an empty line runs what there is.
+Alt-Enter or Ctrl-J always starts a new line; Enter on an empty line runs the input as it is.
 Tab completes. Up and Down, and Ctrl-R, find earlier input. Ctrl-C clears the input, or cancels
 the running query; Ctrl-D on an empty line ends the session.
 A prefix that is well known, declared in an earlier query or listed by .prefix needs no PREFIX line."""
@@ -97,30 +85,26 @@ A prefix that is well known, declared in an earlier query or listed by .prefix n
 def _schema(session: Session, pattern: str) -> None:
     words, prefixes = session.names(), session.prefixes
     parts = []
-    for head, what, names in (
-        ("class", "instances", words.classes),
-        ("predicate", "triples", words.predicates),
-    ):
+    for head, what, names in (("class", "instances", words.classes), ("predicate", "triples", words.predicates)):
         rows = [(shortened(iri, prefixes), n) for iri, n in names]
         rows = [row for row in rows if pattern.lower() in row[0].lower()]
         if rows:
             parts.append(listing((head, what), rows))
     if words.cut:
         parts.append(f"Counted in the first {MAX_TRIPLES:,} triples only.")
-    _tell(session, "\n\n".join(parts) or (f"no name with {pattern!r}" if pattern else "the graph is empty"))
+    _print(session, "\n\n".join(parts) or (f"no name with {pattern!r}" if pattern else "the graph is empty"))
 
 
 def _fields(session: Session, _: str) -> None:
-    found = session.kb.stats()["fields"]
-    if not found:
+    fields = session.kb.stats()["fields"]
+    if not fields:
         raise IndexMissingError("there is no text index", hint="build it: hybridkg index KB")
-    heads = [name.replace("_", " ") for name in found[0]]
-    _tell(session, listing(heads, [list(field.values()) for field in found]))
+    heads = [name.replace("_", " ") for name in fields[0]]
+    _print(session, listing(heads, [list(field.values()) for field in fields]))
 
 
 def _stats(session: Session, _: str) -> None:
-    found = session.kb.stats()
-    _tell(session, facts({name: value for name, value in found.items() if name != "fields"}))
+    _print(session, facts({name: value for name, value in session.kb.stats().items() if name != "fields"}))
 
 
 def _explain(kind: str) -> Run:
@@ -141,7 +125,7 @@ def _why(session: Session, argument: str) -> None:
     if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument[:18]) <= rows):
         raise ParameterError(f"the last answer has rows 1 to {rows:,}, not {argument!r}", hint=".why 1")
     row = session.last_result[int(argument or 1) - 1]
-    _tell(session, str(row.why()))
+    _print(session, str(row.why()))
 
 
 def _format(session: Session, name: str) -> None:
@@ -157,7 +141,7 @@ def _prefix(session: Session, argument: str) -> None:
         of_the_data = dict(session.vocabulary.prefixes)
         lines = [f"PREFIX {name}: <{iri}>" for name, iri in {**of_the_data, **session.declared}.items()]
         well_known = ", ".join(sorted(set(session.prefixes) - {*of_the_data, *session.declared}))
-        _tell(session, "\n".join([*lines, f"well known: {well_known}"]))
+        _print(session, "\n".join([*lines, f"well known: {well_known}"]))
         return
     name, colon, iri = argument.partition(":")
     iri = iri.strip()
@@ -196,8 +180,8 @@ def _timeout(session: Session, argument: str) -> None:
         from hybridkg.kb.cancellation import read_duration
 
         session.timeout = 0.0 if argument == "none" else read_duration(argument)
-    said = "that of kb.toml" if session.timeout is None else f"{session.timeout:g} s" if session.timeout else "none"
-    session.screen.say(f"timeout: {said}")
+    shown = "that of kb.toml" if session.timeout is None else f"{session.timeout:g} s" if session.timeout else "none"
+    session.screen.say(f"timeout: {shown}")
 
 
 def _limit(session: Session, argument: str) -> None:
@@ -220,15 +204,15 @@ COMMANDS = {
         "[WORD]", "classes and predicates with their counts; with a word, those that contain it", _schema
     ),
     ".fields": Command("", "the fields of the text index, for MATCH ... ON (field)", _fields),
-    ".explain": Command("[QUERY]", "how a query, or the last one, would be run", _explain("explain")),
+    ".explain": Command("[QUERY]", "the plan of a query, or of the last one", _explain("explain")),
     ".analyze": Command("[QUERY]", "the same, run, with actual rows and times", _explain("analyze")),
-    ".why": Command("[N]", "what the score of row N of the last answer, or of its first, is made of", _why),
-    ".format": Command("[NAME]", f"how rows are printed: {', '.join(OUTPUT_FORMATS.names())}", _format),
+    ".why": Command("[N]", "explain the score of row N of the last answer; alone, of its first row", _why),
+    ".format": Command("[NAME]", f"output format of rows: {', '.join(OUTPUT_FORMATS.names())}", _format),
     ".prefix": Command("[name: <iri>]", "declare a prefix for all queries; alone, show them", _prefix),
     ".load": Command("FILE.hq", "run the queries and commands of a file", _load),
-    ".timeout": Command("[DURATION]", "how long a query may take: 10s, 500ms, none", _timeout),
-    ".limit": Command("[N]", "rows of an answer at most, or none", _limit),
-    ".stats": Command("", "what the knowledge base holds", _stats),
+    ".timeout": Command("[DURATION]", "time limit of a query: 10s, 500ms, none", _timeout),
+    ".limit": Command("[N]", "maximum number of rows of an answer, or none", _limit),
+    ".stats": Command("", "counts of the knowledge base", _stats),
     ".quit": Command("", "end the session", _quit),
 }
 ALIASES = {".exit": ".quit", ".q": ".quit", ".?": ".help", ".h": ".help"}

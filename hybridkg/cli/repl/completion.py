@@ -1,8 +1,7 @@
-"""What may be typed next: decided by the parser's tables, filled from the data.
+"""Completion of queries by the parser's tables and the names of the data.
 
-The symbols that the parser can take at the cursor give the kinds (a keyword, a
-variable, an IRI, a name ...), and the symbols below them on its stack say which
-ones: an IRI after `a` is a class, a name after `USING` is a model.
+The symbols that the parser accepts at the cursor determine the kinds of suggestions (keyword, variable, IRI, name ...),
+and the symbols on its stack which ones: an IRI after `a` is a class, a name after `USING` is a model.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from hybridkg.rdf.well_known import WELL_KNOWN, shortened
 from hybridkg.text.analysis.languages import STEMMERS
 
 MAX_SUGGESTIONS = 200
-"""A longer menu helps nobody; the rest comes when more is typed."""
+"""Length of the menu."""
 
 MAX_TEXT_LENGTH = 50_000
-"""Characters of a query above which nothing is offered: each keystroke reads the text again."""
+"""Characters above which a query has no completion, because each keystroke reads it again."""
 
 IRI_SYMBOLS = frozenset({"IRIREF", "PNAME_LN", "PNAME_NS"})
 VARIABLE, IRI, NAME = kind("VAR1"), kind("IRIREF"), kind("NAME")
@@ -41,7 +40,7 @@ PLACEHOLDERS = {
     "DECIMAL": ("0.5", "number"),
     "BLANK_NODE_LABEL": ("_:b", "blank node"),
 }
-"""Terminals that have a shape: how such a token may begin, and what it is called in the menu."""
+"""(beginning of the token, note in the menu) of terminals that are no fixed word."""
 
 NO_NAME_OF_THE_DATA = frozenset({"PREFIX", "FROM", "NAMED", "BASE", "GRAPH", "SERVICE"})
 DATATYPES = ("string", "integer", "decimal", "double", "boolean", "date", "dateTime", "gYear")
@@ -57,10 +56,10 @@ class Suggestion:
     """One line of the menu.
 
     Args:
-        text: replaces what stands between `start` and the cursor.
+        text: replaces the text between `start` and the cursor.
         start: offset in the text before the cursor.
-        kind: what it is, in the words of query.expected; a keyword or a sign is its own kind.
-        note: shown beside it: how often it occurs, where it comes from.
+        kind: kind of token (query/diagnostics/expected.py); a keyword or punctuation is its own kind.
+        note: frequency or origin, in the menu.
     """
 
     text: str
@@ -71,13 +70,13 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Place:
-    """The cursor: what the parser has read before it, and what is half typed.
+    """The cursor, with the text around it.
 
     Args:
         reading: the text before `typed`.
-        typed: the beginning of a token; empty where a new one starts.
-        tokens: those of the whole text, behind the cursor too.
-        prefixes: the session's; those that the text declares win.
+        typed: the beginning of a token; empty where a new token starts.
+        tokens: tokens of the whole text.
+        prefixes: prefixes of the session; those that the text declares have precedence.
         vocabulary: names of the data.
     """
 
@@ -89,21 +88,21 @@ class Place:
 
     @cached_property
     def legal(self) -> frozenset[str]:
-        """The symbols that the parser can take here."""
+        """The symbols that the parser accepts here."""
         return frozenset(symbols(machine().tables, self.reading.states))
 
     @cached_property
     def path(self) -> list[str]:
-        """The symbols that it has taken and not yet finished."""
+        """The symbols on the parser's stack."""
         return path(self.reading.states)
 
     @cached_property
     def in_force(self) -> dict[str, str]:
-        """Prefixes: those of the session, and those of the text."""
+        """The prefixes of the session and of the text."""
         return {**self.prefixes, **declared(list(self.tokens))}
 
     def before(self, back: int = 1) -> Token:
-        """A token before the cursor; an empty one where there is none."""
+        """A token before the cursor; an empty one if there is none."""
         tokens = self.reading.tokens
         return tokens[-back] if len(tokens) >= back else Token("", "", 0, 0)
 
@@ -111,7 +110,7 @@ class Place:
 def suggest(
     before: str, after: str = "", prefixes: Mapping[str, str] = WELL_KNOWN, vocabulary: CompletionVocabulary = NOTHING
 ) -> list[Suggestion]:
-    """What may stand at the cursor, likeliest first; nothing inside a string or a comment, or behind a mistake.
+    """Suggestions at the cursor, likeliest first; none inside a string or a comment, or after a mistake.
 
     >>> [s.text for s in suggest("SELECT ?film { ?film a ?c } LI")]
     ['LIMIT']
@@ -125,15 +124,14 @@ def suggest(
         return []
     start = len(before) - len(place.typed)
     glue = " " if not place.typed and before[-1:].strip() and before[-1:] not in "([{,;./|^!@" else ""
-    found: dict[str, Suggestion] = {}
+    suggestions: dict[str, Suggestion] = {}
     for suggestion in _matching(_offers(place), place.typed):
-        text = (
-            glue + suggestion.text if suggestion.text[0].isalnum() or suggestion.text[0] in "?<_" else suggestion.text
-        )
-        found.setdefault(text, replace(suggestion, text=text, start=start))
-        if len(found) == MAX_SUGGESTIONS and place.typed:
+        first = suggestion.text[0]
+        text = (glue if first.isalnum() or first in "?<_" else "") + suggestion.text
+        suggestions.setdefault(text, replace(suggestion, text=text, start=start))
+        if len(suggestions) == MAX_SUGGESTIONS and place.typed:
             break
-    return list(found.values())
+    return list(suggestions.values())
 
 
 def _place(before: str, after: str, prefixes: Mapping[str, str], vocabulary: CompletionVocabulary) -> Place | None:
@@ -148,13 +146,11 @@ def _place(before: str, after: str, prefixes: Mapping[str, str], vocabulary: Com
 
 
 def _start_of_typed(before: str) -> int | None:
-    """Where the half-typed token starts; the end where there is none, None where nothing can be said."""
-    if found := _OPEN_IRI.search(before):
-        reading = read(before[: found.start()])
-        if reading.open or reading.complete:
-            states = list(reading.states)
-            if advance(machine().tables, states, "IRIREF"):
-                return found.start()
+    """Offset of the half-typed token; the end if there is none, None if it cannot be determined."""
+    if match := _OPEN_IRI.search(before):
+        reading = read(before[: match.start()])
+        if (reading.open or reading.complete) and advance(machine().tables, list(reading.states), "IRIREF"):
+            return match.start()
     reading = read(before)
     if reading.failed is not None:
         tail = before[reading.failed :]
@@ -173,7 +169,7 @@ def _start_of_typed(before: str) -> int | None:
 
 
 def _matching(offers: Iterable[Suggestion], typed: str) -> list[Suggestion]:
-    """The offers that what is typed begins; behind them, IRIs that have it as the beginning of their last part."""
+    """The offers that begin with the typed text; after them, IRIs whose last part begins with it."""
     if not typed:
         return list(offers)
     lower = typed.lower()
@@ -214,29 +210,25 @@ def _variables(place: Place) -> Iterator[Suggestion]:
 
 
 def _names(place: Place) -> Iterator[Suggestion]:
-    """Fields in ON, models or encoders behind USING, else arguments."""
+    """Fields after ON, models, encoders or rerankers after USING, else arguments."""
     trail = place.path
-    asked = next((t.type for t in reversed(place.reading.tokens) if t.type in ("MATCH", "NEAR", "RERANK")), "MATCH")
+    clause = next((t.type for t in reversed(place.reading.tokens) if t.type in ("MATCH", "NEAR", "RERANK")), "MATCH")
     if trail[-1:] == ["USING"]:
-        known = {
-            "MATCH": (RANKING_MODELS.names(), "model"),
-            "NEAR": (ENCODERS.names(), "encoder"),
-            "RERANK": (RERANKERS.names(), "reranker"),
-        }
-        names, what = known.get(asked, ((), ""))
-        yield from (Suggestion(name, 0, NAME, what) for name in names)
+        registry, note = {"NEAR": (ENCODERS, "encoder"), "RERANK": (RERANKERS, "reranker")}.get(
+            clause, (RANKING_MODELS, "model")
+        )
+        yield from (Suggestion(name, 0, NAME, note) for name in registry.names())
     elif trail[-2:] == ["ON", "("] or (trail[-1:] == [","] and trail[-4:-2] == ["ON", "("]):
-        for held in place.vocabulary.fields:
-            yield Suggestion(str(held["field"]), 0, NAME, f"field, weight {held['weight']:g}")
-    elif trail[-1:] != ["="] and asked == "RERANK":
+        for field_ in place.vocabulary.fields:
+            yield Suggestion(str(field_["field"]), 0, NAME, f"field, weight {field_['weight']:g}")
+    elif trail[-1:] != ["="] and clause == "RERANK":
         yield from _settings(next((t.text for t in reversed(place.reading.tokens) if t.text in RERANKERS.names()), ""))
-    elif trail[-1:] != ["="] and asked == "MATCH":
+    elif trail[-1:] != ["="] and clause == "MATCH":
         in_field = "ON" in trail and "USING" not in trail[len(trail) - trail[::-1].index("ON") :]
         yield from (Suggestion(f"{name}=", 0, NAME, note) for name, note in _arguments(in_field))
 
 
 def _settings(reranker: str) -> Iterator[Suggestion]:
-    """What a reranker takes, and what all of them do."""
     if reranker:
         for name, setting in {**RERANKERS.get(reranker).settings, **COMMON}.items():
             yield Suggestion(f"{name}=", 0, NAME, setting.note)
@@ -244,16 +236,16 @@ def _settings(reranker: str) -> Iterator[Suggestion]:
 
 @cache
 def _arguments(of_field: bool) -> tuple[tuple[str, str], ...]:
-    found: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for model in RANKING_MODELS.names():
         implementation = RANKING_MODELS.get(model)
         for argument in implementation.field_arguments if of_field else implementation.arguments:
-            found.setdefault(argument.name, f"argument of {model}")
-    return tuple(found.items())
+            notes.setdefault(argument.name, f"argument of {model}")
+    return tuple(notes.items())
 
 
 def _iris(place: Place) -> Iterator[Suggestion]:
-    """Names of the data: classes behind `a`, predicates where `a` may stand, both elsewhere once a letter is typed."""
+    """Names of the data: classes after `a`, predicates where `a` is legal, otherwise both once a letter is typed."""
     last, words, in_force = place.before(), place.vocabulary, place.in_force
     if last.type in NO_NAME_OF_THE_DATA or (last.type == "PNAME_NS" and place.before(2).type == "PREFIX"):
         return
@@ -290,15 +282,15 @@ def _is_type(token: Token, prefixes: Mapping[str, str]) -> bool:
     return token.type == "a" or token.text == f"<{RDF_TYPE}>"
 
 
-def _counted(names: Iterable[tuple[str, int]], prefixes: Mapping[str, str], what: str) -> Iterator[Suggestion]:
+def _counted(names: Iterable[tuple[str, int]], prefixes: Mapping[str, str], unit: str) -> Iterator[Suggestion]:
     for iri, n in names:
         text = shortened(iri, prefixes)
         if not text.startswith("<") or _IRI.fullmatch(text):
-            yield Suggestion(text, 0, IRI, f"{n:,} {what}")
+            yield Suggestion(text, 0, IRI, f"{n:,} {unit}")
 
 
 def _keywords(place: Place) -> Iterator[Suggestion]:
-    """Keywords, and behind them functions: a keyword with all that must follow it, as in `GROUP BY` and `STR(`."""
+    """Keywords, then functions, each with the tokens that must follow it, as in `GROUP BY` and `STR(`."""
     tables = machine().tables
     functions = []
     typed = place.typed.upper()
@@ -316,17 +308,14 @@ def _keywords(place: Place) -> Iterator[Suggestion]:
         else:
             yield Suggestion(f"{text} (" if following == "(" else text, 0, word, "keyword")
     if FUSION in place.legal:
-        functions += [Suggestion(f"{name}(", 0, FUSION, "function") for name in FUSIONS.names() if _starts(name, typed)]
+        fusions = (name for name in FUSIONS.names() if name.upper().startswith(typed))
+        functions += [Suggestion(f"{name}(", 0, FUSION, "function") for name in fusions]
     yield from functions
-
-
-def _starts(name: str, typed: str) -> bool:
-    return name.upper().startswith(typed)
 
 
 @cache
 def _only_follower(state: int) -> str:
-    """The token that must come in a state; "" where there is a choice."""
+    """The only token that is legal in a state; "" if there are several."""
     tables = machine().tables
     terminals = tables.words.union(tables.punctuation, (name for name, _ in tables.terminals))
     possible = [symbol for symbol in tables.rows[state] if symbol in terminals]

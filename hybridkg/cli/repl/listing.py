@@ -1,4 +1,4 @@
-"""Short tables in plain text, for what the dot commands tell."""
+"""Plain-text tables of the dot commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def listing(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows below their heads: numbers to the right, with separators; the last column is never padded.
+    """Rows below their heads: numbers right-aligned with separators; the last column is never padded.
 
     >>> print(listing(("class", "instances"), [("films:Film", 1500)]))
     class       instances
@@ -58,7 +58,7 @@ MIN_CONTEXT = 10
 
 
 def fitted(text: str, width: int) -> str:
-    """A rendered error whose quoted line is cut around its caret, so that a narrow terminal does not wrap it.
+    """A rendered error whose quoted line is cut around its caret to fit a narrow terminal.
 
     >>> print(fitted("1 | 0123456789012345678901234567890123456789\\n  | " + " " * 30 + "^^", 30))
     1 | 45678901234567890123456789
@@ -66,12 +66,12 @@ def fitted(text: str, width: int) -> str:
     """
     lines = text.split("\n")
     for i in range(1, len(lines)):
-        found = _CARET_LINE.fullmatch(lines[i])
-        if found is None or len(lines[i - 1]) <= width:
+        match = _CARET_LINE.fullmatch(lines[i])
+        if match is None or len(lines[i - 1]) <= width:
             continue
-        margin, room = len(found[1]), max(width - len(found[1]), 2 * MIN_CONTEXT)
-        quoted, caret = lines[i - 1][margin:], len(found[2])
-        start = 0 if caret + len(found[3]) <= room else max(0, min(caret - MIN_CONTEXT, len(quoted) - room))
+        margin, room = len(match[1]), max(width - len(match[1]), 2 * MIN_CONTEXT)
+        quoted, caret = lines[i - 1][margin:], len(match[2])
+        start = 0 if caret + len(match[3]) <= room else max(0, min(caret - MIN_CONTEXT, len(quoted) - room))
         lines[i - 1] = lines[i - 1][:margin] + quoted[start : start + room]
-        lines[i] = found[1] + found[2][start:] + found[3][: room - caret + start]
+        lines[i] = match[1] + match[2][start:] + match[3][: room - caret + start]
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""Text that is still being typed, read as far as it goes by the parser's own tables.
+"""Incremental reading of unfinished text by the parser's tables.
 
-The driver here only moves states: no tree is built, and a mistake is a place,
-not an error. What the tables allow behind that place is what completion
-offers, what decides whether Enter submits, and where one query of a file ends.
+The driver only moves states: it builds no tree, and a mistake is an offset, not an error. Completion, the decision of
+Enter to submit, and the end of a query in a file all depend on the symbols that are legal at that offset.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ NO_PARSER: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Reading:
-    """How far a text could be read.
+    """The readable prefix of a text.
 
     Args:
-        tokens: those that the parser took, offsets in the text as it was written.
-        states: its stack behind them.
-        end: offset behind the last of them.
-        stopped: the first token that it cannot take; None where there is none.
-        failed: offset where no token starts, as in a string without its second quote; None where there is none.
+        tokens: tokens that the parser accepted, with offsets in the text as written.
+        states: the parser's stack after them.
+        end: offset after the last of them.
+        stopped: the first token that the parser does not accept, if any.
+        failed: offset at which no token starts, as in a string without its second quote, if any.
         complete: whether the text is a whole query.
     """
 
@@ -43,13 +42,13 @@ class Reading:
 
     @property
     def open(self) -> bool:
-        """Whether more text could still make a query of it."""
+        """Whether more text could complete the query."""
         return not self.complete and self.stopped is None and self.failed is None
 
 
 @lru_cache(maxsize=16)
 def read(text: str) -> Reading:
-    """Reads a text to its first mistake, or its end.
+    """Reads a text up to its first mistake.
 
     >>> read("SELECT * {").open, read("SELECT * {}").complete, read("SELECT }").stopped.text
     (True, True, '}')
@@ -91,7 +90,7 @@ def _read(query: SourceText, position: int) -> Reading:
 
 @cache
 def symbols_of_states() -> tuple[str, ...]:
-    """For each state the one symbol, of a token or a rule, by which the parser comes into it."""
+    """The symbol, a token or a rule, that leads into each state."""
     tables = machine().tables
     symbols = [""] * len(tables.rows)
     for row in tables.rows:
@@ -102,13 +101,13 @@ def symbols_of_states() -> tuple[str, ...]:
 
 
 def path(states: tuple[int, ...]) -> list[str]:
-    """The symbols on the parser's stack, outermost first: `[..., "ON", "("]` where the first field stands."""
+    """The symbols on the parser's stack, outermost first: `[..., "ON", "("]` before the first field."""
     names = symbols_of_states()
     return [names[state] for state in states[1:]]
 
 
 def all_tokens(text: str) -> list[Token]:
-    """Every token up to the first place where none starts; behind a mistake, read without the parser's help."""
+    """Every token up to the first offset where none starts; after a mistake, without context of the parser."""
     reading = read(text)
     tokens = list(reading.tokens)
     if reading.stopped is None:
@@ -129,11 +128,11 @@ def all_tokens(text: str) -> list[Token]:
 
 def declared(tokens: list[Token]) -> dict[str, str]:
     """The prefixes that a query declares, without their colons."""
-    found: dict[str, str] = {}
-    for keyword, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if keyword.type == "PREFIX" and name.type == "PNAME_NS" and iri.type == "IRIREF":
-            found[name.text[:-1]] = iri.text[1:-1]
-    return found
+    return {
+        name.text[:-1]: iri.text[1:-1]
+        for keyword, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if (keyword.type, name.type, iri.type) == ("PREFIX", "PNAME_NS", "IRIREF")
+    }
 
 
 def undeclared(text: str) -> list[str]:
@@ -143,9 +142,9 @@ def undeclared(text: str) -> list[str]:
     ['b', 'rdfs']
     """
     tokens = all_tokens(text)
-    known = declared(tokens)
+    own = declared(tokens)
     used = [token.text.partition(":")[0] for token in tokens if token.type in ("PNAME_LN", "PNAME_NS")]
-    return [name for name in dict.fromkeys(used) if name not in known]
+    return [name for name in dict.fromkeys(used) if name not in own]
 
 
 def in_comment(text: str) -> bool:
@@ -157,7 +156,7 @@ def in_comment(text: str) -> bool:
 
 
 COMMAND_LINE = re.compile(r"\.[A-Za-z?]")
-"""How a dot command starts. No query starts with a dot, so this is asked only where one may start."""
+"""Start of a dot command; no query starts with a dot."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +170,9 @@ class Statement:
 def statements(text: str) -> Iterator[Statement]:
     """The queries and dot commands of a file, one by one.
 
-    A query ends before the first line that cannot belong to it and can start another one, or is a dot
-    command. Where a query is wrong, nobody knows what belongs to it: then it ends at a blank line, at a line that
-    begins another query (`_behind_mistake`), or behind the ";" of SQL at the end of a line, which is a mistake of
-    that query alone.
+    A query ends before the first line that cannot belong to it and is a dot command or can start another query. A
+    malformed query ends at a blank line, at a line that begins another query (`_end_after_mistake`), or after a ";" of
+    SQL at the end of a line.
 
     >>> [s.text for s in statements("SELECT * {}\\nLIMIT 1\\n.limit 5\\nASK {}")]
     ['SELECT * {}\\nLIMIT 1', '.limit 5', 'ASK {}']
@@ -196,15 +194,13 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 QUERY_COMMAND = re.compile(r"\.(?:explain|analyze)\s+", re.IGNORECASE)
-"""The commands whose argument is a query, so that they may go on for several lines."""
+"""Start of a command whose argument is a query, which may have several lines."""
 
 
 def _end_of_command(query: SourceText, start: int) -> int:
     line_end = _line_end(query.text, start)
-    found = QUERY_COMMAND.match(query.text, start)
-    if found is None or found.end() >= line_end:
-        return line_end
-    return _end_of_query(query, found.end())
+    match = QUERY_COMMAND.match(query.text, start)
+    return line_end if match is None or match.end() >= line_end else _end_of_query(query, match.end())
 
 
 def _end_of_query(query: SourceText, start: int) -> int:
@@ -213,7 +209,7 @@ def _end_of_query(query: SourceText, start: int) -> int:
     if reading.stopped is None and reading.failed is None:
         return len(text)
     at = reading.failed if reading.stopped is None else reading.stopped.start
-    assert at is not None  # one of the two is there
+    assert at is not None  # one of the two is not None
     if (
         text[at : at + 1] == ";"
         and not text[at + 1 : _line_end(text, at)].strip()
@@ -228,38 +224,38 @@ def _end_of_query(query: SourceText, start: int) -> int:
         whole = advance(tables, list(reading.states), END)
         if whole or _BLANK_LINE.search(text, reading.end, at):
             return at
-    return _behind_mistake(query, start, at)
+    return _end_after_mistake(query, start, at)
 
 
-def _behind_mistake(query: SourceText, start: int, at: int) -> int:
-    """Where a query ends that cannot be read beyond `at`.
+def _end_after_mistake(query: SourceText, start: int, at: int) -> int:
+    """The end of a query with a mistake at `at`.
 
-    At a blank line, a dot command, or a line that begins another query: once every brace of this one is closed, or,
-    where one never is, if what begins there is a whole query with nothing behind it that it does not own.
+    It is a blank line, a dot command, or a line that begins another query: after the last closing brace, or, if braces
+    stay open, if a whole query begins there and ends at the end of a statement.
     """
     text, tried, depth, opened = query.text, 0, 0, False
     braces = _BRACES.finditer(text, start)
     brace = next(braces, None)
-    before = text.rfind("\n", 0, at)  # where the mistake is the first on its line, it may begin the other query
-    for found in _BREAK.finditer(text, max(start + 1, at if text[before + 1 : at].strip() else before)):
-        here, inside = found.end(), False
-        if found["start"] is None:
-            return found.start()
+    before = text.rfind("\n", 0, at)  # a mistake that is the first token of its line may begin the other query
+    for match in _BREAK.finditer(text, max(start + 1, at if text[before + 1 : at].strip() else before)):
+        here, inside = match.end(), False
+        if match["start"] is None:
+            return match.start()
         while brace is not None and brace.start() < here:
             opened = opened or brace[0] == "{"
             depth += {"{": 1, "}": -1}.get(brace[0], 0)
             inside = brace.end() > here
             brace = next(braces, None)
         if inside or not opened:
-            continue  # in a string; or as a SELECT behind the wrong PREFIX line of its own
+            continue  # inside a string; or a SELECT after its own malformed PREFIX line
         tried += 1
         if depth <= 0 or (tried <= MAX_TRIED and _is_whole(query, here)):
-            return found.start()
+            return match.start()
     return len(text)
 
 
 def _is_whole(query: SourceText, start: int) -> bool:
-    """Whether a query that begins here ends at the end of the text, a blank line, or another statement's beginning."""
+    """Whether a query from `start` ends at the end of the text, at a blank line, or before another statement."""
     text, tables = query.text, machine().tables
     reading = _read(query, start)
     if reading.stopped is None:
@@ -271,12 +267,12 @@ def _is_whole(query: SourceText, start: int) -> bool:
 
 
 MAX_TRIED = 32
-"""Lines behind one mistake that are looked at to see whether a query begins there, which takes a reading each."""
+"""Lines after one mistake that are tried as the beginning of a query, which takes a reading each."""
 
 _BRACES = re.compile(
     r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>"{}|^`\\\s]*>|#[^\n]*|[{}]'
 )
-"""Braces, and what may have some that are none: strings, IRIs and comments."""
+"""Braces, and the strings, IRIs and comments that may contain other braces."""
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _BREAK = re.compile(

@@ -1,9 +1,8 @@
-"""Runs work that Ctrl-C can leave.
+"""Interruption of work by Ctrl-C.
 
-Oxigraph works in native code, where a KeyboardInterrupt would wait until it
-is done. So the work has a thread of its own: Ctrl-C reaches the waiting main
-thread at once, and the worker is told to stop the next time that it comes
-back to Python. What stays in native code is left behind and its answer dropped.
+Oxigraph runs in native code, where a KeyboardInterrupt would wait for its end. So the work has a thread of its own:
+Ctrl-C reaches the waiting main thread at once, and an exception stops the worker when it returns to Python. Native code
+runs on in an orphaned thread, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -16,37 +15,33 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 PATIENCE_S = 0.3
-"""How long a cancelled worker may take to stop before it is said to be left behind."""
+"""Time that a cancelled worker gets to stop."""
 
 
 class Runner(Protocol):
-    """Runs a piece of work and gives what it returns, or raises what it raises."""
+    """A way to run work: returns its value, or raises its exception."""
 
     def __call__(self, work: Callable[[], T], /) -> T:
-        """Runs it."""
+        """Runs the work."""
 
 
 def directly(work: Callable[[], T], /) -> T:
-    """The runner that only calls the work."""
+    """The runner that calls the work in the same thread."""
     return work()
 
 
 class WorkerAbandoned(SystemExit):
-    """Raised inside a worker that nobody waits for; a SystemExit, because threads end silently on that."""
+    """Raised inside an orphaned worker; a SystemExit, on which threads end silently."""
 
 
 class InterruptibleRunner:
-    """A runner whose work Ctrl-C can leave."""
+    """A runner that Ctrl-C interrupts."""
 
     def __init__(self) -> None:
-        self._left: list[threading.Thread] = []
+        self._threads: list[threading.Thread] = []
 
     def __call__(self, work: Callable[[], T], /) -> T:
-        """Runs the work in a thread.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C; the thread has been told to stop.
-        """
+        """Runs the work in a thread; Ctrl-C stops it and raises KeyboardInterrupt."""
         answer: list[T] = []
         failure: list[BaseException] = []
         done = threading.Event()
@@ -67,22 +62,22 @@ class InterruptibleRunner:
             _stop(thread)
             thread.join(PATIENCE_S)
             raise
-        self._left.remove(thread)
+        self._threads.remove(thread)
         if failure:
             raise failure[0]
         return answer[0]
 
     def start(self, body: Callable[[], None]) -> threading.Thread:
-        """Begins something in the background."""
+        """Starts work in the background."""
         thread = threading.Thread(target=body, daemon=True)
-        self._left.append(thread)
+        self._threads.append(thread)
         thread.start()
         return thread
 
     def busy(self) -> int:
-        """How many threads are still at work although nobody waits for them."""
-        self._left = [thread for thread in self._left if thread.is_alive()]
-        return len(self._left)
+        """The number of orphaned and background threads at work."""
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        return len(self._threads)
 
 
 def _stop(thread: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""Where a session writes: streams as they are, or a terminal with a pager."""
+"""Screens of a session: plain streams, or a terminal with a pager."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybridkg.terminal_text import printable
 
 
 class Streams:
-    """Rows on one stream, everything else on another; no paging."""
+    """A screen of two streams: rows on one, everything else on the other; no paging."""
 
     def __init__(self, out: TextIO, err: TextIO):
         self._out, self._err = out, err
@@ -34,15 +34,15 @@ class Streams:
 
 
 class TerminalBuffer(io.StringIO):
-    """Text on its way to a terminal: what writes into it may use colour, if the environment allows it."""
+    """A buffer of text for a terminal: writers may use colour, if the environment allows it."""
 
     def isatty(self) -> bool:
-        """Yes: rich asks."""
+        """True, for rich."""
         return True
 
 
 class Terminal:
-    """A terminal; an answer that is longer than the screen goes through a pager."""
+    """A terminal screen; an answer that is longer than it goes through a pager."""
 
     def __init__(self, out: TextIO | None = None):
         self._out = sys.stdout if out is None else out
@@ -63,15 +63,14 @@ class Terminal:
 
 
 def pager(environment: Mapping[str, str]) -> list[str] | None:
-    """The command of the pager: $PAGER, else less, else more; None where none of them is there.
+    """The command of the pager: $PAGER, else less, else more, if installed.
 
-    `PAGER=cat`, or a TERM that cannot move its cursor, turns paging off.
+    None with `PAGER=cat`, or a TERM that cannot move its cursor.
     """
     if environment.get("TERM", "dumb") in ("dumb", "unknown", ""):
         return None
-    wanted = environment.get("PAGER", "")
     try:
-        command = shlex.split(wanted)
+        command = shlex.split(environment.get("PAGER", ""))
     except ValueError:
         command = []
     for candidate in (command, ["less"], ["more"]):
@@ -81,11 +80,11 @@ def pager(environment: Mapping[str, str]) -> list[str] | None:
 
 
 def page(text: str, environment: Mapping[str, str]) -> bool:
-    """Shows a text in the pager; false where there is none, or it did not start."""
+    """Shows a text in the pager; false if there is none, or it does not start."""
     command = pager(environment)
     if command is None:
         return False
-    # Quit if it fits after all, keep colours, leave the text on the screen.
+    # Options of less: quit if the text fits, keep colours, leave the text on the screen.
     settings = {**environment, "LESS": environment.get("LESS", "-FRX")}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=settings)

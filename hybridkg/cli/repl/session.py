@@ -1,4 +1,4 @@
-"""The state of an interactive session, without a terminal: what is typed goes in, text comes out."""
+"""The state of an interactive session, without a terminal: it maps inputs to texts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import partial
 from shutil import get_terminal_size
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from hybridkg.cli.repl.reading import COMMAND_LINE, QUERY_COMMAND, declared, read, statements, undeclared
 from hybridkg.cli.repl.running import Runner, directly
 from hybridkg.cli.repl.vocabulary import NOTHING, CompletionVocabulary, read_vocabulary
-from hybridkg.errors import HybridkgError, SourceName, Span
+from hybridkg.errors import HybridkgError, LoadError, SourceName, Span
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.terminal_text import for_whom, printable, printable_json
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DEEPEST_LOAD = 10
-"""Files that may `.load` one another; one that loads itself ends there."""
+MAX_LOAD_DEPTH = 10
+"""Depth of files that `.load` one another, at which one that loads itself ends."""
 
 WORDS = {"quit": ".quit", "exit": ".quit", "help": ".help"}
-"""What people type in any prompt. No query is a word alone."""
+"""Words of other prompts; no query is a single word."""
 
 
 class Screen(Protocol):
-    """Where a session writes."""
+    """The output of a session."""
 
     def rows(self, write: Callable[[TextIO], None]) -> None:
-        """Shows an answer; `write` puts it into a stream."""
+        """Shows an answer, which `write` writes into a stream."""
 
     def say(self, text: str) -> None:
-        """Shows what is no answer: errors, notes, timings."""
+        """Shows a message: errors, notes, timings."""
 
 
 class Session:
-    """One conversation with a knowledge base.
+    """An interactive session with one knowledge base.
 
     Args:
-        kb: what is asked.
-        screen: where it writes.
+        kb: the knowledge base.
+        screen: the output.
         fmt: a name of OUTPUT_FORMATS.
-        limit: rows of an answer at most; None for all.
-        runner: runs what is no query; the default cannot be left by Ctrl-C while Oxigraph works.
-        timeout: seconds that a query may take; 0 for no limit, None for what kb.toml says.
+        limit: maximum number of rows of an answer; None for all.
+        runner: runs work other than queries; Ctrl-C does not interrupt the default while Oxigraph runs.
+        timeout: seconds for a query; 0 for no limit, None for that of kb.toml.
     """
 
     def __init__(
@@ -79,23 +79,23 @@ class Session:
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """Every prefix that a query may use undeclared: well known, of the data, and declared here, which wins."""
+        """Prefixes that need no declaration: well known, of the data, and of the session, which has precedence."""
         return {**WELL_KNOWN, **dict(self.vocabulary.prefixes), **self.declared}
 
     def names(self) -> CompletionVocabulary:
-        """The names in the data, read now if they have not been."""
+        """The names in the data, read at the first call."""
         if self.vocabulary is NOTHING:
             self.runner(self._read_names)
         return self.vocabulary
 
     def names_later(self, start: Callable[[Callable[[], None]], object]) -> None:
-        """Begins to read the names in the data, once, by what starts work in the background."""
+        """Reads the names in the data in the background, once; `start` starts the work."""
         if not self._names_wanted:
             self._names_wanted = True
             start(self._try_to_read_names)
 
     def _try_to_read_names(self) -> None:
-        with suppress(HybridkgError):  # who asks for the names later is told; completion does without
+        with suppress(HybridkgError):  # `names` raises it again; completion works without names
             self._read_names()
 
     def _read_names(self) -> None:
@@ -104,18 +104,14 @@ class Session:
                 self.vocabulary = read_vocabulary(self.kb)
 
     def run(self, text: str) -> bool:
-        """Runs one input, a query or a dot command; true where it worked. Errors are shown and counted.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C.
-        """
+        """Runs one input, a query or a dot command; shows and counts errors; returns whether there was none."""
         return self._run(text, "query", text)
 
     def run_all(self, text: str, name: str) -> bool:
-        """Runs the queries and dot commands of a file one after the other, up to `.quit`; true where all worked."""
+        """Runs the queries and dot commands of a file, up to `.quit`; returns whether none failed."""
         failed = self.failed
         for statement in statements(text):
-            # Blanks instead of what stands before keep the line and column of errors those of the file.
+            # Blanks replace the text before a statement, so that errors have the line and column of the file.
             before = text[: statement.start]
             column = len(before) - before.rfind("\n") - 1
             padding = "\n" * before.count("\n") + " " * column
@@ -143,31 +139,24 @@ class Session:
         return True
 
     def query(self, text: str, name: str = "query", *, typed: str = "", explain: str = "") -> None:
-        """Answers a query and shows the rows.
+        """Runs a query with the missing prefixes of the session added, and shows the rows.
 
-        Args:
-            text: the query; the session's prefixes are added where it needs them.
-            name: what to call it in errors.
-            typed: what to show in errors, where it is more than the query: as long, its end at the same offset.
-            explain: `explain` or `analyze`, to show the plan instead.
+        With `explain`, `explain` or `analyze`, shows the plan instead. `typed` is the input to show in errors, if it is
+        more than the query; it has the same length.
         """
         from hybridkg.results.build import explained
 
         self.last_query = text.strip()
-        header, at = self.header(text), _behind_explain(text)
+        header, at = self.header(text), _after_explain(text)
         full, source = text[:at] + header + text[at:], SourceName(name, typed or text)
         begin = time.perf_counter()
+        # With an event the query has a thread of its own, which Ctrl-C stops at once.
+        options: dict[str, Any] = {"limit": self.limit, "name": name, "timeout": self.timeout, "cancel": Event()}
         try:
             if explain:
-                analyze = explain == "analyze"
-                result = explained(
-                    self.kb.explain(
-                        full, limit=self.limit, analyze=analyze, name=name, timeout=self.timeout, cancel=Event()
-                    )
-                )
+                result = explained(self.kb.explain(full, analyze=explain == "analyze", **options))
             else:
-                # The event, which nobody sets, gives the query a thread of its own, so that Ctrl-C ends it at once.
-                result = self.kb.query(full, limit=self.limit, name=name, timeout=self.timeout, cancel=Event())
+                result = self.kb.query(full, **options)
         except HybridkgError as e:
             raise _without_header(e, source, full, at, len(header)) from e.__cause__
         milliseconds = (time.perf_counter() - begin) * 1000
@@ -179,19 +168,19 @@ class Session:
         self.show(result, milliseconds)
 
     def header(self, text: str) -> str:
-        """PREFIX lines, on one line, for the prefixes that a query uses, does not declare, and the session knows."""
+        """PREFIX declarations, on one line, of the session's prefixes that a query uses without declaring them."""
         missing = undeclared(text)
         if any(name not in self.prefixes for name in missing):
             self.names()
-        known = self.prefixes
-        return "".join(f"PREFIX {name}: <{known[name]}> " for name in missing if name in known)
+        prefixes = self.prefixes
+        return "".join(f"PREFIX {name}: <{prefixes[name]}> " for name in missing if name in prefixes)
 
     def _remember_prefixes(self, text: str) -> None:
-        """What one query declares, and it was understood, the next one may use."""
+        """Adds the prefixes that a successful query declares to those of the session."""
         self.declared.update({name: iri for name, iri in declared(list(read(text).tokens)).items() if ":" in iri})
 
     def show(self, result: ResultSet, milliseconds: float) -> None:
-        """The rows in the session's format, then what is known about them."""
+        """Shows the rows in the session's format, then notes and the time."""
         if result.explanation is not None:
             self.screen.rows(partial(_put_plan, result.explanation, as_json=self.fmt == "json"))
             return
@@ -214,10 +203,8 @@ class Session:
 
     def load(self, text: str, name: str) -> None:
         """Runs a file inside the session."""
-        if self._depth >= DEEPEST_LOAD:
-            from hybridkg.errors import LoadError
-
-            raise LoadError(f"files load one another more than {DEEPEST_LOAD} deep", hint="does a file load itself?")
+        if self._depth >= MAX_LOAD_DEPTH:
+            raise LoadError(f"files load one another more than {MAX_LOAD_DEPTH} deep", hint="does a file load itself?")
         self._depth += 1
         try:
             self.run_all(text, name)
@@ -226,9 +213,7 @@ class Session:
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter should run what is typed: a query that can end here or is wrong already, or a dot command.
-
-    An empty last line also says so: then the error tells what is missing.
+    """Whether Enter runs the input: a dot command, or a query that can end here, is malformed, or ends in a blank line.
 
     >>> is_complete("SELECT * {"), is_complete("SELECT * {}"), is_complete("SELECT * {\\n"), is_complete(".help")
     (False, True, True, True)
@@ -237,32 +222,32 @@ def is_complete(text: str) -> bool:
     if not stripped or stripped.lower() in WORDS or text.rpartition("\n")[2].strip() == "" != text:
         return True
     if COMMAND_LINE.match(stripped):
-        found = QUERY_COMMAND.match(stripped)
-        return found is None or found.end() == len(stripped) or not _goes_on(stripped[found.end() :])
-    return not _goes_on(text)
+        match = QUERY_COMMAND.match(stripped)
+        return match is None or match.end() == len(stripped) or not _is_unfinished(stripped[match.end() :])
+    return not _is_unfinished(text)
 
 
-def _goes_on(text: str) -> bool:
-    """Whether more lines could make a query of the text; a text in three quotes may have many."""
+def _is_unfinished(text: str) -> bool:
+    """Whether more lines could complete the query, as in a string in three quotes."""
     reading = read(text)
     if reading.open or reading.complete:
         return reading.open
     at = reading.failed if reading.stopped is None else reading.stopped.start
-    # Without its end, it reads as an empty text and then another one.
+    # Without its end, it reads as an empty string and the beginning of another one.
     return at is not None and at >= 2 and text[at - 2 : at + 1] in ('"""', "'''")
 
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN(?:\s+ANALYZE)?\s", re.IGNORECASE)
 
 
-def _behind_explain(text: str) -> int:
-    """Where PREFIX lines may be put: behind EXPLAIN, which may stand before or after all of them."""
-    found = _EXPLAIN.match(text)
-    return 0 if found is None else found.end()
+def _after_explain(text: str) -> int:
+    """Offset at which PREFIX declarations can be inserted: after a leading EXPLAIN."""
+    match = _EXPLAIN.match(text)
+    return 0 if match is None else match.end()
 
 
 def _without_header(error: HybridkgError, source: SourceName, full: str, at: int, length: int) -> HybridkgError:
-    """The error with its place in the text as it was typed."""
+    """The error with its span in the text as typed."""
     if error.source is not None and error.source.text == full:
         error.source = source
         if error.span is not None:
@@ -272,7 +257,6 @@ def _without_header(error: HybridkgError, source: SourceName, full: str, at: int
 
 
 def _put_plan(plan: ExplainedPlan, out: TextIO, *, as_json: bool) -> None:
-    """A plan as JSON, or as text that fits into the terminal where there is one."""
     if as_json:
         out.write(f"{printable_json(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))}\n")
     else:

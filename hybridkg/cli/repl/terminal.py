@@ -1,4 +1,4 @@
-"""The session in a terminal: the only place that knows prompt_toolkit."""
+"""The session in a terminal; the only module that imports prompt_toolkit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONTINUATION = "  | "
 
 HISTORY_FILE = "repl-history"
 MAX_HISTORY = 1_000_000
-"""Bytes of the history file; what is beyond is cut from its beginning when a session starts."""
+"""Bytes of the history file above which its oldest part is removed when a session starts."""
 
 INDENT = "  "
 
@@ -55,12 +55,7 @@ STYLE = Style.from_dict(
 
 
 def converse(session: Session, workers: InterruptibleRunner) -> None:
-    """Asks for input and runs it until the user is done; Ctrl-C never ends it.
-
-    Args:
-        session: writes to the terminal itself.
-        workers: run its queries.
-    """
+    """Reads and runs inputs until the user ends the session; Ctrl-C never does."""
     prompt = _prompt(session)
     session.names_later(workers.start)
     while not session.done:
@@ -73,13 +68,12 @@ def converse(session: Session, workers: InterruptibleRunner) -> None:
         try:
             session.run(text)
         except KeyboardInterrupt:
-            behind = (
-                "; the store is still at work on it in the background" if workers.busy() or cancellation.busy() else ""
-            )
-            session.screen.say(f"\ncancelled{behind}")
+            is_running = workers.busy() or cancellation.count_orphans()
+            note = "; the store is still at work on it in the background" if is_running else ""
+            session.screen.say(f"\ncancelled{note}")
         except Exception:
             session.screen.say(traceback.format_exc())
-            session.screen.say("this is a mistake in hybridkg, not yours; the session goes on")
+            session.screen.say("this is a bug in hybridkg; the session continues")
 
 
 def _prompt(session: Session) -> PromptSession[str]:
@@ -108,7 +102,7 @@ def _keys() -> KeyBindings:
     @keys.add("enter")
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        buffer.complete_state = None  # what was chosen in the menu is in the text already
+        buffer.complete_state = None  # the text has the chosen suggestion already
         if is_complete(buffer.text):
             buffer.validate_and_handle()
         else:
@@ -145,7 +139,7 @@ class _Completer(Completer):
         self._session = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What may stand at the cursor; unasked only once a token is begun, or where a name is wanted."""
+        """Suggestions at the cursor; without Tab only within a token, or for a name."""
         before = document.text_before_cursor
         for suggestion in suggest_in_session(self._session, before, document.text_after_cursor):
             begun = suggestion.start < len(before)
@@ -159,7 +153,7 @@ class _Completer(Completer):
 
 
 def history() -> History:
-    """What was typed in earlier sessions; in memory only where no file can be written."""
+    """The inputs of earlier sessions; in memory only if no file can be written."""
     folder = cache_dir()
     if folder is None:
         return InMemoryHistory()
@@ -176,14 +170,13 @@ def _cut(path: Path) -> None:
     if not path.exists() or path.stat().st_size <= MAX_HISTORY:
         return
     data = path.read_bytes()[-MAX_HISTORY // 2 :]
-    kept = data[data.find(b"\n\n# ") + 1 :]
     temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_bytes(kept)
+    temporary.write_bytes(data[data.find(b"\n\n# ") + 1 :])
     temporary.replace(path)
 
 
 class _SafeHistory(FileHistory):
-    """A file that may vanish or fill its disk: then what is typed is only remembered."""
+    """A history file that may vanish or fill its disk; the history is then in memory only."""
 
     def load_history_strings(self) -> Iterable[str]:
         try:

@@ -1,8 +1,7 @@
-"""What the data offers to completion and to `.schema`: predicates, classes, fields, namespaces.
+"""Names in the data for completion and `.schema`: predicates, classes, fields, namespaces.
 
-Read once per session, by one GROUP BY query each. A large graph is not read
-to its end: 2,000,000 triples (1.5 s on 2 cores) name every predicate that is
-worth completing.
+They are read once a session, by one GROUP BY query each, from at most 2,000,000 triples (1.5 s on 2 cores), which have
+every predicate that is worth completing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ MAX_TRIPLES = 2_000_000
 """Triples that are counted."""
 
 MAX_NAMES = 1_000
-"""Predicates, and classes, that are kept: the most frequent ones."""
+"""Most frequent predicates, and classes, that are offered."""
 
 Counts = tuple[tuple[str, int], ...]
 
@@ -43,7 +42,7 @@ class CompletionVocabulary:
         classes: (IRI, instances).
         fields: (name, weight, b, entities, tokens, mean length in tokens) of the text index.
         prefixes: prefixes for namespaces of the data that no well-known prefix covers.
-        cut: whether the graph has more triples, or names, than were counted.
+        cut: whether the graph has more triples, or names.
     """
 
     predicates: Counts = ()
@@ -54,7 +53,7 @@ class CompletionVocabulary:
 
 
 NOTHING = CompletionVocabulary()
-"""Before the data has been read."""
+"""The vocabulary before the data has been read."""
 
 
 def read_vocabulary(kb: KnowledgeBase) -> CompletionVocabulary:
@@ -79,12 +78,12 @@ def _counts(kb: KnowledgeBase, pattern: str) -> Counts:
 
 
 def own_prefixes(iris: Iterable[str]) -> dict[str, str]:
-    """Prefixes for the namespaces of some IRIs, named after the end of the namespace; the first takes the name.
+    """Prefixes for the namespaces of IRIs, named after the end of the namespace; the first one gets the name.
 
     >>> own_prefixes(["http://example.org/films/year", "http://www.w3.org/2000/01/rdf-schema#label"])
     {'films': 'http://example.org/films/'}
     """
-    found: dict[str, str] = {}
+    prefixes: dict[str, str] = {}
     taken = set(WELL_KNOWN.values())
     for iri in iris:
         namespace = namespace_of(iri)
@@ -92,13 +91,13 @@ def own_prefixes(iris: Iterable[str]) -> dict[str, str]:
             continue
         taken.add(namespace)
         for part in reversed(re.split(r"[/#.:]", namespace)):
-            if _PREFIX_NAME.fullmatch(part) and part not in WELL_KNOWN and part not in found:
-                found[part] = namespace
+            if _PREFIX_NAME.fullmatch(part) and part not in WELL_KNOWN and part not in prefixes:
+                prefixes[part] = namespace
                 break
-    return found
+    return prefixes
 
 
 def namespace_of(iri: str) -> str:
-    """The IRI up to its last `#` or `/`; empty where it has none, or nothing behind it."""
+    """The IRI up to its last `#` or `/`; empty if it has none, or ends with it."""
     cut = max(iri.rfind("#"), iri.rfind("/")) + 1
     return iri[:cut] if 0 < cut < len(iri) else ""

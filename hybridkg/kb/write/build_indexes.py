@@ -1,4 +1,4 @@
-"""Node table, text index and vector index of a generation, built from its graph and its documents."""
+"""Build of the node table, the text index and the vector index of a generation from its graph and documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.extraction import Extraction, extract
@@ -23,21 +22,11 @@ from hybridkg.kb.write.reports import IndexReport, VectorReport
 from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms
 
-if TYPE_CHECKING:
-    pass
-
 
 class GenerationText:
-    """The text of a generation, for a text engine to index; writes `nodes.*` on the way.
+    """The text of a generation, as a text engine reads it; `extract` writes `nodes.*`.
 
-    Args:
-        folder: the generation's folder.
-        profile: the fields, before those that only the documents have.
-        store: the graph.
-        documents: text that is not in the graph.
-        progress: told about rows read.
-        union_default_graph: how the store shows the graph.
-        keeps: whether what has been read stays, as `found`, for the vectors.
+    The arguments are those of `build_indexes`; with `keeps`, `extraction` stays in memory for the vectors.
     """
 
     def __init__(
@@ -55,27 +44,29 @@ class GenerationText:
         self.union_default_graph = union_default_graph
         self._folder, self._store, self._documents, self._progress = folder, store, documents, progress
         self._keeps = keeps
-        self.found: Extraction | None = None
+        self.extraction: Extraction | None = None
 
     @property
     def fields(self) -> tuple[IndexedField, ...]:
-        """What the index stores, in the profile's order."""
+        """Fields of the index, in the order of the profile."""
         return self.profile.indexed_fields()
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """IRIs of the predicates whose values an engine may store beside the text."""
+        """IRIs of the predicates whose values an engine may store together with the text."""
         return self.profile.filters
 
     def extract(self, early: Taker | None = None) -> Extraction:
-        """Reads everything."""
+        """Extracts the text of all entities."""
         self._progress.start("reading text from the graph", None)
-        found = extract(self.profile, self._store, self._documents, lambda rows: self._progress.advance(0, rows), early)
-        self._progress.done(len(found.nodes))
-        NodeTable.write(self._folder, found.nodes)
+        extraction = extract(
+            self.profile, self._store, self._documents, lambda rows: self._progress.advance(0, rows), early
+        )
+        self._progress.done(len(extraction.nodes))
+        NodeTable.write(self._folder, extraction.nodes)
         if self._keeps:
-            self.found = found
-        return found
+            self.extraction = extraction
+        return extraction
 
 
 def build_indexes(
@@ -90,18 +81,18 @@ def build_indexes(
     synonyms: Synonyms = NO_SYNONYMS,
     vectors: Vectorising | None = None,
 ) -> IndexReport:
-    """Writes `nodes.*`, `text/` and, where they are wanted, `vectors/` into a generation that is being built.
+    """Writes `nodes.*`, `text/` and, if vectors are configured, `vectors/` into a generation that is being built.
 
     Args:
-        folder: the generation's folder; holds neither yet.
-        profile: the fields, before those that only the documents have.
+        folder: folder of the generation, which has none of them yet.
+        profile: the fields, without those of the documents.
         store: the graph.
         documents: text that is not in the graph.
-        engine: name and engine that builds the text index.
-        progress: told about rows read and entities indexed.
-        union_default_graph: how the store shows the graph.
-        synonyms: what the queries of the index use.
-        vectors: how vectors are made; None for no vectors.
+        engine: (name, text engine).
+        progress: counts rows read and entities indexed.
+        union_default_graph: whether the store shows the union of all graphs.
+        synonyms: for the queries of the index.
+        vectors: encoder and vector index; None for no vectors.
     """
     text_folder = folder / "text"
     text_folder.mkdir()
@@ -113,8 +104,8 @@ def build_indexes(
     with _collector_paused():
         counts = builder.build(text_folder, source, progress)
     made: VectorReport | None = None
-    if source.found is not None and vectors is not None:
-        made = build_vectors(folder / VECTORS, vectors, source.found, progress)
+    if source.extraction is not None and vectors is not None:
+        made = build_vectors(folder / VECTORS, vectors, source.extraction, progress)
     (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
     (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
     if synonyms.rules:
@@ -135,7 +126,7 @@ def build_indexes(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Indexing makes millions of objects that live to its end and no cycles; to look for cycles costs a fifth."""
+    """Pauses the garbage collector: a build makes millions of live objects and no cycles; collecting costs a fifth."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Projection of the graph into columns, and the statistics that are counted in it."""
+"""Build of the projection of a generation, and of the statistics of the graph from it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,17 @@ from hybridkg.rdf.terms import Literal
 if TYPE_CHECKING:
     from hybridkg.graph.build.builder import ProjectionBuilder
 
-
 PROJECTION = "projection"
-"""In a generation: the folder, and the name of the index."""
-
+"""The folder of the projection in a generation, and the name of the index."""
 
 PROJECTION_WORK = "projection.tmp"
 
 
 @contextmanager
 def copying(folder: Path, *, union_default_graph: bool, stored: bool) -> Iterator[ProjectionBuilder]:
-    """A builder of the projection of a generation, whose temporary files go at the end.
+    """A builder of the projection of a generation, whose temporary files are removed at the end.
 
-    Args:
-        folder: of the generation.
-        union_default_graph: how the store shows the graph.
-        stored: the statements come from the store, so their literals have its form.
+    With `stored`, the statements come from the store, so their literals have its form.
     """
     from hybridkg.graph.build.builder import ProjectionBuilder
 
@@ -51,18 +46,13 @@ def build_projection(
     loaded: ProjectionBuilder | None = None,
     stays: bool = True,
 ) -> dict[str, Any]:
-    """Writes `projection/` and its statistics into a generation whose `nodes.*` are there.
+    """Writes `projection/` and the statistics into a generation that has its `nodes.*`.
 
-    Args:
-        folder: of the generation.
-        store: the graph.
-        progress: told about triples read.
-        union_default_graph: how the store shows the graph.
-        loaded: a builder that has got all statements while they were loaded; otherwise the store is read.
-        stays: whether the projection does, or its statistics alone.
+    The statements come from `loaded`, a builder that received them while they were loaded, or are read from the store.
+    Without `stays`, only the statistics stay on disk.
 
     Returns:
-        Counts; or only `note`, why the graph can have no projection.
+        Counts; or only `note`, the reason why the graph can have no projection.
     """
     nodes = NodeTable.open(folder)
     progress.start("copying the graph into columns", None)
@@ -81,7 +71,6 @@ def build_projection(
 
 
 def _count_statistics(folder: Path, nodes: NodeTable, progress: Progress, *, union_default_graph: bool) -> None:
-    """Writes the statistics of the projection of a generation."""
     from hybridkg.graph.statistics.catalog import write_statistics
     from hybridkg.graph.statistics.collect import collect
     from hybridkg.graph.stored_projection import open_columns
@@ -91,9 +80,9 @@ def _count_statistics(folder: Path, nodes: NodeTable, progress: Progress, *, uni
 
 
 def _read_store(store: GraphStore, builder: ProjectionBuilder, progress: Progress) -> None:
-    """Predicate by predicate: the rows of a query are read in threads, and have one term less to write and to read.
+    """Reads the store predicate by predicate: threads read the rows, and a row has one term less.
 
-    The largest come first, so that the threads end together.
+    The largest predicates come first, so that the threads end together.
     """
     store.read_ahead()
     counted = store.select("SELECT ?p (COUNT(*) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p").rows

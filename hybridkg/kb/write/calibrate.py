@@ -1,4 +1,4 @@
-"""Measures what queries of a knowledge base cost on this machine, when it has just been indexed."""
+"""Calibration of the unit costs of a knowledge base on this machine, after an index step."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.planner.calibration.local_calibration import calibrate, some_words
 
 MIN_TRIPLES = 50_000
-"""A smaller graph answers everything at once, and nothing in it takes long enough to be measured."""
+"""Triples of the smallest graph in which work takes long enough to be measured."""
 
 MIN_POSTINGS = 1_000_000
-"""An index with as many is asked with compiled kernels by any process that goes on asking, so these are measured."""
+"""Postings of the smallest index for which any long process uses compiled kernels, so these are measured."""
 
 SAMPLE = 40
-"""Entities whose texts give the words that are asked for."""
+"""Entities whose texts give the words of the measured queries."""
 
 PREDICATES = 50
-"""Most frequent predicates among which a large and a small one are chosen."""
+"""Most frequent predicates, of which a large and a small one are measured."""
 
 
 def measure(snapshot: Snapshot) -> bool:
-    """Finds the unit costs of this machine, and keeps them beside the knowledge base.
+    """Measures the unit costs and writes them to `cost.json`; returns whether it did.
 
-    Takes up to a second; with the text on a server up to twelve, until a server that was just started is warm; with the
-    graph on one up to five more.
-
-    Whether it did: not for a small graph, where no one wants it (HYBRIDKG_COSTS=default), nor when a server does not
-    answer. Whatever goes wrong, the defaults hold.
+    It does not for a small graph, with HYBRIDKG_COSTS=default, or when a server fails; the defaults hold then. Takes up
+    to 1 s; with a remote text index up to 12 s, until a server that was just started is warm; with a remote graph up to
+    5 s more.
     """
     costs = snapshot.costs
     if (
@@ -41,8 +39,8 @@ def measure(snapshot: Snapshot) -> bool:
         return False
     try:
         _load_kernel(snapshot)
-        known = snapshot.statistics
-        listed = () if known is None else known.predicates[:PREDICATES]
+        statistics = snapshot.statistics
+        listed = () if statistics is None else statistics.predicates[:PREDICATES]
         costs.calibrated(
             calibrate(
                 text=snapshot.text,
@@ -59,7 +57,7 @@ def measure(snapshot: Snapshot) -> bool:
 
 
 def _load_kernel(snapshot: Snapshot) -> None:
-    """What a long process uses is to be measured, not what the first queries of a process make do with."""
+    """Loads the compiled kernel of a large index: it, not the numpy reference of a cold process, is measured."""
     from hybridkg.text.models.additive import KERNEL
 
     if snapshot.text is not None and snapshot.text.counts.get("postings", 0) >= MIN_POSTINGS:
@@ -67,7 +65,6 @@ def _load_kernel(snapshot: Snapshot) -> None:
 
 
 def _words(snapshot: Snapshot) -> list[str]:
-    """Words of some entities, evenly spread."""
     if snapshot.nodes is None or not len(snapshot.nodes):
         return []
     ids = np.unique(np.linspace(0, len(snapshot.nodes) - 1, SAMPLE).astype(np.uint32))

@@ -1,7 +1,4 @@
-"""Components that kb.toml names: text engine, analyzers, encoder, vector index, synonyms.
-
-Each is checked before any work is done, so that a mistake costs no time.
-"""
+"""Components that kb.toml names, checked before any work: text engine, analyzers, encoder, vector index, synonyms."""
 
 from __future__ import annotations
 
@@ -21,23 +18,19 @@ from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, read_synon
 from hybridkg.vector.encoders.embedding_cache import NAME as VECTOR_WORK
 
 AS_INDEXED = "as in the file"
-"""The state of synonyms that are those of the file."""
+"""State of an index whose synonyms are those of the file."""
 
 
 def with_chosen_settings(
     folder: Folder, profile: str | Path | None, encoder: str | None, text_engine: str | None
 ) -> Folder:
-    """The folder with the settings that a call names; kb.toml gets them with the generation that the call makes.
+    """The folder with the settings of a call; kb.toml gets them with the generation that the call makes.
 
-    Args:
-        folder: the knowledge base.
-        profile: name of a shipped profile, or path of a Turtle file; None for the one in kb.toml.
-        encoder: name of an encoder, with `:MODEL` where it takes one, or `none`; None for the one in kb.toml.
-        text_engine: name of a text engine; None for the one in kb.toml.
+    The profile is a name or the path of a Turtle file, the encoder `NAME`, `NAME:MODEL` or `none`.
 
     Raises:
-        UnknownNameError: there is no such encoder or text engine; names those that there are.
-        ParameterError: a model is missing behind the name of the encoder, or the encoder takes none.
+        UnknownNameError: there is no such encoder or text engine; names the known ones.
+        ParameterError: the name of the encoder lacks a model, or has one that it does not take.
         MissingExtraError: its package is not installed.
     """
     config, changes = folder.config, dict[str, str]()
@@ -53,12 +46,12 @@ def with_chosen_settings(
 
 
 def _absolute(path: str | Path) -> str:
-    """A path from the current folder as one that holds from every folder; the name of something else as it is."""
+    """The absolute path of an existing file; any other name unchanged."""
     return str(Path(path).resolve()) if Path(path).exists() else str(path)
 
 
 def _chosen_encoder(text: str) -> str:
-    """The encoder as kb.toml names it, where a model in a folder has an absolute path."""
+    """The encoder as kb.toml names it, with an absolute path for a model in a folder."""
     name, colon, model = text.partition(":")
     if text == NO_ENCODER:
         return text
@@ -81,27 +74,23 @@ def has_text_index(folder: Folder) -> bool:
 
 
 def configured_profile(folder: Folder) -> Profile:
-    """The profile that kb.toml names.
-
-    Raises:
-        ProfileError: it cannot be read, or is wrong.
-    """
+    """The profile that kb.toml names; raises ProfileError."""
     from hybridkg.entities.profile.profile_reader import load_profile
 
     return load_profile(folder.config.profile)
 
 
 def text_engine(folder: Folder) -> tuple[str, TextEngine]:
-    """The text engine that kb.toml names."""
+    """The name and the text engine of kb.toml."""
     config = folder.config
     return config.text, TEXT_ENGINES.get(config.text)(folder.path, config)
 
 
 def check_analyzers(profile: Profile, folder: Folder) -> None:
-    """Whether every analyzer that a profile names is there, before any work is done; a server knows its own.
+    """Checks that every analyzer of a profile is installed, unless a server analyzes with its own.
 
     Raises:
-        UnknownNameError: one is not; names the field, and the analyzers that there are.
+        UnknownNameError: an analyzer is not; names the field and the known ones.
     """
     config = folder.config
     if TEXT_ENGINES.get(config.text).analyzes_natively(config):
@@ -116,14 +105,10 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
 
 
 def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorising | None:
-    """How kb.toml wants vectors made, once it is sure that they can be, before any work is done; None for none.
-
-    Args:
-        folder: the knowledge base.
-        agree: whether many texts may be sent to a server; None for no.
+    """The encoder and vector index of kb.toml, ready for work; None where it names no encoder.
 
     Raises:
-        ConfigError: there is no such encoder, model or index; names those that there are.
+        ConfigError: there is no such encoder, model or index; names the known ones.
         MissingExtraError: a package is not installed.
         EncoderError: the model cannot be fetched.
         HybridkgError: the index cannot be built now.
@@ -132,17 +117,17 @@ def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorisi
     name, _, model = config.encoder.partition(":")
     if config.encoder == NO_ENCODER:
         return None
-    made = _registered(ENCODERS, name, place, NO_ENCODER)
-    if made.takes_model != bool(model):
+    encoder = _registered(ENCODERS, name, place, NO_ENCODER)
+    if encoder.takes_model != bool(model):
         raise ConfigError(
-            f"the encoder {name!r} takes {'a' if made.takes_model else 'no'} model",
+            f"the encoder {name!r} takes {'a' if encoder.takes_model else 'no'} model",
             hint=f'encoder = "{name}:MODEL", the name of a model or the path of its folder'
-            if made.takes_model
+            if encoder.takes_model
             else f'encoder = "{name}"',
             place=place,
         )
     own = config.encoding
-    if own.what == "chunks" and own.unit == "tokens" and not made.has_tokens:
+    if own.what == "chunks" and own.unit == "tokens" and not encoder.has_tokens:
         raise ConfigError(
             f"the encoder {name!r} has no tokens to measure chunks in",
             hint='unit = "characters" in the table [vectors]',
@@ -160,7 +145,7 @@ def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorisi
         own.timeout,
         own.per_minute,
     )
-    kind: EncoderKind = made(choice)
+    kind: EncoderKind = encoder(choice)
     index: VectorIndexKind = _registered(VECTOR_INDEXES, config.vectors, place)(folder.path, config)
     try:
         kind.fingerprint()
@@ -172,7 +157,6 @@ def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorisi
 
 
 def _registered(registry: Registry, name: str, place: str, *others: str) -> Any:
-    """What kb.toml names."""
     try:
         return registry.get(name)
     except UnknownNameError as e:
@@ -181,10 +165,10 @@ def _registered(registry: Registry, name: str, place: str, *others: str) -> Any:
 
 
 def configured_synonyms(folder: Folder) -> Synonyms:
-    """The synonyms that kb.toml names, which the next index will keep.
+    """The synonyms that kb.toml names, for the next index.
 
     Raises:
-        ConfigError: the file cannot be read, or is no file of synonyms; or the text engine cannot use any.
+        ConfigError: the file cannot be read or is malformed, or the text engine cannot use synonyms.
     """
     config = folder.config
     if not config.synonyms:
@@ -200,20 +184,15 @@ def configured_synonyms(folder: Folder) -> Synonyms:
 
 
 def synonyms_state(folder: Folder, text_folder: Path) -> dict[str, Any]:
-    """What `stats` says of the synonyms of an index, and whether the file that kb.toml names says the same by now.
-
-    Args:
-        folder: the knowledge base.
-        text_folder: of the index.
-    """
+    """Number and state of the synonyms of an index, for `stats`: whether the file of kb.toml has changed since."""
     if not text_folder.is_dir():
         return {}
-    kept = stored_synonyms(text_folder)
+    indexed = stored_synonyms(text_folder)
     try:
-        given = configured_synonyms(folder)
+        current = configured_synonyms(folder)
     except ConfigError as e:
-        return {"synonyms": {"rules": len(kept.rules), "state": f"{e.message} ({e.place})"}}
-    if not kept.rules and not given.rules:
+        return {"synonyms": {"rules": len(indexed.rules), "state": f"{e.message} ({e.place})"}}
+    if not indexed.rules and not current.rules:
         return {}
-    state = AS_INDEXED if kept == given else "the file has changed since the index was built"
-    return {"synonyms": {"rules": len(kept.rules), "state": state}}
+    state = AS_INDEXED if indexed == current else "the file has changed since the index was built"
+    return {"synonyms": {"rules": len(indexed.rules), "state": state}}

@@ -1,4 +1,4 @@
-"""Encoding of the texts of a generation, and the vector index over the vectors."""
+"""Encoding of the texts of a generation, and the build of its vector index."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ from hybridkg.storage.durable import link_tree
 if TYPE_CHECKING:
     from hybridkg.vector.encoders.embedding_cache import EmbeddingLog
 
-
 ENCODED_AT_ONCE = 64
-"""Texts between two reports of progress; an interrupted run loses at most so many."""
+"""Texts between two reports of progress; an interrupted run loses at most as many."""
 
 
 @dataclass(frozen=True)
 class Vectorising:
-    """How the vectors of a knowledge base are made.
+    """Encoder and vector index of a knowledge base.
 
     Args:
         encoder: a name of ENCODERS.
-        kind: of that name.
-        name: of the kind of index, in VECTOR_INDEXES.
-        index: builds it.
-        work: the folder in which an interrupted run has left some vectors, and this one may.
-        encoding: what gets a vector.
-        agree: whether many texts may be sent to a server; None for no.
-        previous: the folder of the live vectors, where they are undamaged.
-        before: the kind of these.
+        kind: the encoder of that name.
+        name: a name of VECTOR_INDEXES.
+        index: the vector index of that name.
+        work: folder for the vectors of an interrupted run.
+        encoding: settings: whether entities, chunks or fields have vectors.
+        agree: confirms an upload of many texts; None refuses it.
+        previous: folder of the live vectors, if they are undamaged.
+        before: the vector index that built `previous`.
     """
 
     encoder: str
@@ -54,84 +53,80 @@ class Vectorising:
     before: VectorIndexKind | None = None
 
     def cut(self, encoder: Callable[[], Encoder]) -> Cut:
-        """How texts are cut; the encoder is asked for where it has to measure them."""
+        """The function that cuts texts into pieces; only pieces measured in tokens need the encoder."""
         in_tokens = self.encoding.what == "chunks" and self.encoding.unit == "tokens"
         return cutting(self.encoding, cast(Tokenising, encoder()).token_starts if in_tokens else None)
 
 
-def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress: Progress) -> VectorReport:
-    """Writes a vector of every entity that has text, or of each piece of it, into a new folder; texts that have one
-    already are not encoded.
+def build_vectors(folder: Path, wanted: Vectorising, extraction: Extraction, progress: Progress) -> VectorReport:
+    """Writes a vector of every entity that has text, or of each of its pieces, into a new folder.
 
-    Args:
-        folder: does not exist yet.
-        wanted: how they are made.
-        found: the text.
-        progress: told about texts that are encoded.
+    A text that had a vector before, by its hash, is not encoded again if the encoder has a fingerprint.
     """
     from hybridkg.vector.encoders.embedding_cache import EmbeddingLog, hashes
 
-    fields = len(found.fields)
-
+    fields = len(extraction.fields)
     own = folder / ENCODER
-    settled = wanted.kind.fingerprint()
-    known = wanted.before.known(wanted.previous, settled) if settled and wanted.previous and wanted.before else None
-    count = len(found.nodes)
+    fingerprint = wanted.kind.fingerprint()
+    known = None
+    if fingerprint and wanted.previous and wanted.before:
+        known = wanted.before.known(wanted.previous, fingerprint)
+    count = len(extraction.nodes)
     if known is not None and wanted.previous is not None:
         folder.mkdir()
         link_tree(wanted.previous / ENCODER, own)
         cut = wanted.cut(lambda: wanted.kind.open(own))
-        count = sum(int((known.places(hashes(some.texts)) < 0).sum()) for some in verbalised(found, fields, cut))
+        count = sum(int((known.places(hashes(some.texts)) < 0).sum()) for some in verbalised(extraction, fields, cut))
     else:
         own.mkdir(parents=True)
-    encoder = wanted.kind.train(own, lambda: (some.texts for some in verbalised(found, fields)), count, progress)
+    encoder = wanted.kind.train(own, lambda: (some.texts for some in verbalised(extraction, fields)), count, progress)
     cut = wanted.cut(lambda: encoder)
     if known is None and wanted.encoding.what != "entity":
-        count = sum(len(some.ids) for some in verbalised(found, fields, cut))
+        count = sum(len(some.ids) for some in verbalised(extraction, fields, cut))
     encoded = 0
     with ExitStack() as stack:
         sources: list[KnownVectors] = [] if known is None else [known]
-        log = stack.enter_context(EmbeddingLog(wanted.work, settled, encoder.dimensions)) if settled else None
+        log = stack.enter_context(EmbeddingLog(wanted.work, fingerprint, encoder.dimensions)) if fingerprint else None
         if wanted.kind.is_billed and log is not None:
-            _agreed(wanted, [*sources, log.known], verbalised(found, fields, cut))
+            _confirm_upload(wanted, [*sources, log.known], verbalised(extraction, fields, cut))
 
         def batches() -> Iterator[Encoded]:
             nonlocal encoded
             progress.start("encoding entities", count)
-            for batch in verbalised(found, fields, cut):
-                n, made = _encoded(encoder, batch, sources, log, progress)
+            for batch in verbalised(extraction, fields, cut):
+                n, made = _encode(encoder, batch, sources, log, progress)
                 encoded += n
                 yield made
             progress.done(encoded)
 
-        counts = wanted.index.build(folder, encoder, wanted.encoder, batches(), progress, hashed=bool(settled))
+        counts = wanted.index.build(folder, encoder, wanted.encoder, batches(), progress, hashed=bool(fingerprint))
     (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
-    return VectorReport.of({**counts, "encoded": encoded} if settled else counts)
+    return VectorReport.of({**counts, "encoded": encoded} if fingerprint else counts)
 
 
-def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[PieceBatch]) -> None:
-    """Raises ParameterError: many texts would go to a server, and nobody has said that they may."""
+def _confirm_upload(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[PieceBatch]) -> None:
+    """Raises ParameterError for a large upload that the caller does not confirm."""
     from hybridkg.vector.encoders.embedding_cache import hashes
 
     count = characters = 0
     for batch in batches:
         keys = hashes(batch.texts)
-        has = [places for source in known for places in (source.places(keys) >= 0,)]
+        has_vector = [source.places(keys) >= 0 for source in known]
         for i, text in enumerate(batch.texts):
-            if not any(places[i] for places in has):
+            if not any(places[i] for places in has_vector):
                 count, characters = count + 1, characters + len(text)
-    sending = UploadEstimate(count, characters, wanted.encoding.batch, wanted.encoding.url)
-    if sending.is_large and not (wanted.agree is not None and wanted.agree(sending)):
+    upload = UploadEstimate(count, characters, wanted.encoding.batch, wanted.encoding.url)
+    if upload.is_large and not (wanted.agree is not None and wanted.agree(upload)):
         raise ParameterError(
-            f"to make the vectors sends {sending}, and nothing has agreed to that",
-            hint="hybridkg index KB --yes; in Python, index(agree=lambda sending: True)",
+            f"encoding sends {upload}, which nothing has confirmed",
+            hint="hybridkg index KB --yes; in Python, index(agree=lambda upload: True)",
         )
 
 
-def _encoded(
+def _encode(
     encoder: Encoder, batch: PieceBatch, sources: Sequence[KnownVectors], log: EmbeddingLog | None, progress: Progress
 ) -> tuple[int, Encoded]:
-    """How many texts of a batch have been encoded, and the vectors of all."""
+    """The number of texts of a batch that were encoded, and the vectors of all."""
     import numpy as np
 
     from hybridkg.vector.encoders.embedding_cache import hashes
@@ -144,7 +139,7 @@ def _encoded(
         keys = hashes(texts)
         for source in (*sources, log.known):
             missing[missing] = ~source.fill(keys, vectors, missing)
-    # Texts of about one length are encoded together: where they are padded, little is.
+    # Texts of similar length are encoded together, so that little is padded.
     order = sorted(np.flatnonzero(missing).tolist(), key=lambda i: len(texts[i]))
     for first in range(0, len(order), ENCODED_AT_ONCE):
         some = order[first : first + ENCODED_AT_ONCE]

@@ -1,4 +1,4 @@
-"""Index step of a write transaction: every index of the generation that is being built."""
+"""The index step of a write transaction: every index of the generation that is being built."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ def index_generation(
     progress: Progress,
     loaded: ProjectionBuilder | None = None,
 ) -> IndexReport:
-    """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
+    """Builds all indexes from the graph of the new generation, so they include the data of the same load."""
     if vectors is not None and building.previous.is_intact(VECTORS):
         previous = building.previous.path / VECTORS
         with suppress(CorruptError):  # of a kind that is not installed any more
             before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(previous))(folder.path, folder.config)
             vectors = replace(vectors, previous=previous, before=before)
-    elsewhere = folder.config.graph != EMBEDDED
+    is_remote = folder.config.graph != EMBEDDED
     with ExitStack() as stack:
-        if elsewhere:
+        if is_remote:
             loaded = stack.enter_context(copying(building.path, union_default_graph=False, stored=False))
-            found = _exported(building, folder, loaded, progress)
+            export = _export(building, folder, loaded, progress)
         else:
             building.compact_graph()
         built = _build(building, folder, profile, engine, synonyms, vectors, progress, loaded)
-        if elsewhere:
-            building.exported({"graph": folder.config.graph, **found.to_json()})
-            built = replace(built, exported=found.triples)
+        if is_remote:
+            building.exported({"graph": folder.config.graph, **export.to_json()})
+            built = replace(built, exported=export.triples)
     return built
 
 
-def _exported(building: Building, folder: Folder, copy: ProjectionBuilder, progress: Progress) -> Exported:
-    """Brings the graph from the endpoint into the generation in the making, to be indexed there.
+def _export(building: Building, folder: Folder, copy: ProjectionBuilder, progress: Progress) -> Exported:
+    """Copies the graph from the endpoint into the new generation, to be indexed there.
 
     Raises:
-        EndpointError: it cannot be copied; what has been copied stays for the next try.
+        EndpointError: it cannot be copied; the copied part stays for the next run.
     """
     config = folder.config
     connection = Connection(config.graph, config.endpoint)
-    found = Export(connection, folder.path / GRAPH_WORK, config.endpoint.page, progress).run()
-    building.documents_loaded = 0  # the blank nodes of the same graph get the same names
-    load_sources(building, found.files, progress, also=copy.add)
-    return found
+    export = Export(connection, folder.path / GRAPH_WORK, config.endpoint.page, progress).run()
+    building.documents_loaded = 0  # so that blank nodes of the same graph get the same labels
+    load_sources(building, export.files, progress, also=copy.add)
+    return export
 
 
 def _build(
@@ -85,7 +85,6 @@ def _build(
     progress: Progress,
     loaded: ProjectionBuilder | None,
 ) -> IndexReport:
-    """The indexes of the graph that lies in the generation in the making."""
     documents_folder = building.path / "documents"
     if not documents_folder.exists():
         documents_folder = building.previous.documents

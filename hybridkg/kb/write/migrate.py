@@ -1,9 +1,8 @@
-"""Moves the text index and the vectors of a knowledge base to another place, as they are.
+"""Migration of the text index and the vectors to another engine, with the same rows and scores.
 
-What was indexed stays what it was: the profile and the synonyms are those the index was built with, and vectors are
-carried over, not encoded again. So every query has the rows and the scores it had. The move is one new generation:
-until CURRENT names it, the knowledge base is where it was, and afterwards kb.toml says the new place, too
-(hybridkg.store.generations.pending_settings).
+The profile and the synonyms are those that the index was built with, and vectors are moved, not encoded again. The
+move is one new generation; kb.toml names the new engine as soon as CURRENT names the generation
+(store/generations/pending_settings.py).
 """
 
 from __future__ import annotations
@@ -41,20 +40,20 @@ from hybridkg.store.generations.folder import Folder
 from hybridkg.text.match_query.synonyms import stored_synonyms
 
 NODE_FILES = ("nodes.text", "nodes.offsets")
-"""What the ids of entities follow from."""
+"""Files that determine the ids of entities."""
 
 NATIVE = "native"
-"""`analysis` of an index whose terms are an engine's own (NativeAnalysis), as `about()` gives it."""
+"""`analysis` in `about()` of an index whose terms are made by the engine (NativeAnalysis)."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """What has to be moved.
+    """The indexes to move.
 
     Args:
-        text: (engine, engine) from and to; None where it is there.
-        vectors: (kind of index, kind of index); None where there are none, or they stay.
-        notes: sentences about what stays, and why.
+        text: (source, target) engine; None if the text index is there already.
+        vectors: (source, target) kind of index; None if there are no vectors, or they stay.
+        notes: sentences that name what stays, and why.
     """
 
     text: tuple[str, str] | None = None
@@ -63,23 +62,18 @@ class Move:
 
 
 def migrate(folder: Folder, to: str, progress: Progress) -> MigrateReport:
-    """Moves text and vectors to a place, in one generation with the same graph and documents, or does nothing.
-
-    Args:
-        folder: the knowledge base.
-        to: a name of TEXT_ENGINES.
-        progress: told how far the work is.
+    """Moves text and vectors to an engine of TEXT_ENGINES, in one generation with the same graph and documents.
 
     Raises:
-        UnknownNameError: there is no such place.
+        UnknownNameError: there is no such engine.
         IndexMissingError: there is no index, it is older than the graph, or building it again gives another one.
-        ConfigError: the terms of the index are the engine's own, or would be.
-        HybridkgError: a server does not answer; the knowledge base is as it was before.
+        ConfigError: the engine makes the terms of the index itself, or would.
+        HybridkgError: a server does not answer; the knowledge base is unchanged.
     """
     if to not in TEXT_ENGINES:
         raise UnknownNameError(f"no place {to!r} to move to; known: {', '.join(TEXT_ENGINES.names())}")
     config, state = folder.config, Snapshot.open(folder)
-    move = _what_moves(folder, state, to, config)
+    move = _planned_move(folder, state, to, config)
     moved = folder.with_settings(text=to, vectors=_vectors_setting(move, state, to, config))
     settings = moved.config
     if move.text is None and move.vectors is None:
@@ -87,14 +81,14 @@ def migrate(folder: Folder, to: str, progress: Progress) -> MigrateReport:
             moved.write_settings()
         return MigrateReport(to, notes=tuple(move.notes))
     engine: TextEngine = TEXT_ENGINES.get(to)(folder.path, settings)
-    # Vectors move as they are, whatever kb.toml says by now of those that the next index will make.
+    # The encoding of kb.toml is for the next index; vectors that move are not encoded again.
     kind: VectorIndexKind = VECTOR_INDEXES.get(settings.vectors)(
         folder.path, replace(settings, encoding=EncodingSettings())
     )
     builders: list[TextEngine | VectorIndexKind] = [*([engine] if move.text else []), *([kind] if move.vectors else [])]
     with removed_on_failure(folder, *builders), moved.building(progress) as building:
         if building.previous.name != state.generation.name:
-            raise LockedError("somebody has written to the knowledge base meanwhile", hint="run the command again")
+            raise LockedError("another writer has changed the knowledge base meanwhile", hint="run the command again")
         for builder in builders:
             builder.ready()
         if engine.is_remote:
@@ -114,8 +108,8 @@ def migrate(folder: Folder, to: str, progress: Progress) -> MigrateReport:
     return MigrateReport(to, text, vectors, tuple(move.notes))
 
 
-def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Move:
-    """Raises IndexMissingError or ConfigError where nothing can be moved as it is."""
+def _planned_move(folder: Folder, state: Snapshot, to: str, config: Config) -> Move:
+    """The move; raises IndexMissingError or ConfigError where it would change rows or scores."""
     again = f"hybridkg index {folder.path}"
     if state.text is None:
         raise IndexMissingError("there is no text index to move", hint=again)
@@ -127,9 +121,8 @@ def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Mov
         if was_native or TEXT_ENGINES.get(to).analyzes_natively(config):
             engine = TEXT_ENGINES.get(live if was_native else to)
             raise ConfigError(
-                f"with {engine.native_analysis.setting} the terms are {engine.title}'s own, so scores would be others "
-                "afterwards",
-                hint=f"if they may: {again} --text-engine {to}" if was_native else engine.native_analysis.remedy,
+                f"with {engine.native_analysis.setting} the terms are {engine.title}'s own, so a move changes scores",
+                hint=f"to accept this: {again} --text-engine {to}" if was_native else engine.native_analysis.remedy,
                 place=str(folder.path / "kb.toml"),
             )
     text = None if live == to else (live, to)
@@ -147,7 +140,7 @@ def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Mov
 
 
 def _vectors_setting(move: Move, state: Snapshot, to: str, config: Config) -> str:
-    """The index of the vectors that a later `index` makes: that of the place, where it can hold them."""
+    """The kind of vector index that a later `index` makes: that of the target engine, where it can hold the vectors."""
     if move.vectors is not None:
         return move.vectors[1]
     stay = (state.generation.path / VECTORS).is_dir() or config.encoding.what != "entity"
@@ -156,14 +149,13 @@ def _vectors_setting(move: Move, state: Snapshot, to: str, config: Config) -> st
 
 
 def _is_same_place(kind: str, wanted: str) -> bool:
-    """Whether vectors of one kind of index are already where a text engine wants them; it may have no wish."""
+    """Whether a kind of vector index is in the engine that a text engine prefers; it may prefer none."""
     return not wanted or VECTOR_INDEXES.get(kind).engine == VECTOR_INDEXES.get(wanted).engine
 
 
 def _move_text(
     building: Building, state: Snapshot, engines: tuple[str, str], engine: TextEngine, progress: Progress
 ) -> MovedIndex:
-    """Builds the text index of the new generation; the graph and the documents are those of the live one."""
     assert state.profile is not None
     assert state.text is not None
     started, (source, target) = time.monotonic(), engines
@@ -184,9 +176,7 @@ def _move_text(
 
 
 def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) -> None:
-    """Raises IndexMissingError where the same sources gave another index: the ids of projection and vectors, or the
-    scores, would be wrong.
-    """
+    """Raises IndexMissingError if the same sources gave another index, with other ids or other scores."""
     assert state.text is not None
     old, before = building.previous.path, state.text
     same = all(filecmp.cmp(old / name, building.path / name, shallow=False) for name in NODE_FILES)
@@ -197,12 +187,12 @@ def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) 
     if state.endpoint:
         raise IndexMissingError(
             f"the text that {state.endpoint} gives is not the one that the index was built from: its graph has "
-            "changed, or blank nodes have text, whose labels are others in each answer",
+            "changed, or blank nodes have text, whose labels differ from answer to answer",
             hint=f"{again} --text-engine {to} reads the graph from there again and builds the index",
         )
     raise IndexMissingError(
-        "the text of the entities is read otherwise now than when the index was built: another default_graph, or "
-        "another version of hybridkg",
+        "the text of the entities has changed since the index was built: another default_graph, or another version "
+        "of hybridkg",
         hint=f"{again}, and then run the command again",
     )
 
@@ -215,14 +205,14 @@ def _move_vectors(
     kinds: tuple[str, str],
     progress: Progress,
 ) -> MovedIndex:
-    """Builds the other index of the same vectors, with the files of the encoder beside it."""
+    """Builds the target index of the same vectors, and links the files of the encoder."""
     started, (source, target) = time.monotonic(), kinds
     old, new = building.previous.path / VECTORS, building.path / VECTORS
     before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(old))(folder.path, config)
-    held = before.stored(old)
+    stored = before.stored(old)
     new.mkdir()
     link_tree(old / ENCODER, new / ENCODER)
-    counts = kind.build(new, held, held.kind, _reported(held, progress), progress, hashed=held.hashed)
+    counts = kind.build(new, stored, stored.kind, _batches(stored, progress), progress, hashed=stored.hashed)
     (new / INDEX_FILE).write_text(f"{target}\n", encoding="ascii")
     building.built(VECTORS, target)
     details = {"encoder": counts["encoder"], "dimensions": counts["dimensions"], "encoded": 0}
@@ -230,16 +220,15 @@ def _move_vectors(
     return MovedIndex(source, target, counts["entities"], **_cost(new, about, started), details=details)
 
 
-def _reported(held: StoredVectors, progress: Progress) -> Iterator[Encoded]:
-    progress.start("moving vectors", held.count)
-    for batch in held.read():
+def _batches(stored: StoredVectors, progress: Progress) -> Iterator[Encoded]:
+    progress.start("moving vectors", stored.count)
+    for batch in stored.read():
         yield batch
         progress.advance(len(batch.ids), len(batch.ids))
-    progress.done(held.count)
+    progress.done(stored.count)
 
 
 def _cost(folder: Path, about: dict[str, Any], started: float) -> dict[str, Any]:
-    """`seconds`, `bytes_here` and `bytes_on_server` of an index that has been moved."""
-    here = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    there = about.get("bytes") if "url" in about else None
-    return {"seconds": time.monotonic() - started, "bytes_here": here, "bytes_on_server": there}
+    local = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    remote = about.get("bytes") if "url" in about else None
+    return {"seconds": time.monotonic() - started, "bytes_here": local, "bytes_on_server": remote}

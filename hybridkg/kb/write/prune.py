@@ -1,4 +1,4 @@
-"""What a knowledge base keeps outside its folder, on servers of text indexes, and how that goes."""
+"""Removal of the indexes that a knowledge base has on servers."""
 
 from __future__ import annotations
 
@@ -18,23 +18,15 @@ from hybridkg.store.generations.folder import Folder
 
 
 def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[UnusedIndex]:
-    """Finds the indexes on servers that no generation on disk names, and removes them.
+    """Lists the indexes on servers that no generation on disk names; with `remove`, deletes them.
 
-    Nobody can write meanwhile: an index in the making has no generation yet.
-
-    Args:
-        folder: the knowledge base.
-        remove: whether to remove them, or only to tell.
-        names: removes those among them only.
-
-    Returns:
-        Those that were found; with `remove`, those that were removed.
+    Holds the lock, because an index that is being built has no generation yet. `names` restricts them to these names.
 
     Raises:
-        LockedError: somebody is writing.
+        LockedError: another writer has the lock.
         HybridkgError: a server does not answer.
     """
-    found = []
+    result = []
     with folder.locked():
         live = _indexes(folder.generations())
         for name, engine in _engines(folder, map(_engine_of, live)).items():
@@ -42,12 +34,11 @@ def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -
             unused = [one for one in unused if names is None or one.name in names]
             if remove and unused:
                 engine.remove([one.name for one in unused])
-            found += unused
-    return found
+            result += unused
+    return result
 
 
 def _unused(engine: str, about: Mapping[str, Any]) -> UnusedIndex:
-    """An index as its engine tells of it."""
     created, documents, size = (about.get(key) for key in ("created", "documents", "bytes"))
     return UnusedIndex(engine, about["name"], created or "", documents, size)
 
@@ -56,26 +47,25 @@ def remove(folder: Folder) -> list[str]:
     """Deletes a knowledge base: first its indexes on servers, then its folder.
 
     Returns:
-        Indexes that it used and that stay on a server, because another folder has made them: this one was copied,
-        and the original may still need them, or it was moved.
+        Names of the indexes that stay on a server, because another folder made them: this one was copied or moved.
 
     Raises:
-        LockedError: somebody is writing.
-        HybridkgError: a server that has an index of it does not answer; nothing has been deleted.
+        LockedError: another writer has the lock.
+        HybridkgError: a server that has one of its indexes does not answer; nothing has been deleted.
         StorageError: the folder cannot be deleted.
     """
     with folder.locked():
-        outside, left = _everything_outside(folder)
-        for engine, found in outside:
-            engine.remove(found)
+        remote, staying = _remote_indexes(folder)
+        for engine, names in remote:
+            engine.remove(names)
     _delete(folder.path)
-    return left
+    return staying
 
 
-def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str]]], list[str]]:
-    """(engine, names) of what is this folder's but not in it, and what it uses that is another's.
+def _remote_indexes(folder: Folder) -> tuple[list[tuple[TextEngine, list[str]]], list[str]]:
+    """(engine, names) of the indexes that this folder made, and names of those that it uses but another folder made.
 
-    Of a damaged knowledge base, what can still be read.
+    Skips the parts of a damaged knowledge base that cannot be read.
     """
     needed: dict[str, list[Path]] = {}
     for index in _indexes(sorted(path for path in folder.path.iterdir() if path.is_dir())):
@@ -84,40 +74,40 @@ def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str
     try:
         engines = _engines(folder, needed)
     except ConfigError:
-        if all(name in TEXT_ENGINES and not is_remote_engine(name) for name in needed):  # nothing is outside
+        if all(name in TEXT_ENGINES and not is_remote_engine(name) for name in needed):
             return [], []
         raise
-    outside, left = [], []
+    remote, staying = [], []
     for name, engine in engines.items():
         try:
-            found = [one["name"] for one in engine.unused([])]
+            own = [one["name"] for one in engine.unused([])]
         except HybridkgError as e:
-            if name not in needed:  # nothing on disk needs it; whatever it still has can be removed by hand only
+            if name not in needed:  # no file on disk needs it; its leftovers can be removed by hand only
                 if name in folder.engines():
-                    left.append(f"{name}: indexes of earlier states, if any, because {e.message}")
+                    staying.append(f"{name}: indexes of earlier states, if any, because {e.message}")
                 continue
-            what = "text index is" if any(index.name == "text" for index in needed[name]) else "vectors are"
-            first = f"nothing was deleted, because the {what} kept by {name!r}"
+            part = "text index is" if any(index.name == "text" for index in needed[name]) else "vectors are"
+            first = f"nothing was deleted, because the {part} on the server of {name!r}"
             e.hint = "\n".join([first, *filter(None, [e.hint])])
             raise
-        if found:
-            outside.append((engine, found))
-        for text in needed.get(name, ()):
+        if own:
+            remote.append((engine, own))
+        for index in needed.get(name, ()):
             with suppress(CorruptError):
-                used = engine.name_of(text)
-                if used != name and used.split()[-1] not in found:
-                    left.append(used)
-    return outside, left
+                used = engine.name_of(index)
+                if used != name and used.split()[-1] not in own:
+                    staying.append(used)
+    return remote, staying
 
 
 def _indexes(generations: Sequence[Path]) -> list[Path]:
-    """The folders of the text indexes, and of those vectors of which something is outside."""
-    found = [path / part for path in generations for part in ("text", VECTORS) if (path / part).is_dir()]
-    return [index for index in found if index.name == "text" or _engine_of(index)]
+    """Folders of the text indexes, and of the vector indexes that have a part on a server."""
+    folders = [path / part for path in generations for part in ("text", VECTORS) if (path / part).is_dir()]
+    return [index for index in folders if index.name == "text" or _engine_of(index)]
 
 
 def _engine_of(index: Path) -> str:
-    """The text engine of an index, or the one that knows what is outside of vectors; empty where nothing is."""
+    """The engine of a text index, or that of the remote part of a vector index; empty where it has none."""
     if index.name == "text":
         return engine_name(index)
     try:
@@ -134,7 +124,6 @@ def _delete(path: Path) -> None:
 
 
 def _engines(folder: Folder, names: Iterable[str]) -> dict[str, TextEngine]:
-    """The engines of these names, those that have ever built here, and the one that kb.toml names."""
     config = folder.config
     return {
         name: TEXT_ENGINES.get(name)(folder.path, config) for name in sorted({config.text, *names, *folder.engines()})

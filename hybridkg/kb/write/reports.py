@@ -1,4 +1,4 @@
-"""Reports of the calls that change a knowledge base: typed values that print themselves and become JSON."""
+"""Reports of the writing calls: typed values with a text for people and a JSON form."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class VectorReport:
     """Vectors that an index step has made.
 
     Args:
-        kind: of the encoder, a name of ENCODERS.
+        kind: a name of ENCODERS.
         encoder: name of the encoder with its version and settings, such as `lsa/1 256`.
         dimensions: numbers in a vector.
         entities: entities that have a vector.
-        encoded: texts that were encoded, the others had a vector before; None where every text is encoded each time.
+        encoded: texts that had no vector before; None where every text is encoded each time.
         details: further figures of the kind of index, such as `recall@10`, a share from 0 to 1.
     """
 
@@ -33,20 +33,20 @@ class VectorReport:
 
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Self:
-        """The report of what a vector index counts when it is built (VectorIndexKind.build)."""
+        """The report of the counts of VectorIndexKind.build."""
         own = ("kind", "encoder", "dimensions", "entities", "encoded")
-        known = {name: counts[name] for name in own if name in counts}
-        return cls(**known, details={name: value for name, value in counts.items() if name not in own})
+        values = {name: counts[name] for name in own if name in counts}
+        return cls(**values, details={name: value for name, value in counts.items() if name not in own})
 
     @property
     def vectors(self) -> int:
-        """Vectors in the index: one of each entity, or more where chunks or fields have their own."""
+        """Vectors in the index: one an entity, or more where chunks or fields have vectors."""
         return int(self.details.get("vectors", self.entities))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is not there."""
-        known = {"kind": self.kind, "encoder": self.encoder, "dimensions": self.dimensions, "entities": self.entities}
-        return known | dict(self.details) | _present(encoded=self.encoded)
+        """JSON form, without the values that are None."""
+        counts = {"kind": self.kind, "encoder": self.encoder, "dimensions": self.dimensions, "entities": self.entities}
+        return counts | dict(self.details) | _present(encoded=self.encoded)
 
     def __str__(self) -> str:
         return "\n".join(count_lines(self.to_json()))
@@ -54,18 +54,18 @@ class VectorReport:
 
 @dataclass(frozen=True)
 class IndexReport:
-    """Indexes that have been built.
+    """Indexes that have been built. A count that the engine does not report is None.
 
     Args:
-        fields: fields of the profile, with those of the documents.
+        fields: fields of the profile and of the documents.
         entities: entities that have text.
-        terms: distinct terms; None where the analyzers are the server's own.
-        postings: (term, field, entity) that occur; None where the index lies on a server.
-        tokens: occurrences of terms; None where the engine does not count them.
-        text_bytes: of the text in UTF-8; None where the engine does not count them.
+        terms: distinct terms.
+        postings: (term, field, entity) triples that occur.
+        tokens: occurrences of terms.
+        text_bytes: bytes of the text in UTF-8.
         vectors: the vectors; None where kb.toml names no encoder.
-        exported: triples that were copied from the SPARQL endpoint; None where the graph lies in the folder.
-        notes: sentences about what of the profile found nothing, and what could not be built.
+        exported: triples copied from the SPARQL endpoint; None for a local graph.
+        notes: sentences about parts of the profile without text, and about indexes that could not be built.
     """
 
     fields: int
@@ -80,12 +80,12 @@ class IndexReport:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The report that `to_json` has written."""
+        """The inverse of `to_json`."""
         vectors = VectorReport.of(value["vectors"]) if "vectors" in value else None
         return cls(**{**value, "vectors": vectors, "notes": tuple(value["notes"])})
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is not there."""
+        """JSON form, without the values that are None."""
         return {
             "fields": self.fields,
             "entities": self.entities,
@@ -95,11 +95,7 @@ class IndexReport:
         }
 
     def lines(self, indent: str = "") -> list[str]:
-        """The text for people, line by line: counts, then a warning where no entity has text, then the notes.
-
-        Args:
-            indent: what the lines of counts begin with.
-        """
+        """The text for people: counts after `indent`, a warning where no entity has text, the notes."""
         counts = {name: value for name, value in self.to_json().items() if name != "notes"}
         warnings = [] if self.entities else [NO_TEXT]
         return [*count_lines(counts, indent), *warnings, *(f"note: {note}" for note in self.notes)]
@@ -113,10 +109,10 @@ class LoadReport:
     """Data that has been loaded.
 
     Args:
-        statements: statements that the inputs hold, with those that they hold twice.
-        triples: those that the graph had not yet.
-        documents: text documents read; None where no file of documents was given.
-        index: the indexes that were built in the same step; None where none were.
+        statements: statements of the inputs, duplicates included.
+        triples: statements that are new in the graph.
+        documents: text documents; None where no file of documents was loaded.
+        index: indexes built in the same step; None where none were.
     """
 
     statements: int
@@ -125,12 +121,12 @@ class LoadReport:
     index: IndexReport | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is not there."""
+        """JSON form, without the values that are None."""
         counts = {"statements": self.statements, "triples": self.triples}
         return counts | _present(documents=self.documents, index=self.index.to_json() if self.index else None)
 
     def lines(self) -> list[str]:
-        """The text for people, line by line: `triples: 128 new`, with the index indented."""
+        """The text for people: `triples: 128 new`, with the index indented."""
         counts = {"statements": self.statements, "triples": f"{self.triples:,} new"} | _present(
             documents=self.documents
         )
@@ -142,16 +138,16 @@ class LoadReport:
 
 @dataclass(frozen=True)
 class MovedIndex:
-    """A text index, or an index of vectors, that `migrate` has built at another place.
+    """A text or vector index that `migrate` has moved.
 
     Args:
-        source: engine that it was built by, a name of TEXT_ENGINES or VECTOR_INDEXES.
-        target: engine that it is built by now.
+        source: earlier engine, a name of TEXT_ENGINES or VECTOR_INDEXES.
+        target: new engine.
         entities: entities in it.
-        seconds: wall-clock time that this took.
-        bytes_here: size of its files in the folder of the knowledge base.
-        bytes_on_server: its size on the server; None where the target keeps nothing there.
-        details: of vectors `encoder`, `dimensions` and `encoded`, which is 0: they are moved as they are.
+        seconds: wall-clock time of the move.
+        bytes_here: bytes of its files in the folder of the knowledge base.
+        bytes_on_server: bytes on the server; None for a local target.
+        details: `encoder`, `dimensions` and `encoded` (0) of vectors.
     """
 
     source: str
@@ -163,7 +159,7 @@ class MovedIndex:
     details: Mapping[str, str | int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is not there."""
+        """JSON form, without the values that are None."""
         return {
             "source": self.source,
             "target": self.target,
@@ -175,7 +171,7 @@ class MovedIndex:
         }
 
     def counts(self, name: str) -> dict[str, Any]:
-        """The figures for people, the first of which is `name: source -> target`."""
+        """The figures for people; the first is `name: source -> target`."""
         rest = {key: value for key, value in self.to_json().items() if key not in ("source", "target")}
         return {name: f"{self.source} -> {self.target}", **rest}
 
@@ -185,10 +181,10 @@ class MigrateReport:
     """Indexes that have been moved.
 
     Args:
-        place: where they are now: `elasticsearch` or `embedded`.
-        text: the text index; None where it was there already.
-        vectors: the index of vectors; None where it stays or there is none.
-        notes: sentences about what stays, and why.
+        place: the target engine: `elasticsearch` or `embedded`.
+        text: the text index; None if it was there already.
+        vectors: the vector index; None if it stays, or there is none.
+        notes: sentences that name what stays, and why.
     """
 
     place: str
@@ -197,12 +193,12 @@ class MigrateReport:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is not there."""
+        """JSON form, without the values that are None."""
         moved = {name: one.to_json() for name, one in (("text", self.text), ("vectors", self.vectors)) if one}
         return {"place": self.place, **moved, "notes": list(self.notes)}
 
     def lines(self) -> list[str]:
-        """The text for people, line by line."""
+        """The text for people."""
         counts: dict[str, Any] = {}
         if self.text is not None:
             counts["text"] = self.text.counts("engine")
@@ -217,14 +213,14 @@ class MigrateReport:
 
 @dataclass(frozen=True)
 class UnusedIndex:
-    """An index on a server that no state on disk names.
+    """An index on a server that no generation on disk names.
 
     Args:
-        engine: the text engine that has built it.
-        name: on the server.
-        created: when it was made, as the server says; empty where it does not.
-        documents: documents in it; None where that is not known.
-        bytes: its size; None where that is not known.
+        engine: name of the text engine.
+        name: name on the server.
+        created: time of the server; empty if unknown.
+        documents: documents in it; None if unknown.
+        bytes: its size; None if unknown.
     """
 
     engine: str
@@ -234,9 +230,9 @@ class UnusedIndex:
     bytes: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is not known."""
-        known = _present(created=self.created or None, documents=self.documents, bytes=self.bytes)
-        return {"engine": self.engine, "name": self.name, **known}
+        """JSON form, without the values that are unknown."""
+        about = _present(created=self.created or None, documents=self.documents, bytes=self.bytes)
+        return {"engine": self.engine, "name": self.name, **about}
 
 
 def _present(**values: Any) -> dict[str, Any]:

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
     from hybridkg.graph.build.builder import ProjectionBuilder
 
-
 TEXT_INDEX = ("nodes", "text", VECTORS)
-"""What an index step builds, and a load without index keeps as it is."""
-
+"""Parts that an index step builds, and a load without an index step links."""
 
 NOTHING_CHANGED = "nothing was loaded or indexed; the knowledge base is as it was before"
 
@@ -80,7 +78,7 @@ def load(
         if profile is not None:
             engine[1].ready()
             _remember(folder, engine, vectors)
-            if inputs and not building.counts["quads"]:  # otherwise the new statements would be a part of the graph
+            if inputs and not building.counts["quads"]:  # otherwise the new statements are only a part of the graph
                 union = folder.config.default_graph == "union"
                 copy = stack.enter_context(copying(building.path, union_default_graph=union, stored=False))
         loaded = load_sources(building, inputs, progress, also=copy.add if copy else None) if inputs else []
@@ -112,52 +110,47 @@ def index(folder: Folder, profile: Profile, progress: Progress, agree: ConfirmUp
 
 
 def _settle_graph(building: Building, folder: Folder) -> None:
-    """The graph is where kb.toml says now, wherever the live generation had it.
+    """Records the location of the graph that kb.toml names.
 
     Raises:
-        ConfigError: kb.toml names an endpoint, and the knowledge base has a graph of its own.
+        ConfigError: kb.toml names an endpoint, and the knowledge base has a local graph.
     """
     graph = folder.config.graph
     if graph == EMBEDDED:
         building.lies_here()
     elif building.counts["quads"] and not building.previous.manifest.endpoint:
         raise ConfigError(
-            f"kb.toml says that the graph lies at {graph}, and {building.counts['quads']:,} triples have been loaded "
-            "here",
-            hint=f'a knowledge base has one graph: location = "{EMBEDDED}" in the table [graph] for this one, or begin '
-            "in a new folder",
+            f"the graph is at {graph} by kb.toml, and {building.counts['quads']:,} triples have been loaded here",
+            hint=f'a knowledge base has one graph: set location = "{EMBEDDED}" in the table [graph], or create another '
+            "knowledge base",
             place=str(folder.path / "kb.toml"),
         )
 
 
 def _remove_work(folder: Folder, vectors: Vectorising | None) -> None:
-    """What an interrupted run would have gone on from is not needed any more."""
+    """Removes the files from which an interrupted run would have continued."""
     if vectors is not None:
         remove_logs(vectors.work)
     rmtree(folder.path / GRAPH_WORK, ignore_errors=True)
 
 
 def refuse_at_endpoint(folder: Folder, inputs: Sequence[object]) -> None:
-    """Whether RDF can be loaded here.
-
-    Raises:
-        UserError: the graph lies at an endpoint, which hybridkg never changes.
-    """
+    """Raises UserError for RDF inputs if the graph is at an endpoint, which hybridkg never changes."""
     graph = folder.config.graph
     if inputs and graph != EMBEDDED:
         raise UserError(
-            f"the graph of {str(folder.path)!r} lies at {graph}, and hybridkg only reads there",
+            f"the graph of {str(folder.path)!r} is at {graph}, and hybridkg only reads there",
             hint=f"load it there, then: hybridkg index {folder.path}; or load into another knowledge base",
         )
 
 
 def _builders(engine: tuple[str, TextEngine], vectors: Vectorising | None) -> list[TextEngine | VectorIndexKind]:
-    """Whatever may build outside the folder."""
+    """The components that may build an index on a server."""
     return [engine[1]] if vectors is None else [engine[1], vectors.index]
 
 
 def _remember(folder: Folder, engine: tuple[str, TextEngine], vectors: Vectorising | None) -> None:
-    """Writes down who is about to build outside the folder."""
+    """Records the remote engines of this build, so that their indexes can be found after a crash."""
     for name in (engine[0], vectors.index.engine if vectors else ""):
         if is_remote_engine(name):
             folder.remember_engine(name)
@@ -165,7 +158,7 @@ def _remember(folder: Folder, engine: tuple[str, TextEngine], vectors: Vectorisi
 
 @contextmanager
 def removed_on_failure(folder: Folder, *builders: TextEngine | VectorIndexKind) -> Iterator[None]:
-    """What has been built outside the folder goes when the generation does not come to life."""
+    """Removes the indexes on servers if the generation does not become the live one."""
     before = folder.live_name()
     try:
         yield
@@ -179,9 +172,9 @@ def removed_on_failure(folder: Folder, *builders: TextEngine | VectorIndexKind) 
 
 
 def publish(folder: Folder) -> None:
-    """Lets strangers find the text index of the live generation, which has just been built.
+    """Publishes the text index of the live generation for other programs; queries do not need this.
 
     Raises:
-        TextServerError: its server does not answer; queries of the knowledge base do not need this.
+        TextServerError: its server does not answer.
     """
     text_engine(folder)[1].publish(folder.current().path / "text")

@@ -1,4 +1,4 @@
-"""A result as an Apache Arrow table with a type for each column, decided by all of its values."""
+"""The Apache Arrow form of a result, each column with the narrowest type for all of its values."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.([0-9]+))?(?:
 """The lexical form of xsd:dateTime for years of four digits; group 1 is the fraction of a second."""
 
 MAX_EXACT = 2**53
-"""Every whole number up to this one is a double; a greater one beside doubles makes the column text."""
+"""Every whole number up to this one is a double; a greater one among doubles makes the column text."""
 
 
 def result_to_arrow(result: ResultSet) -> Any:
-    """A pyarrow.Table, its columns in the result's order; see `ResultSet.to_arrow`."""
+    """A pyarrow.Table; see `ResultSet.to_arrow`."""
     with needs_extra("arrow", "to_arrow"):
         pa = import_module("pyarrow")
     arrays = []
@@ -47,11 +47,10 @@ def _types(pa: Any) -> dict[str, Any]:
 
 
 def typed_column(terms: Sequence[Term | None]) -> tuple[str, list[Any]]:
-    """The narrowest type that holds every value of a column, and the values in it, None where unbound.
+    """The narrowest type that holds every value of a column, and the values in this type, None where unbound.
 
-    Returns:
-        `int64`, `float64`, `bool`, `date32`, `timestamp` (of times without a zone), `timestamp[UTC]` (of times
-        with one) or `string`: text, IRIs, `_:` labels, and the lexical forms of values of different types.
+    The type is `int64`, `float64`, `bool`, `date32`, `timestamp` (times without a zone), `timestamp[UTC]` (with one) or
+    `string`: text, IRIs, `_:` labels, and the lexical forms of values of different types.
 
     >>> typed_column([Literal(1), None, Literal(2.5)])
     ('float64', [1.0, None, 2.5])
@@ -96,7 +95,7 @@ def _float(term: Term) -> float | None:
         whole = _int(term)
         return float(whole) if whole is not None and abs(whole) <= MAX_EXACT else None
     value = float(term.value)
-    # A decimal has no infinity, so one that becomes it does not fit.
+    # Infinity means overflow here: no decimal is infinite.
     return None if term.datatype.value == DECIMAL and isinf(value) else value
 
 
@@ -107,7 +106,7 @@ def _bool(term: Term) -> bool | None:
 
 
 def _date(term: Term) -> date | None:
-    """A date of four-digit years without a zone, which Arrow's dates do not have."""
+    """A date with a four-digit year and no zone, which Arrow's dates do not have."""
     if not isinstance(term, Literal) or term.datatype.value != XSD + "date" or len(term.value) != len("2020-01-01"):
         return None
     try:
@@ -117,7 +116,7 @@ def _date(term: Term) -> date | None:
 
 
 def _moment(term: Term) -> datetime | None:
-    """A time down to microseconds; None for what Python cannot say, such as years beyond 9999 and finer times."""
+    """A time in microseconds; None where Python has no value: years beyond 9999, finer times."""
     if not isinstance(term, Literal) or term.datatype.value != XSD + "dateTime":
         return None
     form = _DATE_TIME.fullmatch(term.value)
@@ -140,7 +139,7 @@ def _zoned(term: Term) -> datetime | None:
         return None
     try:
         return moment.astimezone(UTC)
-    except OverflowError:  # the first and the last day that Python knows
+    except OverflowError:  # on the first and the last day of Python's calendar
         return None
 
 

@@ -1,4 +1,4 @@
-"""The graph of a CONSTRUCT or DESCRIBE as RDF."""
+"""The RDF forms of the graph of a CONSTRUCT or DESCRIBE; raise UnsupportedQueryError for rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,10 @@ from hybridkg.results.result_set import ResultSet
 
 
 def write_turtle(result: ResultSet, out: TextIO) -> None:
-    """Turtle (RDF 1.1) with the prefixes of the query, triples in the result's order.
-
-    Raises:
-        UnsupportedQueryError: the result is no graph.
-    """
+    """Writes Turtle (RDF 1.1) with the prefixes of the query, triples in the result's order."""
     out.write(serialized(result.graph_triples(), "turtle", dict(result._prefixes)))
 
 
 def write_ntriples(result: ResultSet, out: TextIO) -> None:
-    """N-Triples (RDF 1.1), one line for each triple, in the result's order.
-
-    Raises:
-        UnsupportedQueryError: the result is no graph.
-    """
+    """Writes N-Triples (RDF 1.1), a line for each triple, in the result's order."""
     out.write(serialized(result.graph_triples(), "nt"))

@@ -1,4 +1,4 @@
-"""A result as HTML, for notebooks. Everything that comes from the data is escaped."""
+"""The HTML form of a result, for notebooks; all data is escaped."""
 
 from __future__ import annotations
 
@@ -6,38 +6,37 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
-from hybridkg.results.numbers import as_float, is_number
+from hybridkg.results.numbers import as_float, is_number, is_numeric
 
 if TYPE_CHECKING:
     from hybridkg.results.result_set import ResultSet
 
 MAX_ROWS = 50
-"""Rows shown; a notebook keeps what it shows in its file."""
+"""Rows shown; a notebook stores its output in its file."""
 
 MAX_VALUE_LENGTH = 2_000
-"""Characters of a value that are shown."""
+"""Characters shown of a value."""
 
 _RIGHT = ' style="text-align: right"'
 _LEFT = ' style="text-align: left"'
 _LINK = re.compile(r"https?://[^\s\"'<>`\\\x00-\x20\x7f-\x9f]+", re.IGNORECASE)
-"""What a link may go to: nothing that runs, and nothing that could leave its attribute."""
+"""The target of a link: no script, and no character that could end the attribute."""
 
 _TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
-"""Characters that turn the reading direction of what follows."""
+"""Characters that change the reading direction of the text after them."""
 
 
 def result_to_html(result: ResultSet) -> str:
-    """A table of the first rows, and a line that says how many there are.
+    """A table of the first rows, and a line with the number of rows.
 
-    IRIs are links where they are addresses of the web, the marks of a snippet are `<mark>`, numbers stand right.
-    The scores of MATCH and RANK BY are rounded to 4 places.
+    Web addresses are links, words marked in a snippet are `<mark>`, numbers are right-aligned, scores are rounded to 4
+    places.
     """
     if result.boolean is not None:
         return f"<p>{'yes' if result.boolean else 'no'}</p>"
     scores = {variable for variable, _ in result._scores}
-    right = [_is_numeric(result, at) for at in range(len(result.columns))]
+    right = [is_numeric(cells[at] for cells in result.cells[:MAX_ROWS]) for at in range(len(result.columns))]
     head = "".join(
         f"<th{_RIGHT if is_right else _LEFT}>?{escape(name)}</th>"
         for name, is_right in zip(result.columns, right, strict=True)
@@ -56,7 +55,7 @@ def result_to_html(result: ResultSet) -> str:
 
 
 def term_to_html(term: Term | None, *, is_score: bool = False) -> str:
-    """One value.
+    """The HTML of one value.
 
     >>> term_to_html(NamedNode("http://e/a?b&c"))
     '<a href="http://e/a?b&amp;c">http://e/a?b&amp;c</a>'
@@ -87,20 +86,14 @@ def _escaped(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """Words between the `**` marks of a snippet; a single mark stays as it is."""
+    """Replaces pairs of the `**` marks of a snippet by `<mark>`; an unpaired mark stays."""
     parts = _escaped(text).split("**")
     if len(parts) % 2 == 0:
         return "**".join(parts)
     return "".join(f"<mark>{part}</mark>" if i % 2 else part for i, part in enumerate(parts))
 
 
-def _is_numeric(result: ResultSet, at: int) -> bool:
-    cells = [cells[at] for cells in result.cells[:MAX_ROWS] if cells[at] is not None]
-    return bool(cells) and all(isinstance(c, Literal) and c.datatype.value in NUMERIC for c in cells)
-
-
 def _about(result: ResultSet) -> str:
-    """What is known about the answer, in a line."""
     hidden = result.returned - MAX_ROWS
     shown = [f"{hidden:,} more not shown"] if hidden > 0 else []
     parts = [result.counted(), *shown, "exact" if result.exact else "not exact"]

@@ -1,9 +1,8 @@
-"""One JSON object on each line: plain values by variable, and the scores under `_scores`.
+"""The NDJSON form of a result: an object a row, with plain values by variable and the scores under `_scores`.
 
-A number is a JSON number only where that says exactly the same: an integer of
-at most 18 digits, a decimal that a double prints digit for digit, a finite
-double or float. Every other literal is its text. Where a column is named
-`_scores`, the scores stand under `__scores`.
+A literal is a JSON number only where this loses nothing: an integer of at most 18 digits, a decimal that a double
+prints digit for digit, a finite double or float. Every other literal is its text. If a column is named `_scores`, the
+scores are under `__scores`.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from hybridkg.results.result_set import ResultSet
 from hybridkg.terminal_text import printable_json
 
 MAX_DIGITS = 18
-"""Characters of an integer that is written as a number; all such fit in 64 bits."""
+"""Characters of an integer that is written as a number, so that it fits in 64 bits."""
 
 
 def write_ndjson(result: ResultSet, out: TextIO) -> None:
-    """A line for each row; an ASK is one line, `{"boolean": true}`."""
+    """Writes a line for each row; an ASK is one line, `{"boolean": true}`."""
     if result.boolean is not None:
         out.write(json.dumps({"boolean": result.boolean}) + "\n")
         return
@@ -37,7 +36,6 @@ def write_ndjson(result: ResultSet, out: TextIO) -> None:
 
 
 def _plain(term: Term | None) -> object:
-    """Numbers and booleans as JSON's own where they are exact; everything else as text."""
     match term:
         case None:
             return None

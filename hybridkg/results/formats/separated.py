@@ -1,7 +1,7 @@
 """SPARQL 1.1 Query Results CSV and TSV Formats (W3C Recommendation 2013).
 
-CSV gives plain values (lossy, for spreadsheets); TSV gives terms as Turtle
-writes them. An ASK, for which the formats say nothing, is one word.
+CSV has plain values (lossy, for spreadsheets); TSV has terms in Turtle syntax. An ASK, which the formats do not define,
+is one word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hybridkg.results.result_set import ResultSet
 
 
 def write_csv(result: ResultSet, out: TextIO) -> None:
-    """Comma separated, a header line, CRLF line ends (RFC 4180)."""
+    """Writes CSV with a header line and CRLF line ends (RFC 4180)."""
     writer = csv.writer(out, lineterminator="\r\n")
     if result.boolean is not None:
         writer.writerow([str(result.boolean).lower()])
@@ -25,7 +25,7 @@ def write_csv(result: ResultSet, out: TextIO) -> None:
 
 
 def write_tsv(result: ResultSet, out: TextIO) -> None:
-    """Tab separated, a header line of variables with their mark."""
+    """Writes TSV with a header line of `?variable` names."""
     if result.boolean is not None:
         out.write(f"{str(result.boolean).lower()}\n")
         return

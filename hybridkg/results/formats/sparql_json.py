@@ -1,7 +1,6 @@
-"""SPARQL 1.1 Query Results JSON Format (W3C Recommendation 2013), plus one member of our own.
+"""SPARQL 1.1 Query Results JSON Format (W3C Recommendation 2013), with an additional member `x-hybridkg`.
 
-`x-hybridkg` holds what is known about the answer as a whole and the scores of
-each row; readers of the standard format ignore it.
+It has the properties of the result as a whole and the scores of each row; readers of the standard format ignore it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from hybridkg.terminal_text import printable_json
 
 
 def write_json(result: ResultSet, out: TextIO) -> None:
-    """One JSON document, ending in a newline."""
+    """Writes one JSON document, ending in a newline."""
     answer: dict[str, Any] = (
         {"boolean": result.boolean}
         if result.boolean is not None
@@ -34,10 +33,10 @@ def write_json(result: ResultSet, out: TextIO) -> None:
         "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in result.warnings],
         "scores": [row.scores for row in result],
     }
-    # Our member stands before the bindings: Oxigraph's reader, for one, stops with an error at anything after them.
+    # `x-hybridkg` precedes the bindings: Oxigraph's reader, for one, fails at any member after them.
     head = {} if result.boolean is not None else {"vars": list(result.columns)}
     document = {"head": head, "x-hybridkg": about, **answer}
-    # NaN and infinities have no JSON form; a score that is one is written as null.
+    # A score that is NaN or infinite has no JSON form and is written as null.
     for piece in json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False).iterencode(_finite(document)):
         out.write(printable_json(piece))
     out.write("\n")
@@ -49,7 +48,7 @@ def binding(result: ResultSet, cells: tuple[Term | None, ...]) -> dict[str, Any]
 
 
 def term_json(term: Term) -> dict[str, Any]:
-    """A term as section 3.2.2 of the format has it.
+    """A term by section 3.2.2 of the format.
 
     >>> term_json(Literal("chat", language="fr"))
     {'type': 'literal', 'value': 'chat', 'xml:lang': 'fr'}

@@ -1,4 +1,4 @@
-"""A table for people: fits the terminal, marks the words of snippets, rounds scores."""
+"""The table form of a result for a terminal, with marked snippets and rounded scores."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
-from hybridkg.results.numbers import as_float
+from hybridkg.results.numbers import as_float, is_numeric
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
@@ -20,23 +19,22 @@ if TYPE_CHECKING:
 
 CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 CONTROL |= {9: " "}
-"""Characters that could move a terminal's cursor, change its colours or turn the reading direction of what
-follows; data must not."""
+"""Characters of the data that could move a terminal's cursor, change its colours or its reading direction."""
 
 MIN_COLUMN = 6
-"""Characters below which a column is not readable; a narrower value needs no more than its own width."""
+"""Minimum width of a column, or the width of its values if they are narrower."""
 
 BETWEEN_COLUMNS = 3
 
+SAMPLE = 20
+"""Rows that decide whether a column is numeric."""
 
 WIDTH = 80
-"""Columns of a terminal that does not tell how many it has, or says 0."""
+"""Width of a terminal that reports none, or 0."""
 
 
 def is_plain(environment: Mapping[str, str]) -> bool:
-    """Whether the user wants text alone: NO_COLOR (no-color.org), unless FORCE_COLOR says otherwise.
-
-    What is bold goes as well: the terminal that cannot show colours may not show that either.
+    """Whether the environment asks for plain text, without colour and bold: NO_COLOR (no-color.org), no FORCE_COLOR.
 
     >>> is_plain({"NO_COLOR": "1"}), is_plain({"NO_COLOR": ""}), is_plain({"NO_COLOR": "1", "FORCE_COLOR": "1"})
     (True, False, False)
@@ -45,7 +43,7 @@ def is_plain(environment: Mapping[str, str]) -> bool:
 
 
 def console_on(out: TextIO) -> Console:
-    """A rich console on a stream; as wide as the terminal, or as $COLUMNS says where that is above 0."""
+    """A rich console on a stream, with the width of the terminal or of a positive $COLUMNS."""
     from rich.console import Console
 
     console = Console(file=out, highlight=False, color_system=None if is_plain(os.environ) else "auto")
@@ -55,10 +53,10 @@ def console_on(out: TextIO) -> Console:
 
 
 def write_table(result: ResultSet, out: TextIO) -> None:
-    """The rows as a table, as wide as the terminal (or $COLUMNS) allows; an ASK is `yes` or `no`.
+    """Writes the rows as a table within the width of the terminal (or $COLUMNS); an ASK is `yes` or `no`.
 
-    Where the columns do not fit beside each other, each row is a block of `?name  value` lines. The scores of
-    MATCH and RANK BY, where they are doubles, are rounded to 4 places; every other value is as it is stored.
+    If the columns do not fit, each row is a block of `?name  value` lines. Scores that are doubles are rounded to 4
+    places; every other value is printed as stored.
     """
     console = console_on(out)
     if result.boolean is not None:
@@ -76,7 +74,7 @@ def write_table(result: ResultSet, out: TextIO) -> None:
 
 
 def _score_columns(result: ResultSet) -> set[str]:
-    """The columns that are scores of the result, or hold in every row the value that ranks it: RANK BY ?mass."""
+    """The columns that are scores, or equal the ranking value in every row: RANK BY ?mass."""
     scores = {variable for variable, _ in result._scores}
     if result._ranked_by in result._variables:
         at = result._variables.index(result._ranked_by)
@@ -87,7 +85,7 @@ def _score_columns(result: ResultSet) -> set[str]:
 
 
 def _fits(columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> bool:
-    """Whether every column can have MIN_COLUMN characters, or all that it needs."""
+    """Whether every column can have MIN_COLUMN characters, or its full width."""
     from rich.cells import cell_len
 
     needed = [min(MIN_COLUMN, cell_len(name) + 1) for name in columns]
@@ -104,8 +102,9 @@ def _write_grid(result: ResultSet, rows: Sequence[Sequence[Text]], console: Cons
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in result.columns:
-        table.add_column(f"?{name}", overflow="fold", justify="right" if _numeric(result, name) else "left")
+    for at, name in enumerate(result.columns):
+        right = is_numeric(cells[at] for cells in result.cells[:SAMPLE])
+        table.add_column(f"?{name}", overflow="fold", justify="right" if right else "left")
     for row in rows:
         table.add_row(*(_Snippet(cell) if "**" in cell.plain else cell for cell in row))
     console.print(table)
@@ -113,7 +112,7 @@ def _write_grid(result: ResultSet, rows: Sequence[Sequence[Text]], console: Cons
 
 @dataclass(frozen=True)
 class _Snippet:
-    """A cell whose `**marked**` words stay whole where they fit into the column."""
+    """A cell whose `**marked**` words stay whole if they fit into the column."""
 
     text: Text
 
@@ -130,7 +129,7 @@ class _Snippet:
 
 
 def _breaks(text: str, width: int) -> list[int]:
-    """Where to end a line so that no mark is cut: rich cuts a word that is wider than the column just anywhere.
+    """Positions at which to end a line so that no mark is cut: rich cuts a word wider than the column at any place.
 
     >>> text = "a low-**resource** one"
     >>> [text[:at] for at in _breaks(text, 12)]
@@ -155,7 +154,7 @@ def _breaks(text: str, width: int) -> list[int]:
 
 
 MARK = re.compile(r"\*\*[^*]+\*\*|(?:(?!\*\*[^*]+\*\*).)+")
-"""A marked word, or what stands between two."""
+"""A marked word, or the text between two of them."""
 
 
 def _write_records(result: ResultSet, rows: Sequence[Sequence[Text]], console: Console) -> None:
@@ -166,16 +165,10 @@ def _write_records(result: ResultSet, rows: Sequence[Sequence[Text]], console: C
         if number:
             console.print()
         for name, cell in zip(result.columns, row, strict=True):
-            # Further lines of a value are indented, so that none looks like a variable of its own.
+            # Further lines of a value are indented, so that none looks like a variable.
             for i, line in enumerate(cell.split("\n", allow_blank=True)):
                 head = (f"{f'?{name}' if i == 0 else '':<{width}}  ", "bold")
                 console.print(Text.assemble(head, line), soft_wrap=True)
-
-
-def _numeric(result: ResultSet, name: str) -> bool:
-    at = result.columns.index(name)
-    cells = [cells[at] for cells in result.cells[:20] if cells[at] is not None]
-    return bool(cells) and all(isinstance(c, Literal) and c.datatype.value in NUMERIC for c in cells)
 
 
 def _cell(term: Term | None, *, is_score: bool, colour: bool) -> Text:
@@ -197,7 +190,7 @@ def _cell(term: Term | None, *, is_score: bool, colour: bool) -> Text:
 
 
 def _marked(text: str, *, colour: bool) -> Text:
-    """Words between the `**` marks of a snippet in colour; without colour the marks stay."""
+    """Colours the words between the `**` marks of a snippet; without colour the marks stay."""
     from rich.text import Text
 
     parts = text.split("**")

@@ -1,8 +1,7 @@
-"""A TREC run: `query-id Q0 document-id rank score tag`, for trec_eval and its relatives.
+"""The TREC run form of a result: `query-id Q0 document-id rank score tag`, for trec_eval and similar tools.
 
-trec_eval sorts by score as float32 and breaks ties by document id descending
-(ranking.md, trap 6), so scores are written to fall strictly in float32: the
-run then keeps our order. The true scores are in every other format.
+trec_eval sorts by score as float32 and breaks ties by document id descending (docs/evaluation.md, trap 6). So the
+written scores fall strictly in float32, to preserve the order; the true scores are in every other format.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ TAG = "hybridkg"
 def ranking(result: ResultSet) -> Iterator[tuple[str, float]]:
     """(document, score) of each distinct entity, in the order of the rows.
 
-    The document is the first projected column whose value is an IRI or a blank node; an entity that has
-    several rows counts at its best.
+    The document is the first projected value that is an IRI or a blank node; an entity counts at its best row.
 
     Raises:
         UnsupportedQueryError: an ASK, or a row without such a value or without a score.
@@ -42,13 +40,13 @@ def ranking(result: ResultSet) -> Iterator[tuple[str, float]]:
 
 
 def write_trec(result: ResultSet, out: TextIO) -> None:
-    """A line for each of the `ranking`; nothing is written where there is none."""
+    """Writes a line for each entity of the `ranking`; nothing if it raises."""
     import numpy as np
 
     lines: list[str] = []
     last = np.float32(np.inf)
     for number, (document, true_score) in enumerate(ranking(result), 1):
-        with np.errstate(over="ignore"):  # beyond float32 is infinite, and then steps down as any tie does
+        with np.errstate(over="ignore"):  # a score beyond float32 becomes infinite, and then a tie
             score = np.float32(true_score)
         if not score < last:
             score = np.nextafter(last, np.float32(-np.inf), dtype=np.float32)

@@ -49,9 +49,9 @@ def test_the_first_load_indexes_and_a_later_one_does_not(kb, more):
     assert report.index.entities == 31
     assert len(kb.query(SPACE)) > 0
     assert kb.load(more).index is None
-    assert "text" in kb.query(SPACE).behind
+    assert "text" in kb.query(SPACE).stale_indexes
     assert kb.load(more, index=True).index.entities == 32
-    assert kb.query(SPACE).behind == ()
+    assert kb.query(SPACE).stale_indexes == ()
 
 
 def test_a_load_without_index_leaves_the_first_index_to_the_next(kb, more):

@@ -289,7 +289,7 @@ def test_an_index_that_would_come_out_otherwise_is_not_moved(elastic, elastic_na
         kb.load(tmp_path / "g.nq", index=True)
         folder.configure(Config(elasticsearch=elastic_settings, default_graph="union"))
         kb.refresh()
-        with pytest.raises(IndexMissingError, match="is read otherwise now than when the index was built"):
+        with pytest.raises(IndexMissingError, match="the text of the entities has changed since the index was built"):
             kb.migrate("elasticsearch")
     assert elastic.indexes(elastic_name) == []
 

@@ -189,7 +189,10 @@ def test_nothing_is_deleted_while_the_server_does_not_answer(path, server):
     server.reachable = False
     with pytest.raises(TextServerError, match="cannot reach") as e:
         KnowledgeBase.remove(path)
-    assert e.value.hint.splitlines()[0] == "nothing was deleted, because the text index is kept by 'elasticsearch'"
+    assert (
+        e.value.hint.splitlines()[0]
+        == "nothing was deleted, because the text index is on the server of 'elasticsearch'"
+    )
     server.reachable = True
     with KnowledgeBase.open(path) as kb:
         assert kb.query('ASK { ?f MATCH "space" }').boolean

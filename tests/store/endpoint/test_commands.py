@@ -101,7 +101,7 @@ def test_doctor_says_how_the_endpoint_is(endpoint, tmp_path):
     endpoint.store.add(Quad(NamedNode("http://e/9"), LABEL, Literal("a new fish")))
     changed = check(tmp_path / "kb", "endpoint")
     assert (changed.state, changed.fix) == (NOTE, f"hybridkg index {tmp_path / 'kb'}")
-    assert "it has 6 triples by now, of which the indexes know 5" in changed.detail
+    assert "it has 6 triples by now, the indexes have 5" in changed.detail
     endpoint.rule = lambda asked: Said(status=401)
     assert check(tmp_path / "kb", "opens").state == BROKEN
 

@@ -99,7 +99,7 @@ def test_without_the_server_text_and_graph_go_on(elastic, elastic_name, tmp_path
         assert "cannot reach Elasticsearch" in kb.stats()["vectors"]["problem"]
     with pytest.raises(TextServerError, match="cannot reach") as e:
         KnowledgeBase.remove(path)
-    assert "because the vectors are kept by 'elasticsearch'" in e.value.hint
+    assert "because the vectors are on the server of 'elasticsearch'" in e.value.hint
 
 
 def test_a_build_that_fails_late_leaves_the_old_state_and_no_index(elastic, elastic_name, tmp_path, monkeypatch):
