@@ -1,1 +1,1 @@
-"""Protocols: what the planner and the facade may ask of a store, an index, a model. One file each."""
+"""Protocols between the engine and its stores, indexes and models, with the registries of their implementations."""

@@ -1,7 +1,7 @@
-"""What an index and its queries ask of an analyzer, and the analyzers by name.
+"""The Analyzer protocol and the registry of analyzers.
 
-A text becomes raw words, and each raw word becomes one term. The two steps are
-apart so that folding and stemming happen once per distinct word.
+A text becomes raw words, and each raw word becomes one term. The steps are separate so that folding and stemming happen
+once per distinct word.
 """
 
 from __future__ import annotations
@@ -13,32 +13,28 @@ from hybridkg.registry import Registry
 
 
 class Analyzer(Protocol):
-    """Turns text into terms; an index stores `chain`, and its queries use the same chain.
-
-    Safe to use from many threads.
-    """
+    """Turns text into terms; an index and its queries use the same `chain`. Safe to use from many threads."""
 
     @property
     def chain(self) -> str:
         """Name and version of every step, such as `standard/2 snowball/3.1`; equal chains give equal terms."""
 
     def stemmer(self, language: str) -> str:
-        """The key of everything that depends on the language: texts with equal keys are analysed alike.
+        """The key of all language-dependent steps for a tag such as `de-AT`, or "" for the default (English).
 
-        Args:
-            language: a language tag such as `de-AT`; empty for the default (English).
+        Texts with equal keys are analysed alike.
         """
 
     def words(self, text: str) -> list[str]:
         """The raw words in order; each takes one position, an empty one too."""
 
     def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """(raw word, start, end) with character offsets; the same words as `words`, slower. Offsets of words that are
-        read twice, whole and in parts, overlap.
+        """(raw word, start, end) with character offsets: the words of `words`, more slowly. The offsets of a word that
+        is read as a whole and in parts overlap.
         """
 
     def term(self, word: str, stemmer: str) -> str:
-        """The term of a raw word; empty where it keeps its position but is not indexed (a stop word)."""
+        """The term of a raw word; empty for a stop word, which keeps its position but is not indexed."""
 
 
 ANALYZERS = Registry(

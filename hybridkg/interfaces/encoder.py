@@ -1,4 +1,4 @@
-"""What turns texts into vectors, and the encoders by name. A new encoder is one file and one line."""
+"""The protocols of encoders, which turn texts into vectors, and their registry. A new one is one file and one line."""
 
 from __future__ import annotations
 
@@ -14,61 +14,58 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import Registry
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""The address of OpenAI's own API."""
+"""OpenAI's own API."""
 
 Vectors: TypeAlias = NDArray[np.float32]
-"""float32[n, dimensions]; rows have length 1, or are all zeros for a text that the encoder knows nothing about."""
+"""float32[n, dimensions]; rows have length 1, or are all zeros for a text without any feature of the encoder."""
 
 Texts: TypeAlias = Callable[[], Iterable[Sequence[str]]]
 """All texts of a knowledge base, batch by batch, in the same order every time."""
 
 
 class VectorSpace(Protocol):
-    """What vectors are compared in."""
+    """The space in which vectors are compared."""
 
     @property
     def name(self) -> str:
-        """Of what made them: kind, version and settings, such as `lsa/1 256`; vectors of different names are never
-        compared.
-        """
+        """Kind, version and settings of the encoder, such as `lsa/1 256`; only vectors of equal names are compared."""
 
     @property
-    def dimensions(self) -> int:
-        """Of its vectors."""
+    def dimensions(self) -> int: ...
 
 
 class Encoder(VectorSpace, Protocol):
     """Turns texts into vectors of one space. Safe to use from many threads."""
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions]: of texts that are searched."""
+        """float32[len(texts), dimensions] of texts to be searched."""
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions]: of texts that are asked."""
+        """float32[len(texts), dimensions] of query texts."""
 
 
 class Tokenising(Encoder, Protocol):
     """An encoder that reads a text token by token."""
 
     def token_starts(self, text: str) -> list[int]:
-        """Where the tokens of a text begin, in characters, ascending and distinct; those that it would cut off, too."""
+        """Character offsets of the tokens of a text, ascending and distinct, including those beyond its limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model an encoder kind takes, and how it is used.
+    """The model of an encoder and its settings.
 
     Args:
-        model: what stands behind the colon in `encoder = "KIND:MODEL"`; empty for none.
-        folder: where the path of a model begins, unless it is absolute: that of the knowledge base.
+        model: the part after the colon in `encoder = "KIND:MODEL"`; empty for none.
+        folder: the base of a relative path of a model: the folder of the knowledge base.
         device: `cpu`, `cuda`, or `auto` for cuda where there is one.
         batch: texts that cuda encodes at once.
         max_length: tokens of a text that are read; 0 for the model's own limit.
-        query_prompt: written before every text that is asked; empty for the model's own.
-        passage_prompt: written before every text that is searched; empty for the model's own.
-        url: of the server that has the model, for kinds that ask one.
-        timeout: seconds that one request to it may take.
-        per_minute: requests to it at most; 0 for no limit.
+        query_prompt: prefix of every query text; empty for the model's own.
+        passage_prompt: prefix of every searched text; empty for the model's own.
+        url: of the model server, for kinds that use one.
+        timeout: seconds per request to it.
+        per_minute: maximum requests to it; 0 for no limit.
     """
 
     model: str = ""
@@ -85,15 +82,15 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class UploadEstimate:
-    """What an encoder that asks a server is about to send it.
+    """The amount of text that an encoder is about to send to a server.
 
     Args:
-        texts: how many.
+        texts: their number.
         characters: of all of them.
         batch: texts in one request.
         where: the address.
 
-    >>> str(Sending(2_000, 800_000, 32, "http://127.0.0.1/v1"))
+    >>> str(UploadEstimate(2_000, 800_000, 32, "http://127.0.0.1/v1"))
     '2,000 texts, about 200,000 tokens, in 63 requests, to http://127.0.0.1/v1'
     """
 
@@ -104,7 +101,7 @@ class UploadEstimate:
 
     @property
     def is_large(self) -> bool:
-        """Whether it is to be asked about first."""
+        """Whether it needs confirmation."""
         return self.texts >= MANY_TEXTS or self.characters >= MANY_CHARACTERS
 
     def __str__(self) -> str:
@@ -114,17 +111,17 @@ class UploadEstimate:
 
 
 MANY_TEXTS, MANY_CHARACTERS = 1_000, 1_000_000
-"""From so many on, nothing is sent to a server without a yes; about 250,000 tokens."""
+"""Thresholds above which nothing is sent to a server without confirmation; about 250,000 tokens."""
 
 ConfirmUpload: TypeAlias = Callable[[UploadEstimate], bool]
-"""Whether so much may be sent."""
+"""Whether an upload is allowed."""
 
 
 NO_MODEL = ModelChoice()
 
 
 class EncoderKind(Protocol):
-    """Makes encoders of one kind. Made with a ModelChoice; without one, it can only `open`."""
+    """Makes encoders of one kind. Constructed with a ModelChoice; without one, it can only `open`."""
 
     takes_model: bool
     """Whether kb.toml must name a model."""
@@ -133,34 +130,34 @@ class EncoderKind(Protocol):
     """Whether its encoders are Tokenising."""
 
     is_billed: bool
-    """Whether it sends the texts to a server, which costs; a large run is then agreed to first."""
+    """Whether it sends the texts to a server that may charge for them, so that a large run needs confirmation."""
 
     def fingerprint(self) -> str:
-        """The name that the encoder will have whatever the texts are; empty where it learns from them.
+        """The name of the encoder if it is independent of the texts; empty where it is trained on them.
 
-        Vectors made by an encoder of the same name are not made again.
+        Vectors made by an encoder of the same name are reused.
 
         Raises:
-            ConfigError: the model is not there, or is none.
+            ConfigError: the model is missing or malformed.
             MissingExtraError: a package is not installed.
             EncoderError: it cannot be fetched.
         """
 
     def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
-        """An encoder for a knowledge base, with everything that its queries will need written to a folder.
+        """The encoder of a knowledge base, with everything that its queries need written to a folder.
 
         Args:
-            folder: existing and empty, or filled by a `prepare` of the same settled name; stays with the vectors.
-            texts: what will be searched, for encoders that learn from it.
-            count: how many of these will be encoded.
-            progress: told how far the work is.
+            folder: existing and empty, or filled by a `train` of the same fingerprint; stays with the vectors.
+            texts: the texts to be searched, for encoders that are trained on them.
+            count: number of texts that will be encoded.
+            progress: gets the progress of the training.
 
         Raises:
             EncoderError: the model cannot be used.
         """
 
     def open(self, folder: Path) -> Encoder:
-        """The encoder of a folder that `prepare` has filled.
+        """The encoder of a folder that `train` has filled.
 
         Raises:
             CorruptError: a file is missing or damaged.
@@ -181,4 +178,4 @@ ENCODERS = Registry(
 """Classes of EncoderKind."""
 
 NO_ENCODER = "none"
-"""What kb.toml calls an index without vectors."""
+"""The encoder of kb.toml for a knowledge base without vectors."""

@@ -1,4 +1,4 @@
-"""Why an entity has its score: what each query term gives, and what each field has of it."""
+"""Score explanations: the contribution of each query term, and of each field to it; and snippets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ TERM, ORDERED, UNORDERED, ENTITY = "term", "ordered", "unordered", "entity"
 
 @dataclass(frozen=True)
 class FieldShare:
-    """A term in one field of the entity.
+    """The share of one field in a term's contribution.
 
     Args:
         name: of the field.
         tf: occurrences.
         length: tokens of the entity's field; 0 where it lacks the field.
         weight: of the field for this term, as the model uses it.
-        contribution: the field's share of the term's contribution, in proportion to what the field adds inside the
-            model's saturation or logarithm; 0 where the term does not occur.
+        contribution: the part of the term's contribution, in proportion to the field's summand inside the model's
+            saturation or logarithm; 0 where the term does not occur.
         values: further numbers of the model, by name.
     """
 
@@ -30,19 +30,23 @@ class FieldShare:
     contribution: float
     values: Mapping[str, float] = field(default_factory=dict)
 
+    def to_json(self) -> dict[str, Any]:
+        numbers = {"tf": self.tf, "length": self.length, "weight": self.weight, "contribution": self.contribution}
+        return {"field": self.name, **numbers, **self.values}
+
 
 @dataclass(frozen=True)
 class TermShare:
-    """What one term gives to the score.
+    """The contribution of one term to a score.
 
     Args:
-        term: as the index has it.
+        term: as indexed.
         kind: `term`, `ordered` or `unordered` (two neighbouring words of the query), or `entity` (a linked node).
-        count: how often the query has it, boosts included.
+        count: occurrences in the query, boosts included.
         df: entities that have it in any of the fields.
         contribution: to the score.
         values: numbers of the model, by name (`idf`, `p`).
-        fields: one for each ON field.
+        fields: one per ON field.
     """
 
     term: str
@@ -53,10 +57,14 @@ class TermShare:
     values: Mapping[str, float]
     fields: tuple[FieldShare, ...]
 
+    def to_json(self) -> dict[str, Any]:
+        numbers = {"kind": self.kind, "count": self.count, "df": self.df, "contribution": self.contribution}
+        return {"term": self.term, **numbers, **self.values, "fields": [field.to_json() for field in self.fields]}
+
 
 @dataclass(frozen=True)
 class ScoreExplanation:
-    """The parts of one score; the contributions of the terms add up to it, but for the rounding of floats.
+    """The parts of one score; the contributions of the terms add up to it, up to the rounding of floats.
 
     Args:
         model: name of the ranking model.
@@ -69,46 +77,20 @@ class ScoreExplanation:
     terms: tuple[TermShare, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data."""
-        return {
-            "model": self.model,
-            "score": self.score,
-            "terms": [
-                {
-                    "term": t.term,
-                    "kind": t.kind,
-                    "count": t.count,
-                    "df": t.df,
-                    "contribution": t.contribution,
-                    **t.values,
-                    "fields": [
-                        {
-                            "field": f.name,
-                            "tf": f.tf,
-                            "length": f.length,
-                            "weight": f.weight,
-                            "contribution": f.contribution,
-                            **f.values,
-                        }
-                        for f in t.fields
-                    ],
-                }
-                for t in self.terms
-            ],
-        }
+        return {"model": self.model, "score": self.score, "terms": [term.to_json() for term in self.terms]}
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Where a text shows best why it matches.
+    """The snippet of a text.
 
     Args:
         field: name of the field.
-        value: which of the entity's texts in this field, counted from 0.
+        value: place of the text among the entity's texts in this field, from 0.
         start: first character of the passage in that text.
-        end: behind its last character.
+        end: exclusive end.
         marks: (start, end) of each matching word in that text, ascending.
-        shown: the passage on one line, `**` around matching words, `…` where the text goes on.
+        shown: the passage on one line, `**` around matching words, `…` at a cut.
     """
 
     field: str
@@ -119,15 +101,7 @@ class Passage:
     shown: str
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data."""
-        return {
-            "field": self.field,
-            "value": self.value,
-            "start": self.start,
-            "end": self.end,
-            "marks": [list(mark) for mark in self.marks],
-            "shown": self.shown,
-        }
+        return vars(self) | {"marks": [list(mark) for mark in self.marks]}
 
 
 def shares(contribution: float, parts: list[float]) -> list[float]:

@@ -1,4 +1,4 @@
-"""What makes one rank score of several: the functions of RANK BY, by name. A new one is one file and one line here."""
+"""Score fusion, the functions of RANK BY, and their registry. A new one is one file and one line here."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.text_index import Scores
 
 RANKS = "ranks"
-"""The place of each subject among all that survive."""
+"""The rank of each subject among all surviving ones."""
 
 ENDS = "ends"
-"""The lowest and the highest surviving score."""
+"""The minimum and maximum surviving score."""
 
 MOMENTS = "moments"
-"""Mean and deviation of all surviving scores: nobody knows them who has not seen all."""
+"""Mean and deviation of all surviving scores, which need the complete lists."""
 
 LEAST = "least"
-"""The least score that the model can give, whoever survives."""
+"""The theoretical minimum of the model's scores."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Of all surviving scores of one relation.
+    """Statistics of all surviving scores of one relation.
 
     Args:
-        low: the lowest; 0 without any.
-        high: the highest.
+        low: the minimum; 0 without any.
+        high: the maximum.
         mean: over the distinct (subject, score).
         deviation: of the population; 0 where all are equal.
-        least: the theoretical minimum: no score of the model is lower; -inf where there is none.
+        least: the theoretical minimum of the model's scores; -inf where there is none.
     """
 
     low: float = 0.0
@@ -48,14 +48,14 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class FusedList:
-    """One score of n rows or entities, as a function of all scores sees it.
+    """The scores of one list for n rows or entities, as a fusion reads them.
 
     Args:
-        scores: float64[n]; NaN where it is absent.
-        floored: the same, an absent one as min(0, the lowest surviving one).
-        ranks: float64[n], from 1, the best first; anything where the score is absent.
+        scores: float64[n]; NaN where absent.
+        floored: the same, with min(0, the minimum surviving score) where absent.
+        ranks: float64[n], from 1, best first; undefined where the score is absent.
         spread: of all surviving scores.
-        weight: of the list; 1 where the query gives none.
+        weight: of the list; 1 by default.
     """
 
     scores: Scores
@@ -66,27 +66,27 @@ class FusedList:
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """bool[n]: where there is a score."""
-        found: NDArray[np.bool_] = self.scores == self.scores
-        return found
+        """bool[n]: whether there is a score."""
+        present: NDArray[np.bool_] = self.scores == self.scores
+        return present
 
 
 class Fusion(Protocol):
-    """A function of all surviving scores. Has no state.
+    """A stateless function of all surviving scores.
 
-    Laws, which tests/ranking/test_fusion_laws.py holds every registered one to: to swap lists, with their weights,
-    changes nothing, to the last bit; a row never falls when one of its scores rises, so an absent score never helps;
-    over one list alone, the order is that of its scores.
+    Laws, which tests/ranking/test_fusion_laws.py checks for every registered one: permuting the lists, with their
+    weights, changes no bit; a row never falls when one of its scores rises, so an absent score never helps; over a
+    single list, the order is that of its scores.
     """
 
     several: ClassVar[bool]
-    """Whether it takes several scores, each with a weight where one is given."""
+    """Whether it takes several scores, each with an optional weight."""
 
     arguments: ClassVar[Mapping[str, float]]
-    """Named arguments and their defaults; each is a number of at least 0."""
+    """Named arguments with their defaults; each is a number of at least 0."""
 
     reads: ClassVar[frozenset[str]]
-    """What it has to know of all surviving scores: of RANKS, ENDS, MOMENTS and LEAST."""
+    """The statistics of all surviving scores that it needs: of RANKS, ENDS, MOMENTS and LEAST."""
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
         """float64[n], finite."""
@@ -107,7 +107,7 @@ FUSIONS = Registry(
 
 
 def added(parts: Sequence[Scores]) -> Scores:
-    """The sum of some lists' parts, the same to the last bit in whatever order the lists come.
+    """The sum of the parts of some lists, with the same bits in any order of the lists.
 
     >>> import numpy as np
     >>> added([np.array([1e16]), np.array([1.0]), np.array([-1e16])])

@@ -1,8 +1,8 @@
-"""What the engine asks of the projection of the graph, and the patterns it asks about.
+"""The graph index protocol, implemented by the projection of the graph, and the algebra of its patterns.
 
-A pattern is a small algebra over triples, in terms of RDF and not of any syntax (SPARQL 1.1 section 18.2): whoever
-translates a query into it leaves out what it cannot say, and asks the graph store instead. A variable is its name
-without `?`; a name that begins with a space is the translator's own (a blank node, the middle of a path).
+A pattern is a small algebra over triples, in terms of RDF and not of any syntax (SPARQL 1.1 section 18.2); a query that
+it cannot express is answered by the graph store instead. A variable is its name without `?`; a name that begins with a
+space is internal to the translation (a blank node, the middle of a path).
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 Ids = NDArray[np.uint32]
 
 UNBOUND = np.uint32(2**32 - 1)
-"""In a column of a table: the row does not bind the variable. No term has this id."""
+"""The value of an unbound variable in a column. No term has this id."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable, by its name."""
-
     name: str
 
 
@@ -39,21 +37,17 @@ class TermParameter(Parameter):
     number: int
 
     def value_in(self, bindings: Any) -> Term:
-        """As Parameter has it."""
         term: Term = bindings.values[self.number]
         return term
 
 
 Slot: TypeAlias = Variable | NamedNode | BlankNode | Literal | TermParameter
-"""What stands in subject or object place. Literals are in the form in which the store has them (rdf.stored)."""
-
-
-# --- paths -----------------------------------------------------------------------
+"""Subject or object. Literals are in the canonical form of the store (rdf.stored)."""
 
 
 @dataclass(frozen=True)
 class PredicatePath:
-    """One predicate."""
+    """A single predicate."""
 
     predicate: str
 
@@ -67,14 +61,14 @@ class InversePath:
 
 @dataclass(frozen=True)
 class AlternativePath:
-    """`a|b`. As Oxigraph has it, a pair that several branches link is one solution."""
+    """`a|b`. As in Oxigraph, a pair that several branches link is one solution."""
 
     paths: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """`a/b/c` inside a closure, where only pairs count; elsewhere a sequence is a Join with variables between."""
+    """`a/b/c` inside a closure, where only pairs count; outside one it is a Join with intermediate variables."""
 
     paths: tuple[Path, ...]
 
@@ -91,12 +85,9 @@ class Closure:
 Path: TypeAlias = PredicatePath | InversePath | AlternativePath | Steps | Closure
 
 
-# --- tests of values --------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ValueComparison:
-    """`?variable op constant`, op one of = != < <= > >=, with SPARQL's own comparison of values (section 17.3)."""
+    """`?variable op constant`, op one of = != < <= > >=, by SPARQL's comparison of values (section 17.3)."""
 
     variable: str
     op: str
@@ -116,7 +107,7 @@ class StringTest:
 class Opaque:
     """Any expression over one variable whose truth depends on its value alone, as SPARQL that reads `?x`.
 
-    Where the variable is unbound the test is false (the translator makes none that could be true then).
+    The test is false where the variable is unbound; no expression that could be true there is translated.
     """
 
     variable: str
@@ -134,22 +125,19 @@ class Same:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """One of the tests is true; false and an error are the same here, because no negation is outside of it."""
+    """A disjunction; false and an error are equivalent, because it is under no negation."""
 
     tests: tuple[Test, ...]
 
 
 @dataclass(frozen=True)
 class AllOf:
-    """All of the tests are true."""
+    """A conjunction."""
 
     tests: tuple[Test, ...]
 
 
 Test: TypeAlias = ValueComparison | StringTest | Opaque | Same | AnyOf | AllOf
-
-
-# --- patterns -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -163,7 +151,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class Values:
-    """VALUES: rows of terms, None for UNDEF. Terms that the graph does not have stay terms (ids cannot name them)."""
+    """VALUES: rows of terms, None for UNDEF. Terms that are not in the graph stay terms, because they have no id."""
 
     variables: tuple[str, ...]
     rows: tuple[tuple[Term | None, ...], ...]
@@ -171,7 +159,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Join:
-    """All parts, in any order. Join(()) has one solution without variables."""
+    """A conjunction of parts, in any order. Join(()) has one solution without variables."""
 
     parts: tuple[Pattern, ...]
 
@@ -187,7 +175,7 @@ class LeftJoin:
 
 @dataclass(frozen=True)
 class Union:
-    """Solutions of every branch, duplicates kept; a branch may bind fewer variables."""
+    """Solutions of every branch, with duplicates; a branch may bind fewer variables."""
 
     branches: tuple[Pattern, ...]
 
@@ -211,7 +199,7 @@ class Exists:
 
 @dataclass(frozen=True)
 class Restrict:
-    """Solutions of the child for which every test is true."""
+    """FILTER: solutions of the child for which every test is true."""
 
     child: Pattern
     tests: tuple[Test, ...]
@@ -219,7 +207,7 @@ class Restrict:
 
 @dataclass(frozen=True)
 class Distinct:
-    """SELECT [DISTINCT] variables as a sub-select: the child's columns, cut down."""
+    """A sub-select, SELECT [DISTINCT] variables: the projection of the child's columns."""
 
     child: Pattern
     variables: tuple[str, ...]
@@ -251,17 +239,14 @@ class BoundPattern:
 AskedPattern: TypeAlias = Pattern | BoundPattern
 
 
-# --- answers -------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class IdTable:
-    """Solutions in ids: a multiset of rows.
+    """A multiset of solutions in ids.
 
     Args:
         variables: names of the columns.
-        columns: uint32[rows] for each; UNBOUND where a row has no value.
-        size: rows, also where there is no column.
+        columns: uint32[rows] each; UNBOUND where a row has no value.
+        size: number of rows, also without columns.
     """
 
     variables: tuple[str, ...]
@@ -269,12 +254,11 @@ class IdTable:
     size: int
 
     def column(self, name: str) -> Ids:
-        """One column."""
         return self.columns[self.variables.index(name)]
 
 
 class Cardinality(NamedTuple):
-    """How many: a best guess between two bounds that are (nearly) sure."""
+    """An estimate between two bounds that are (nearly) certain."""
 
     low: float
     estimate: float
@@ -282,40 +266,40 @@ class Cardinality(NamedTuple):
 
 
 class PreparedPattern(Protocol):
-    """A pattern that the projection has accepted, its constants looked up. May be used from many threads."""
+    """A pattern compiled by the projection, its constants looked up. Safe to use from many threads."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What solutions may bind, the translator's own included, in a fixed order."""
+        """The variables that solutions may bind, internal ones included, in a fixed order."""
 
     def size(self, variable: str | None = None) -> Cardinality:
-        """How many distinct values of a variable its solutions have, or how many solutions there are. Under 50 us."""
+        """The number of distinct values of a variable, or of solutions. Under 50 us."""
 
     def work(self, variable: str | None = None) -> float:
-        """About how many entries of the projection `candidates` (or, without a variable, `rows`) will read."""
+        """Estimated entries of the projection that `candidates` (or, without a variable, `rows`) reads."""
 
     def work_each(self, variable: str) -> float:
-        """About how many entries `rows` reads for each value when `variable` is bound to few values."""
+        """Estimated entries that `rows` reads per value when `variable` is bound to few values."""
 
     def candidates(
         self, variable: str, meter: Meter, among: Ids | None = None, bound: Mapping[str, Ids] | None = None
     ) -> Ids:
-        """The candidate set: ids that the variable has in some solution, ascending and distinct.
+        """The candidate set: ids of the variable in any solution, ascending and distinct.
 
         Args:
             variable: bound in every solution.
-            meter: counts, and may stop the run.
-            among: ascending and distinct; only these are asked about.
+            meter: counts work, and may stop the run.
+            among: restricts the variable to these ids, ascending and distinct.
             bound: the same for other variables that every solution binds.
         """
 
     def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
-        """The solutions, cut down to `columns` (duplicates kept), in an order that depends on the graph alone.
+        """The solutions, projected to `columns` with duplicates, in an order that depends on the graph alone.
 
         Args:
-            columns: of `variables`; a name that no solution binds gives a column of UNBOUND.
-            meter: counts, and may stop the run.
-            bound: for some variables that every solution binds, the ids (ascending, distinct) they may have.
+            columns: of `variables`; a name that no solution binds has a column of UNBOUND.
+            meter: counts work, and may stop the run.
+            bound: restricts variables that every solution binds to these ids, ascending and distinct.
 
         Raises:
             QueryLimitError: an intermediate result is too large, or the time is over.
@@ -325,20 +309,20 @@ class PreparedPattern(Protocol):
 class GraphIndex(Protocol):
     """The graph as columns of ids. Safe to use from many threads.
 
-    Ids below `n_entities` are those of the NodeTable, which the text index uses as well; then come the other nodes
-    of the graph, up to `n_nodes`, then its literals. Ids say nothing about the order of terms across these.
+    Ids below `n_entities` are those of the NodeTable, which the text index uses as well; then come the other nodes of
+    the graph, up to `n_nodes`, then its literals. The order of ids is not an order of terms.
     """
 
     n_entities: int
     n_nodes: int
 
     def compile(self, pattern: AskedPattern) -> PreparedPattern | None:
-        """The pattern, ready to be asked; None where the projection does not hold all that it takes. Under 100 us
-        for a pattern of five triples, under 30 us for one whose template has been seen with other IRIs.
+        """The compiled pattern; None where the projection lacks something that it needs. Under 100 us for a pattern of
+        five triples, under 30 us for another instance of a cached template.
         """
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        """int64[len(terms)]: the id of each term, -1 for one that the graph does not have."""
+        """int64[len(terms)]: the id of each term, -1 for one that is not in the graph."""

@@ -1,4 +1,4 @@
-"""What the engine asks of a triple store."""
+"""The graph store protocol: SPARQL over a triple store, local or remote."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hybridkg.rdf.terms import Term, Triple
 
 
 class PrefixSample(NamedTuple):
-    """What a pattern was found to have, as far as it was read.
+    """The first solutions of a pattern.
 
     Args:
-        rows: solutions.
-        values: distinct values that they give one variable.
-        is_whole: whether these are all.
+        rows: their number.
+        values: distinct values of one variable in them.
+        is_whole: whether these are all solutions.
     """
 
     rows: int
@@ -24,75 +24,63 @@ class PrefixSample(NamedTuple):
 
 
 class GraphStore(Protocol):
-    """Answers SPARQL text that hybridkg itself wrote; safe to use from many threads."""
+    """Evaluates SPARQL text that hybridkg generates. Safe to use from many threads."""
 
     @property
     def url(self) -> str:
-        """Address of the SPARQL endpoint that has the graph, without credentials; empty where it lies here."""
+        """Address of the SPARQL endpoint of the graph, without credentials; empty where it is local."""
 
     def read_ahead(self) -> None:
-        """Most of the graph is about to be read, in an order that a disk is slow in."""
+        """Announces a read of most of the graph in random order, which is slow on a disk."""
 
     def select(self, sparql: str, bound: Mapping[str, Term] | None = None, *, joined: bool = False) -> SolutionStream:
         """Rows of a SELECT, in the store's own order.
 
         Args:
             sparql: a SELECT query in canonical form, IRIs written out.
-            bound: variables (without `?`) that have a value beforehand and in every row; each must stand in the
-                SELECT clause (`*` takes those of the patterns only). The only way in for blank nodes.
-            joined: the rows are joined with others, or asked about again, so a blank node in them has to be the same
-                everywhere. A store whose blank nodes are not refuses such rows.
+            bound: values of variables (without `?`), which appear in every row; each must stand in the SELECT clause
+                (`*` takes those of the patterns only). The only way in for blank nodes.
+            joined: whether the rows are joined with others, or queried again, so that blank nodes need stable
+                identities; a store without these refuses such rows.
         """
 
     def select_lines(self, queries: Sequence[str]) -> Generator[tuple[int, list[str]], None, None]:
-        """The rows of several SELECTs, read side by side, as lines of SPARQL TSV (rdf.tsv reads them).
+        """The rows of several queries of `select`, read concurrently, as lines of SPARQL TSV (rdf.tsv reads them).
 
-        Args:
-            queries: as for `select`.
-
-        Yields:
-            (index of a query, some of its lines), then (index, []) once: every row of every query, in no order to
-            rely on. Close the generator unless it is read to its end.
+        Yields (index of a query, some of its lines), then (index, []) once: every row of every query, in no defined
+        order. Close the generator unless it is read to its end.
         """
 
     def select_text(self, queries: Sequence[tuple[str, int]]) -> Generator[tuple[int, bytes], None, None]:
-        """The same as text in UTF-8: (index of a query, some of its lines, the last one without its end), then
-        (index, b"") once.
-
-        Args:
-            queries: as for `select`, each with the number of its rows.
+        """The same as text in UTF-8, for queries with their numbers of rows: (index of a query, some of its lines, the
+        last one without its end), then (index, b"") once.
         """
 
-    def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:
-        """Whether an ASK query has a solution."""
+    def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool: ...
 
     def triples(self, sparql: str, bound: Mapping[str, Term] | None = None) -> Iterator[Triple]:
-        """The graph that a CONSTRUCT or DESCRIBE makes, each triple once; `bound` takes any variable of the query."""
+        """The graph of a CONSTRUCT or DESCRIBE, each triple once; `bound` takes any variable of the query."""
 
     def __len__(self) -> int:
         """Quads in the store, all graphs together."""
 
 
 class RemoteStore(Protocol):
-    """A graph that is far away, of which the planner knows nothing beforehand."""
+    """A graph on a server, without local statistics."""
 
     @property
     def repeats(self) -> bool:
-        """Whether it may give a triple more than once, because several graphs are its default graph."""
+        """Whether it may return a triple more than once, because several graphs are its default graph."""
 
     @property
     def trip_us(self) -> float:
-        """Microseconds until the quickest of its last answers began: a round trip takes no longer. inf before one."""
+        """Upper bound of a round trip in microseconds: the minimum time to the first byte of recent answers; inf before
+        one.
+        """
 
     def sample_prefix(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
-        """The first solutions of a pattern; None where that takes too long, or cannot be done.
+        """The first solutions of `SELECT ?variable WHERE { pattern }`, in canonical form, at most `most`; None where
+        that takes longer than `seconds`, or is not supported.
 
-        Where these are all, `select` gives them without asking again, once and at once, for this query and for the same
-        with DISTINCT.
-
-        Args:
-            sparql: `SELECT ?variable WHERE { the pattern }`, in canonical form.
-            variable: without `?`.
-            most: solutions that are read.
-            seconds: that it may take.
+        Where these are all, they are cached for one `select` of this query, or of the same with DISTINCT.
         """

@@ -1,7 +1,8 @@
-"""Links from a text to nodes of the graph, and the graph around such a node, as a model of entity linking reads it.
+"""Entity links from a text to nodes of the graph, and the neighbourhood of a node as a model of entity linking reads
+it.
 
-Source: Hasibi, Balog and Bratsberg, "Exploiting Entity Linking in Queries for Entity Retrieval" (ICTIR 2016): an
-entity is not only its words but also the set of nodes that it points to, one field for each predicate.
+Source: Hasibi, Balog and Bratsberg, "Exploiting Entity Linking in Queries for Entity Retrieval" (ICTIR 2016): an entity
+is not only its words but also the set of nodes that it points to, one field per predicate.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ class EntityLink:
     """A node that a text mentions.
 
     Args:
-        node: its IRI, without angle brackets; a blank node has no name to be linked by.
-        confidence: how sure that is, above 0 and at most 1.
+        node: its IRI, without angle brackets; blank nodes cannot be linked.
+        confidence: above 0 and at most 1.
 
     Raises:
-        TextQueryError: the IRI is no absolute one, or the confidence is out of range.
+        TextQueryError: the IRI is not absolute, or the confidence is out of range.
 
-    >>> Link("http://e/film", 0.5).confidence
+    >>> EntityLink("http://e/film", 0.5).confidence
     0.5
     """
 
@@ -39,7 +40,7 @@ class EntityLink:
         except ValueError as e:
             raise TextQueryError(
                 f"a link leads to {self.node!r}, which is no absolute IRI",
-                hint="write <http://...>, with an optional number behind it: <http://...> 0.8",
+                hint="write <http://...>, optionally followed by a number: <http://...> 0.8",
             ) from e
         if not 0 < self.confidence <= 1:
             raise TextQueryError(
@@ -51,8 +52,8 @@ class EntityLink:
 class LinkedField:
     """A predicate by which entities point to one node.
 
-    The counts are those of the whole graph that queries see (the default graph, or the union of all), so that
-    `df / entities` is a share of one population. Only nodes count as values, literals do not.
+    The counts are those of the whole graph that queries see (the default graph, or the union of all), so that `df /
+    entities` is a share of one population. Only nodes count as values, not literals.
 
     Args:
         predicate: its IRI; empty for the entity itself, which is a field of its own.
@@ -71,11 +72,11 @@ class LinkedField:
 
 @dataclass(frozen=True)
 class LinkedNode:
-    """A link with what the graph says of its node. Equal to another with the same link: it is part of a question.
+    """A link with the fields of its node. Equality ignores the fields: a link is part of a query.
 
     Args:
         link: node and confidence.
-        fields: by falling df, then by predicate from the last to the first; none where nothing points to the node.
+        fields: by descending df, then descending predicate; empty where nothing points to the node.
     """
 
     link: EntityLink
@@ -83,14 +84,14 @@ class LinkedNode:
 
     @cached_property
     def shares(self) -> tuple[float, ...]:
-        """p(f|e) of each field as in PRMS, [cf(e,f) / |C_f|] P(f) made to sum 1, P(f) by how many have the field.
+        """p(f|e) of each field as in PRMS, [cf(e,f) / |C_f|] P(f) normalised to sum 1, P(f) by how many have the field.
 
         A node is a value of an entity once, so cf is df, and P(f) = entities / sum of the entities.
 
         >>> import numpy as np
         >>> none = np.zeros(0, np.uint32)
         >>> fields = LinkedField("x:p", none, df=6, entities=10, values=20), LinkedField("x:q", none, 1, 5, 5)
-        >>> LinkedNode(Link("x:e"), fields).shares
+        >>> LinkedNode(EntityLink("x:e"), fields).shares
         (0.75, 0.25)
         """
         weights = [f.df * f.entities / f.values for f in self.fields]
@@ -98,19 +99,19 @@ class LinkedNode:
 
 
 class EntityLinker(Protocol):
-    """Finds the nodes that the text of a MATCH mentions. Safe to use from many threads."""
+    """Links the text of a MATCH to nodes. Safe to use from many threads."""
 
     def linked(
         self, text: str, given: str | None, *, language: str = "", syntax: bool = True
     ) -> tuple[LinkedNode, ...]:
-        """The nodes, with what the graph says of them.
+        """The nodes with their fields.
 
         Args:
             text: of the MATCH.
-            given: the argument `links`: nodes with confidences, or a file; None to find them in the text.
+            given: the argument `links`: nodes with confidences, or a file; None to link the text.
             language: tag of the text.
             syntax: whether the text is a query string.
 
         Raises:
-            HybridkgError: what is given is no list of links, or the file cannot be read.
+            HybridkgError: `given` is no list of links, or the file cannot be read.
         """

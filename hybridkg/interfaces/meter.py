@@ -1,4 +1,4 @@
-"""What one run has done so far, in units that no machine and no neighbour disturbs, and the limits that it keeps."""
+"""Work counters of a run, in units that are the same on every machine, and its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADJACENCY = "adjacency"
 """Entries of the projection that were read: sources, targets, values."""
 
 POSTINGS = "postings"
-"""Postings of lists that were read for their best, most of which are skipped unread."""
+"""Postings of lists that were read for a top-k, most of which are skipped."""
 
 SCORED_POSTINGS = "scored postings"
 """Entities of a complete relation, each with its score."""
@@ -25,40 +25,40 @@ MASKED = "masked candidates"
 """Candidates of a set that the text index ranked."""
 
 TEXT_QUESTIONS = "text questions"
-"""Questions to the text index for its best."""
+"""Top-k requests to the text index."""
 
 SCORINGS = "scorings"
-"""Questions to the text index for all scores, or for those of given entities."""
+"""Requests to the text index for all scores, or for those of given entities."""
 
 HITS = "hits"
-"""Entities that the text index gave as its best."""
+"""Entities in the top-k results of the text index."""
 
 GRAPH_QUESTIONS = "graph questions"
-"""Questions to the projection."""
+"""Requests to the projection."""
 
 LOOKS = "looks"
-"""Looks that a strategy took at the best of its ranked relations, each deeper than the one before."""
+"""Prefixes of the ranked relations that a strategy read, each deeper than the one before."""
 
 STORE_ROWS = "store rows"
-"""Rows that the graph store gave."""
+"""Rows from the graph store."""
 
 STORE_QUESTIONS = "store questions"
-"""Queries that were sent to the graph store."""
+"""Queries to the graph store."""
 
 STORE_PROBES = "store probes"
-"""Values of VALUES blocks that are sent to the graph store. Only estimates have these; a run counts questions, rows."""
+"""Values of VALUES blocks sent to the graph store. Only estimates have these; a run counts queries and rows."""
 
 ROWS = "rows"
-"""Rows that were made of terms out of ids."""
+"""Rows whose ids were turned into terms."""
 
 OPERATORS = "operators"
 """Operators that were started."""
 
 ROWS_PASSED = "rows passed"
-"""Rows that operators gave to those above them."""
+"""Rows that operators passed to their parents."""
 
 Work: TypeAlias = Mapping[str, float]
-"""Units of work by kind, counted or estimated. A cost model has their prices; nothing here has."""
+"""Units of work by kind, counted or estimated; a cost model has the unit costs."""
 
 Price: TypeAlias = Callable[[Work], float]
 """Microseconds of some work."""
@@ -70,12 +70,12 @@ def _never() -> bool:
 
 @dataclass
 class Meter:
-    """Counts work by kind, and stops a run that is over its time or has been cancelled.
+    """Counts work by kind, and stops a run at its deadline or when it is cancelled.
 
     Args:
         deadline: a time of `time.monotonic` after which `check` raises; None for none.
-        timeout: seconds that the deadline stands for, for the message.
-        cancelled: asked at every check.
+        timeout: the limit in seconds, for the message.
+        cancelled: called by every check.
 
     >>> meter = Meter()
     >>> meter.add(POSTINGS, 128)
@@ -94,10 +94,10 @@ class Meter:
         self.counts[kind] = self.counts.get(kind, 0) + n
 
     def check(self) -> None:
-        """To be called about every millisecond of work.
+        """Stops the run; called about every millisecond of work.
 
         Raises:
-            QueryStoppedError: the time is over, or somebody has cancelled the run.
+            QueryStoppedError: the deadline has passed, or the run was cancelled.
         """
         if self.deadline is not None and monotonic() > self.deadline:
             raise QueryStoppedError(

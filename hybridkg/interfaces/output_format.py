@@ -1,4 +1,4 @@
-"""Output formats by name. A new one is one file and one line here."""
+"""The registry of output formats. A new one is one file and one line here."""
 
 from __future__ import annotations
 

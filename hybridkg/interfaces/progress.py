@@ -1,4 +1,4 @@
-"""What long work reports while it runs; the command line draws a bar, everything else stays silent."""
+"""Progress reports of long work; the command line draws a bar, other callers are silent."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called from the thread that does the work: start, any number of advances, done; then perhaps the next start.
+    """Receives start, any number of advances, done, and perhaps the next start, from the working thread.
 
-    Bytes are those of the file on disk (compressed, where it is), so `bytes so far / total_bytes` is the
-    share done and rate and remaining time follow from it.
+    Bytes are those of the file on disk (compressed, where it is), so `bytes so far / total_bytes` is the completed
+    share.
     """
 
     def start(self, label: str, total_bytes: int | None) -> None:
-        """A piece of work begins: a file name or a step, and its size where it is known."""
+        """Begins a piece of work: a file name or a step, and its size if known."""
 
     def advance(self, bytes_read: int, items: int) -> None:
-        """What came since the last call; both at least 0."""
+        """Adds to the counts since the last call; both at least 0."""
 
     def done(self, items: int) -> None:
-        """The piece is finished; `items` is its total."""
+        """Ends the piece; `items` is its total."""
 
 
 class _Silent:
@@ -34,4 +34,3 @@ class _Silent:
 
 
 SILENT: Progress = _Silent()
-"""Reports nothing."""

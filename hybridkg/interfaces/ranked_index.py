@@ -1,4 +1,4 @@
-"""What operators and the planner ask of the indexes: the relation of a MATCH or of a NEAR, whichever it is."""
+"""The index protocol of operators and planner: one relation per MATCH or NEAR, whichever index has it."""
 
 from __future__ import annotations
 
@@ -20,89 +20,79 @@ RankedQuery: TypeAlias = TextQuery | VectorQuery
 
 
 NUMBERS_PER_POSTING = 200
-"""Numbers of vectors that are compared in the time that one posting takes of a search for the best: 0.023 us for the
-codes of 384 numbers, 0.012 us for a posting."""
+"""Numbers of vectors that are compared in the time of one posting of a top-k: 0.023 us for the codes of 384 numbers,
+0.012 us for a posting."""
 
 
 @dataclass(frozen=True)
 class RankedRequest:
-    """A relation that a plan will read: complete, or its best k."""
+    """A relation that a plan reads: complete, or its best k."""
 
     query: RankedQuery
     k: int | None = None
 
 
 class RankedIndex(Protocol):
-    """The text index, and the vectors beside it where there are any; methods as TextIndex and VectorIndex have them."""
+    """The text index with the vector index, if any; methods as in TextIndex and VectorIndex."""
 
     is_remote: bool
-    """Whether the text index or the vector index is on a server."""
+    """Whether the text index or the vector index is remote."""
     text_is_remote: bool
-    """Whether the text index is."""
+    """Whether the text index is remote."""
     max_remote_scan: int
-    """That of the text index where it is remote, else that of the vectors."""
+    """That of the text index where it is remote, else that of the vector index."""
     counts: Mapping[str, int]
     fields: tuple[str, ...]
     vectors: VectorIndex | None
 
-    def supports_pushdown(self, condition: PushdownCondition) -> bool:
-        """As TextIndex has it."""
+    def supports_pushdown(self, condition: PushdownCondition) -> bool: ...
 
     def check(self, query: RankedQuery) -> None:
-        """Raises UnknownNameError, TextQueryError or VectorQueryError; cheap."""
+        """Raises UnknownNameError, TextQueryError or VectorQueryError; inexpensive."""
 
     def match_count_bound(self, query: RankedQuery) -> int:
-        """No fewer than `matching` will give; cheap."""
+        """Upper bound of the size of `score_all`; inexpensive."""
 
     def is_exact(self, query: RankedQuery, k: int, among: int | None = None) -> bool:
-        """Whether the best k, of so many candidates or of everyone, are surely the true ones."""
+        """Whether the best k, of so many candidates or of all entities, are certain."""
 
-    def prefetch_counts(self, queries: Sequence[RankedQuery]) -> None:
-        """As TextIndex has it."""
+    def prefetch_counts(self, queries: Sequence[RankedQuery]) -> None: ...
 
     def score_all(self, query: RankedQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
     def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """Best k, by score descending, then the node's rank; of `among` (ascending, distinct) where they are given."""
+        """The best k, by score descending, then the node's rank; of `among` (ascending, distinct) if given."""
 
     def score(self, query: RankedQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation."""
 
-    def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
-        """As VectorIndex has it."""
+    def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]: ...
 
     def batch(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
-        """`matching` or `topk` of each question, asked together where that saves time."""
+        """`score_all` or `topk` of each request, combined where that saves time."""
 
-    def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
-        """As TextIndex has it."""
+    def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask: ...
 
-    def terms(self, query: TextQuery) -> list[TermStatistics]:
-        """As TextIndex has it."""
+    def terms(self, query: TextQuery) -> list[TermStatistics]: ...
 
-    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
-        """As TextIndex has it."""
+    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str: ...
 
-    def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
-        """As TextIndex has it."""
+    def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]: ...
 
 
 def is_remote_relation(index: RankedIndex, query: RankedQuery) -> bool:
     """Whether a relation is on a server, so that its size decides what is read first (`max_remote_scan`).
 
-    A NEAR counts as remote where the text alone is: its work is priced as there.
+    A NEAR counts as remote where only the text is: its work is priced alike.
     """
     return index.text_is_remote if isinstance(query, TextQuery) else index.is_remote
 
 
 def postings_read(index: RankedIndex, query: RankedQuery, among: float | None = None) -> float:
-    """What finding the best of a relation reads, in postings.
+    """The work of a top-k, in postings.
 
-    Args:
-        index: the indexes.
-        query: the relation.
-        among: how many candidates take part; None for everyone. Postings are read whoever takes part.
+    `among` is the number of candidates, None for all entities; a text index reads the same postings either way.
     """
     if isinstance(query, TextQuery) or index.vectors is None:
         return float(index.match_count_bound(query))

@@ -1,9 +1,8 @@
-"""What a text index gives a ranking model, and the models by name. A new model is one file and one line here.
+"""The ranking model protocol, its input, and the registry of models. A new model is one file and one line here.
 
-The index decides which entities match and reads the postings; a model turns
-postings and statistics into scores. Statistics are always those of the whole
-index; the postings may be restricted to some candidate entities, so a score
-never depends on which entities are asked about.
+The index decides which entities match and reads the postings; a model turns postings and statistics into scores.
+Statistics are always those of the whole index; the postings may be restricted to candidates, so a score never depends
+on the candidate set.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from hybridkg.registry import Registry, did_you_mean
 
 @dataclass(frozen=True)
 class ModelArgument:
-    """A named number that a model takes, and its range; or a word, and which there are.
+    """An argument of a model: a number with its range, one of several words, or a text.
 
     Args:
-        name: as written in `USING model(name=value)`, or behind a field of ON.
+        name: as written in `USING model(name=value)`, or after a field of ON.
         low: smallest value.
         high: largest value.
         above_low: whether `low` itself is excluded.
-        words: the words that it may be, where it is no number.
+        words: the allowed words of an argument that is no number.
         text: whether it is any text.
         whole: whether it is a whole number.
     """
@@ -46,11 +45,8 @@ class ModelArgument:
     whole: bool = False
 
     def word(self, value: float | str, owner: str) -> str:
-        """The value as one of the words, or as the text that it may be.
-
-        Args:
-            value: what the query says.
-            owner: whose argument it is, for the message, such as `model 'bm25f'`.
+        """The checked value of an argument that is a word or a text; `owner` is for the message, such as `model
+        'bm25f'`.
 
         Raises:
             UnknownNameError: it is none of the words.
@@ -70,11 +66,7 @@ class ModelArgument:
         return str(value)
 
     def checked(self, value: float | str, owner: str) -> float:
-        """The value as a number.
-
-        Args:
-            value: what the query says.
-            owner: whose argument it is, for the message, such as `model 'bm25f'`.
+        """The checked value of an argument that is a number; `owner` is for the message, such as `model 'bm25f'`.
 
         Raises:
             TextQueryError: not a finite number, out of range, or not whole.
@@ -85,10 +77,10 @@ class ModelArgument:
         if isinstance(value, str | bool):
             raise TextQueryError(f"argument {self.name!r} of {owner} is a number, not {value!r}")
         number = float(value)
-        low_enough = number > self.low if self.above_low else number >= self.low
+        above = number > self.low if self.above_low else number >= self.low
         if self.whole and not number.is_integer():
             raise TextQueryError(f"argument {self.name!r} of {owner} is {number:g}; it must be a whole number")
-        if not (math.isfinite(number) and low_enough and number <= self.high):
+        if not (math.isfinite(number) and above and number <= self.high):
             raise TextQueryError(f"argument {self.name!r} of {owner} is {number:,.10g}; it must be {self.range()}")
         return number
 
@@ -107,20 +99,20 @@ class ModelArgument:
 
 @dataclass(frozen=True)
 class ModelTraits:
-    """What a model looks at, and what it cannot do; a query that asks for that is refused, with the alternatives.
+    """The inputs and restrictions of a model; a query that violates them is refused, with alternatives.
 
     Args:
-        least_weight: smallest weight of a field.
-        weights: whether fields have weights at all; without them those of the profile are not looked at, and a
-            query may write no other than 1.
+        least_weight: minimum weight of a field.
+        weights: whether fields have weights; without them those of the profile are ignored, and a query may write only
+            1.
         one_analyzer: whether all ON fields must have the same analyzer.
-        pairs: whether it looks at neighbouring words of the query (`ScoringTask.ordered` and `unordered`). It then
-            has an argument `window`, the places in which the unordered ones must stand.
-        links: whether it looks at the nodes that the text mentions (`ScoringTask.links`).
-        base: the default of its argument `base`, which names the model whose rule about weights holds; empty for none.
+        pairs: whether it scores pairs of neighbouring words (`ScoringTask.ordered` and `unordered`). It then has an
+            argument `window`, the number of places of an unordered pair.
+        links: whether it scores the nodes that the text mentions (`ScoringTask.links`).
+        base: the default of its argument `base`, the model whose `weights` holds; empty for none.
         one_text: whether it reads the ON fields as one text (`ScoringTask.text_lengths`).
-        least_score: no score is below, as long as the query gives none of the arguments that are words; -inf where
-            scores have no least, as sums of logarithms of probabilities.
+        least_score: lower bound of the scores, unless the query gives an argument that is a word; -inf where there is
+            none, as for sums of logarithms of probabilities.
     """
 
     least_weight: float = 0.0
@@ -135,11 +127,11 @@ class ModelTraits:
 
 @dataclass(frozen=True)
 class Postings:
-    """Occurrences of one term in one field.
+    """The postings of one term in one field.
 
     Args:
         ids: uint32[m], ascending, distinct entities.
-        tf: unsigned[m], at least 1, occurrences in each.
+        tf: unsigned[m], at least 1.
     """
 
     ids: Ids
@@ -151,13 +143,13 @@ class ScoredField:
     """A field of the ON clause.
 
     Args:
-        name: the field's name.
+        name: its name.
         row: its row in `ScoringTask.lengths`.
         weight: finite, at least 0.
         b: the profile's default strength of length normalisation, 0..1.
         entities: entities of the index that have the field.
         tokens: sum of their lengths.
-        arguments: the field's own arguments, checked.
+        arguments: the field's own checked arguments.
     """
 
     name: str
@@ -171,16 +163,16 @@ class ScoredField:
 
 @dataclass(frozen=True)
 class ScoredTerm:
-    """A distinct query term or phrase that counts towards the score.
+    """A distinct query term or phrase that is scored.
 
     Args:
-        count: how often the query has it, boosts included; above 0.
-        df: entities of the index that have it in any field that the query allows for it.
+        count: occurrences in the query, boosts included; above 0.
+        df: entities of the index that have it in any of its allowed fields.
         cf: int[fields], its occurrences in each field of the whole index; 0 where it is not allowed.
         field_df: int[fields], entities of the whole index that have it in each field; 0 where it is not allowed.
         allowed: bool[fields], whether the query allows it in the field (`title:red` allows one).
         postings: one per field, possibly restricted to candidates; empty where the field lacks the term.
-        shown: the term as a person reads it.
+        shown: the term for people.
     """
 
     count: float
@@ -194,20 +186,20 @@ class ScoredTerm:
 
 @dataclass(frozen=True)
 class ScoringTask:
-    """Everything a model sees.
+    """The input of a model.
 
     Args:
         fields: the ON fields, in the order of the query.
-        terms: the terms that score, in the order of their first appearance.
+        terms: the scored terms, in the order of their first appearance.
         n_entities: entities of the index that have any of the ON fields.
         lengths: uint32[index fields, nodes], tokens; 0 where an entity lacks the field.
-        arguments: the model's numbers that the query gives, checked.
-        choices: the model's words that the query gives, checked.
-        ordered: neighbouring words of the query as phrases, for a model whose traits ask for pairs; their postings
-            are of entities that some term has too.
-        unordered: the same pairs near each other, in the order of `ordered`.
-        links: the nodes that the text mentions, for a model whose traits ask for links.
-        text_lengths: uint32[nodes], tokens of all ON fields together, where the index has them at hand.
+        arguments: the model's checked numbers in the query.
+        choices: the model's checked words in the query.
+        ordered: neighbouring words as phrases, for a model with the trait `pairs`; their postings are of entities that
+            also have some term.
+        unordered: the same pairs as windows, in the order of `ordered`.
+        links: the nodes that the text mentions, for a model with the trait `links`.
+        text_lengths: uint32[nodes], tokens of all ON fields together, where the index has them precomputed.
     """
 
     fields: tuple[ScoredField, ...]
@@ -223,22 +215,21 @@ class ScoringTask:
 
 
 class RankingModel(Protocol):
-    """Scores the entities in the postings of a task. Has no state; safe to use from many threads."""
+    """Scores the entities in the postings of a task. Stateless; safe to use from many threads."""
 
     arguments: ClassVar[tuple[ModelArgument, ...]]
-    """What `USING model(...)` accepts."""
+    """Arguments of `USING model(...)`."""
 
     field_arguments: ClassVar[tuple[ModelArgument, ...]]
-    """What may stand behind a field of ON."""
+    """Arguments after a field of ON."""
 
     traits: ClassVar[ModelTraits]
-    """What it looks at, and cannot do."""
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids uint32[m] ascending, scores float64[m]) of every entity in any of the terms' postings."""
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
-        """The parts of the score of the only entity in the task's postings; they add up to it."""
+        """The contributions to the score of the only entity in the task's postings, which add up to it."""
 
 
 RANKING_MODELS = Registry(

@@ -1,4 +1,4 @@
-"""What RERANK asks of a reranker and gives it, and the rerankers by name. A new one is one file and one line here."""
+"""The reranker protocol of RERANK and the registry of rerankers. A new one is one file and one line here."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Setting:
     """An argument of `USING reranker(name=value)`.
 
     Args:
-        default: what it is unless the query says otherwise; its type is that of the value.
-        least, most: of a number.
+        default: the default; its type is that of the value.
+        least, most: range of a number.
         whole: whether a number must be whole.
-        words: what a text may be; empty for any.
-        note: what it is, in a few words.
+        words: the allowed texts; empty for any.
+        note: its meaning, in a few words.
     """
 
     default: str | float
@@ -44,21 +44,21 @@ class Setting:
 
 
 COMMON: Mapping[str, Setting] = {
-    QUERY: Setting("", note="what is looked for; default: the text of the MATCH or NEAR"),
+    QUERY: Setting("", note="the query text; default: that of the MATCH or NEAR"),
     ON_ERROR: Setting(STOP, words=(STOP, KEEP), note="keep: the earlier order, and a warning"),
 }
-"""Arguments that every reranker takes; RERANK itself sees to them."""
+"""Arguments of every reranker, which RERANK itself handles."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankingSettings:
-    """The table `[reranking]`: the server that the reranker `llm` asks. Its key is in the environment
+    """The table `[reranking]`: the server of the reranker `llm`. The API key is in the environment
     (hybridkg.remote.model_server), never here.
 
     Args:
         url: of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.
-        timeout: seconds that one request may take.
-        per_minute: requests at most; 0 for no limit.
+        timeout: seconds per request.
+        per_minute: maximum requests; 0 for no limit.
     """
 
     url: str = OPENAI_URL
@@ -68,11 +68,11 @@ class RerankingSettings:
 
 @dataclass(frozen=True)
 class RerankPlace:
-    """What a knowledge base gives a reranker to work with.
+    """The environment of a reranker in a knowledge base.
 
     Args:
-        folders: where the files that a query names are looked for.
-        server: what `llm` asks.
+        folders: search path of the files that a query names.
+        server: the server of `llm`.
     """
 
     folders: tuple[Path, ...] = (Path(),)
@@ -84,10 +84,10 @@ class RerankCandidates:
     """The first n rows: n distinct pairs of entity and query, in their earlier order.
 
     Args:
-        nodes: the entities; one that is asked about with two queries is there twice.
-        queries: what each is looked for; empty where the query has no text.
-        scores: float64[n] by name, as `Row.scores` has them; NaN where a row has none.
-        ids: int64[n] of the NodeTable; -1 for an entity that the indexes do not know.
+        nodes: the entities; one with two queries occurs twice.
+        queries: the query text of each; empty where the query has none.
+        scores: float64[n] by name, as in `Row.scores`; NaN where a row has none.
+        ids: int64[n] of the NodeTable; -1 for an entity that is not in the indexes.
     """
 
     nodes: tuple[Node, ...]
@@ -101,13 +101,13 @@ class RerankCandidates:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What a reranker may ask about the candidates.
+    """The data sources of a reranker.
 
     Args:
         store: the graph.
         text: the indexes; None before the first.
         texts: (field, text, language) of each of some distinct entities, in the order of the profile.
-        check: raises when the query is over its time; to be called between two pieces of work.
+        check: raises when the query is over its time; called between two pieces of work.
     """
 
     store: GraphStore
@@ -116,31 +116,31 @@ class Surroundings:
     check: Callable[[], None]
 
     def running_texts(self, nodes: Sequence[Node], fields: Sequence[str], most: int) -> list[str]:
-        """Each entity as running text, one line for each value.
+        """Each entity as running text, one line per value.
 
         Args:
             nodes: may repeat.
             fields: names of the profile; empty for all.
-            most: characters, at which a text ends.
+            most: maximum number of characters.
 
         Raises:
             UnknownNameError: no field of that name.
         """
         distinct = list(dict.fromkeys(nodes))
-        found = self.texts(distinct, fields)
-        lines = ["\n".join(text for _, text, _ in own)[:most] for own in found]
+        texts = self.texts(distinct, fields)
+        lines = ["\n".join(text for _, text, _ in own)[:most] for own in texts]
         by_node = dict(zip(distinct, lines, strict=True))
         return [by_node[node] for node in nodes]
 
 
 @dataclass(frozen=True, eq=False)
 class Reranked:
-    """What a reranker says.
+    """The result of a reranker.
 
     Args:
-        scores: float64[n], finite, the better the higher; equal ones keep their earlier order.
-        parts: name -> float64[n], for rerankers that can say what their scores are made of: they add up to them.
-        note: what it took, in words; empty where there is nothing to tell.
+        scores: float64[n], finite, higher is better; ties keep their earlier order.
+        parts: name -> float64[n], summands of the scores, for rerankers that can explain them.
+        note: its effort, in words; empty for none.
     """
 
     scores: Scores
@@ -149,28 +149,28 @@ class Reranked:
 
 
 class Reranker(Protocol):
-    """Scores candidates. Made once for each run; keeps no state between runs."""
+    """Scores candidates. Constructed for each run; stateless between runs."""
 
     settings: ClassVar[Mapping[str, Setting]]
-    """Arguments beside COMMON."""
+    """Arguments in addition to COMMON."""
 
     takes_file: ClassVar[bool]
-    """Whether `USING name(@file)` must name one."""
+    """Whether `USING name(@file)` must name a file."""
 
     needs_query: ClassVar[bool]
-    """Whether it can say nothing without a text."""
+    """Whether it needs a query text."""
 
     repeatable: ClassVar[bool]
-    """Whether it gives the same scores to the same candidates, so that an answer stays exact."""
+    """Whether it is deterministic, so that an answer stays exact."""
 
     most: ClassVar[int]
-    """Candidates that it takes."""
+    """Maximum number of candidates."""
 
     def __init__(self, values: Mapping[str, str | float], file: str, place: RerankPlace):
-        """Checks all that can be checked before anything runs.
+        """Checks all that can be checked before a run.
 
         Args:
-            values: of `settings`, each there and in its range.
+            values: of `settings`, complete and in range.
             file: named in the query, without `@`; empty for none.
             place: of the knowledge base.
 
@@ -183,10 +183,10 @@ class Reranker(Protocol):
         """Kind and model, for people: `features (weights.json)`."""
 
     def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
-        """Scores for all candidates, of which there is at least one.
+        """Scores all candidates, at least one.
 
         Raises:
-            RerankerError, ModelServerError: it cannot; nothing has been reordered.
+            RerankerError, ModelServerError: it failed; nothing has been reordered.
         """
 
 

@@ -1,7 +1,7 @@
-"""What the engine asks of the statistics of a graph, and the figures that they consist of.
+"""The statistics protocol of a graph, and its figures.
 
-They describe what the projection holds (graph_index.py): each triple once, triple terms as objects left out. All
-estimates are intervals with a best guess, so that a planner knows when not to rely on them.
+They describe the contents of the projection (graph_index.py): each triple once, without triple terms as objects. All
+estimates are intervals, whose width shows a planner how reliable they are.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from hybridkg.interfaces.graph_index import Cardinality, Pattern
 from hybridkg.rdf.terms import Term
 
 Leg = tuple[str, Term | None]
-"""A predicate of a star, and its object where that is a constant."""
+"""A predicate of a star, and its object if that is a constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """How many neighbours a key of one direction has: nearest-rank quantiles over the keys, all 0 without keys."""
+    """The degrees of one direction: nearest-rank quantiles over the keys, all 0 without keys."""
 
     p50: int
     p90: int
@@ -29,11 +29,11 @@ class Degrees:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The triples whose value is in low..high, both included; no value is in two buckets.
+    """A histogram bucket: the triples whose value is in low..high, both included; buckets are disjoint.
 
     Args:
-        low: the least value that occurs; a date counts as seconds since 1970.
-        high: the greatest one.
+        low: the minimum of its values; a date counts as seconds since 1970.
+        high: the maximum.
         triples: at least 1.
         values: distinct literals among the objects, at least 1.
     """
@@ -46,19 +46,19 @@ class Bucket:
 
 @dataclass(frozen=True)
 class PredicateStatistics:
-    """The triples of one predicate.
+    """The statistics of one predicate.
 
     Args:
         iri: the predicate.
-        triples: how many.
+        triples: their number.
         subjects: distinct ones.
         objects: distinct ones.
         kinds: triples by the kind of their object: `node`, or a segment of literals (`string`, `number` ...).
-        outward: triples of a subject.
-        inward: triples of an object.
+        outward: triples per subject.
+        inward: triples per object.
         histograms: by segment (`number`, `date` ...), the buckets of its values, ascending.
-        frequent: (object as N-Triples writes it, triples) of the most frequent objects that occur more than once,
-            most frequent first. None where a term is too long to be kept.
+        frequent: (object in N-Triples, triples) of the most frequent objects that occur more than once, most frequent
+            first; None for a term that is too long to be stored.
     """
 
     iri: str
@@ -83,27 +83,26 @@ class PredicateStatistics:
 
 
 class GraphStatistics(Protocol):
-    """Figures of a graph. Safe to use from many threads; answers take microseconds."""
+    """Statistics of a graph. Safe to use from many threads; requests take microseconds."""
 
     @property
-    def triples(self) -> int:
-        """How many there are."""
+    def triples(self) -> int: ...
 
     @property
     def subjects(self) -> int:
-        """Distinct ones."""
+        """Distinct subjects."""
 
     def predicate(self, iri: str) -> PredicateStatistics | None:
-        """What is known of a predicate; None for one that is too rare to be listed, or does not occur."""
+        """The statistics of a predicate; None for one that is too rare to be listed, or does not occur."""
 
     def triples_of(self, iri: str) -> Cardinality:
-        """How many triples a predicate has."""
+        """The triples of a predicate."""
 
     def instances(self, class_iri: str) -> Cardinality:
-        """How many subjects state that they are of a class."""
+        """Subjects that have a class as a type."""
 
     def having(self, iri: str, value: Term) -> Cardinality:
-        """How many triples of a predicate have an object."""
+        """The triples of a predicate with a given object."""
 
     def in_range(
         self,
@@ -115,28 +114,22 @@ class GraphStatistics(Protocol):
         open_low: bool = False,
         open_high: bool = False,
     ) -> Cardinality:
-        """How many triples of a predicate have a value of a segment in a range.
+        """The triples of a predicate with a value of a segment (`number`, or dates in seconds since 1970) in a range.
 
-        Args:
-            iri: the predicate.
-            segment: `number`, or one of dates, whose values are seconds since 1970.
-            low: the least value; None for no bound.
-            high: the greatest value; None for no bound.
-            open_low: `low` itself is outside.
-            open_high: `high` itself is outside.
+        None is no bound; `open_low` and `open_high` exclude the bound itself.
         """
 
     def values(self, pattern: Pattern, variable: str) -> Cardinality | None:
-        """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
+        """The distinct values of a variable in the solutions of a pattern; None without an estimate."""
 
     def rows(self, pattern: Pattern) -> float | None:
-        """About how many solutions a pattern has; None where nothing is known."""
+        """The solutions of a pattern; None without an estimate."""
 
     def least_read(self, pattern: Pattern) -> float | None:
-        """About how many triples an engine reads at least to find them; None where nothing is known."""
+        """Estimated minimum of the triples that an engine reads to find the solutions; None without an estimate."""
 
     def star(self, legs: Sequence[Leg]) -> Cardinality:
-        """How many distinct subjects have all of these predicates, with these objects."""
+        """The distinct subjects with all of these predicates and constant objects."""
 
     def star_rows(self, legs: Sequence[Leg]) -> Cardinality:
-        """How many solutions the star has with a variable of its own for each object that is not a constant."""
+        """The solutions of a star with a variable of its own for each object that is not a constant."""

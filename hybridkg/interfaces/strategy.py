@@ -1,7 +1,7 @@
-"""Strategies by name: ways to order graph and text work.
+"""The strategy protocol, ways to order graph and text work, and the registry of strategies.
 
 A strategy is an object of one file, registered by one line here or, in another package, by an entry point of the group
-`hybridkg.strategies`. The planner considers all of them and takes the cheapest (planner/choose.py).
+`hybridkg.strategies`. The planner prices all of them and takes the least expensive (planner/choose.py).
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ STRATEGIES = Registry(
 
 
 class Strategy(Protocol):
-    """A way to run a query: whether it applies to a logical plan, what it costs, and its operators.
+    """A way to run a query: whether it applies to a logical plan, its cost, and its operators.
 
-    The rows of every strategy are those of `reference`, in the same order where the query ranks. One that inherits from
-    this class need only say its preference, what it applies to, its cost and its operators.
+    The rows of every strategy are those of `reference`, in the same order where the query ranks. A subclass defines its
+    preference, applicability, cost and operators.
     """
 
     preference: ClassVar[int]
-    """Decides where costs are equal or unknown: the lowest goes first. The built-in strategies have 0 to 90."""
+    """Breaks ties where costs are equal or unknown: the lowest wins. The built-in strategies have 0 to 90."""
 
     dominates: ClassVar[bool] = False
-    """Whether nothing else is considered where it has operators."""
+    """Whether no other strategy is considered where this one has operators."""
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Whether `cost` may be asked, which no value of a parameter changes; `plan` may still have no operators."""
+        """Whether `cost` is defined, independent of the values of parameters; `plan` may still have no operators."""
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Expected microseconds at the prices of `planning.cost`, of a plan that it applies to.
+        """Expected microseconds, by `planning.cost`, of a plan that it applies to.
 
-        `UNPRICED` (planner/ranking_costs.py) where it cannot be told: the strategy is taken where no other has operators.
+        `UNPRICED` (planner/ranking_costs.py) where it is unknown: the strategy is taken where no other has operators.
         """
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        """Lower bound of the guess of `cost`, at less effort: a strategy that it rules out is not priced."""
+        """Lower bound of the estimate of `cost`, at less effort, which rules the strategy out before it is priced."""
         return 0.0
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
@@ -73,11 +73,11 @@ def strategy_of(name: str) -> Strategy:
     """The strategy of a name.
 
     Raises:
-        UnknownNameError: there is none; the message lists those that there are.
+        UnknownNameError: no such strategy; the message lists the names.
         MissingExtraError: it needs a package that is not installed.
     """
-    found: Strategy = STRATEGIES.get(name)
-    return found
+    strategy: Strategy = STRATEGIES.get(name)
+    return strategy
 
 
 @cache
@@ -87,13 +87,13 @@ def by_preference() -> tuple[tuple[str, Strategy], ...]:
     A strategy of another package that cannot be loaded is left out, so that its fault does not fail every query; a
     query that forces it by name gets the error.
     """
-    found: list[tuple[int, str, Strategy]] = []
+    loaded: list[tuple[int, str, Strategy]] = []
     for name in STRATEGIES.names():
         try:
             strategy = strategy_of(name)
-            found.append((strategy.preference, name, strategy))
+            loaded.append((strategy.preference, name, strategy))
         except (HybridkgError, ImportError, AttributeError) as e:
             if STRATEGIES.is_builtin(name):
                 raise
             _log.warning("the strategy %r cannot be loaded and is not considered: %s", name, e)
-    return tuple((name, strategy) for _, name, strategy in sorted(found, key=lambda one: one[:2]))
+    return tuple((name, strategy) for _, name, strategy in sorted(loaded, key=lambda one: one[:2]))

@@ -1,7 +1,7 @@
-"""Text engines: what builds, opens and removes text indexes, and the engines by name.
+"""The text engine protocol, which builds, opens and removes text indexes, and the registry of engines.
 
 A new engine is one folder and one line here, or a package with an entry point in the group `hybridkg.text_engines`
-(docs/extensions.md). All else that the rest of hybridkg needs of an engine is an attribute of its class.
+(docs/extensions.md). Everything else that hybridkg needs of an engine is an attribute of its class.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
     from hybridkg.rdf.terms import Node
 
 Values = list[tuple[str, str]]
-"""(text, language tag or "") each; distinct and sorted."""
+"""Distinct and sorted pairs of (text, language tag or "")."""
 
 Taker = Callable[[int, Iterator[tuple[int, Values]]], None]
-"""Takes a field early: its position, and (provisional number of an entity, values) in any order."""
+"""Receives a field early: its position, and (provisional number of an entity, values) in any order."""
 
 
 class ExtractedText(Protocol):
@@ -33,51 +33,47 @@ class ExtractedText(Protocol):
 
     @property
     def nodes(self) -> list[Node]:
-        """The entities; a position in this list is the id."""
+        """The entities by id."""
 
     @property
     def provisional(self) -> list[int]:
-        """The id of each provisional number that was given out early."""
+        """The id of each provisional number."""
 
     def stream(self, position: int) -> Iterator[tuple[int, Values]]:
         """(id, values) of the entities that have the field at a position, ascending."""
 
     def filter_values(self, predicate: str) -> Iterator[tuple[int, list[str]]]:
-        """(id, objects as N-Triples writes them: distinct and sorted) of the entities that have the predicate of a
-        filter, ascending; blank nodes and triples are left out.
+        """(id, distinct and sorted objects in N-Triples) of the entities that have the predicate of a filter,
+        ascending; blank nodes and triples are left out.
         """
 
 
 class TextSource(Protocol):
-    """What an engine is given to index."""
+    """The input of an engine."""
 
     @property
     def fields(self) -> tuple[IndexedField, ...]:
-        """What the index stores, in the profile's order."""
+        """The stored fields, in the profile's order."""
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """IRIs of the predicates whose values an engine may store beside the text."""
+        """IRIs of the predicates whose values an engine may store with the text."""
 
     @property
     def union_default_graph(self) -> bool:
-        """Whether what is read is the union of all graphs."""
+        """Whether the source is the union of all graphs."""
 
     def extract(self, early: Taker | None = None) -> ExtractedText:
-        """Reads everything; to be called once.
-
-        Args:
-            early: called with each field of literals as soon as it is known, while others are still read.
-        """
+        """Reads everything, once; `early` receives each complete field of literals while others are still read."""
 
 
 @dataclass(frozen=True)
 class NativeAnalysis:
-    """Analysis by analyzers of the engine's own. The analyzers of a profile are then names that the engine has, and
-    there are no synonyms; an index says so by `analysis: native` in `about()`.
+    """Analysis by the engine's own analyzers, which the profile then names; there are no synonyms, and `about()` of an
+    index has `analysis: native`.
 
     Args:
-        setting: of kb.toml, as it is written, that chooses it.
+        setting: the setting in kb.toml that chooses it.
         remedy: the setting that chooses hybridkg's analyzers, and its table.
     """
 
@@ -86,84 +82,78 @@ class NativeAnalysis:
 
 
 class TextEngine(Protocol):
-    """One kind of text index. Made with the folder of the knowledge base and its settings: `Engine(folder, config)`."""
+    """A kind of text index, constructed as `Engine(folder, config)` for the folder of a knowledge base."""
 
     title: ClassVar[str]
-    """Its name in a sentence, such as `Elasticsearch`."""
+    """Its display name, such as `Elasticsearch`."""
 
     is_remote: ClassVar[bool]
-    """Whether its indexes are on a server, outside the folder of the knowledge base, so that they have to be pruned."""
+    """Whether its indexes are on a server, outside the folder of the knowledge base, so that they need pruning."""
 
     section: ClassVar[str]
-    """The table of kb.toml that it reads; empty for none. That of a plug-in is in `Config.sections`."""
+    """Its table of kb.toml; empty for none. That of a plug-in is in `Config.sections`."""
 
     unit_costs: ClassVar[Mapping[str, float]]
-    """Microseconds by name of a unit cost (planner/cost_model.py), before anything is measured; of one that is not
-    named, the cost of a local index of packed postings holds.
-    """
+    """Default unit costs in microseconds by name (planner/cost_model.py), before calibration; a missing one is that of
+    a local index of packed postings."""
 
     vector_index: ClassVar[str]
-    """The vector index, a name of VECTOR_INDEXES, that keeps vectors where this engine keeps text: `migrate` moves them
-    there. Empty for none: they stay.
-    """
+    """The vector index, a name of VECTOR_INDEXES, on the same server: `migrate` moves the vectors there. Empty for
+    none: they stay."""
 
     native_analysis: ClassVar[NativeAnalysis | None]
     """None where every index has the terms of hybridkg's analyzers."""
 
     @classmethod
-    def analyzes_natively(cls, config: Config) -> bool:
-        """Whether the settings choose `native_analysis`."""
+    def analyzes_natively(cls, config: Config) -> bool: ...
 
     def ready(self) -> None:
-        """Whether a build could begin; asked before the long work of loading.
+        """Checks that a build can begin, before the long work of loading.
 
         Raises:
-            HybridkgError: it could not; says why.
+            HybridkgError: it cannot; says why.
         """
 
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
-        """Builds an index; nobody finds it before the generation of the folder is live.
+        """Builds an index, which is invisible until the generation of the folder is live.
 
         Args:
-            folder: an existing empty folder in the generation that is being built; what is written there stays
-                with the index.
+            folder: an existing empty folder in the generation under construction, which stays with the index.
             source: the text.
-            progress: told about entities.
+            progress: counts entities.
 
         Returns:
-            Counts: entities; and terms, postings, tokens, text_bytes, as far as the engine knows them.
+            Counts: entities; and terms, postings, tokens, text_bytes, where the engine has them.
         """
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> TextIndex:
-        """Opens the index of a folder; a server is not asked before the first query.
+        """Opens the index of a folder; a server gets no request before the first query.
 
         Args:
             folder: filled by `build`.
             rank: order of the nodes, for ties: ids -> ranks; without it the ids themselves.
-            fresh: whether the graph is as it was when the index was built.
+            fresh: whether the graph is unchanged since the index was built.
 
         Raises:
             CorruptError: a file is missing or damaged.
         """
 
     def name_of(self, folder: Path) -> str:
-        """What the manifest says of the index of a folder."""
+        """The index of a folder, for the manifest."""
 
     def publish(self, folder: Path) -> None:
-        """The generation of the folder is live: strangers may find its index."""
+        """Makes the index of a live generation visible to other programs."""
 
     def discard(self) -> None:
-        """What this object has built will never be live; it goes, as far as it can be reached."""
+        """Removes what this object has built for an abandoned generation, if it can be reached."""
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
-        """Indexes outside the knowledge base folder that no generation needs: name, and what is known of them.
-
-        Args:
-            live: the text folders of all generations on disk.
+        """Indexes outside the knowledge base folder that no generation needs: name, and further details. `live` are the
+        text folders of all generations on disk.
         """
 
     def remove(self, names: Sequence[str]) -> None:
-        """Removes indexes that `unused` named."""
+        """Removes indexes of `unused`."""
 
 
 TEXT_ENGINES = Registry(
@@ -179,7 +169,7 @@ TEXT_ENGINES = Registry(
 
 
 ENGINE_FILE = "engine"
-"""In the folder of a text index: the name of the engine that built it; before there was a second, none was written."""
+"""The file in a text index with the name of its engine; missing for the first engine."""
 
 ENGINE_NAME = re.compile(r"[\w.+-]+", re.ASCII)
 
@@ -188,7 +178,7 @@ def engine_name(text_folder: Path) -> str:
     """The text engine that built the index in a folder.
 
     Raises:
-        CorruptError: the file that says so cannot be read, or holds no name.
+        CorruptError: the engine file cannot be read, or has no name.
     """
     file = text_folder / ENGINE_FILE
     try:

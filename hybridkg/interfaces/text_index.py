@@ -1,4 +1,4 @@
-"""What the engine asks of a text index, and the question it asks."""
+"""The text index protocol and its queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.ranking_model import ScoringTask
 
 MAX_WEIGHT = 1_000_000
-"""Of a field or of a list in rrf: far beyond any use, and far from where sums of products overflow."""
+"""The maximum weight of a field, or of a list in rrf: no sum of products overflows."""
 
 Ids = NDArray[np.uint32]
 Scores = NDArray[np.float64]
@@ -30,8 +30,8 @@ Argument = tuple[str, float | str]
 class FieldChoice:
     """A field of the ON clause: `title^3 b=0.4` is `FieldChoice("title", 3.0, (("b", 0.4),))`.
 
-    weight None means the weight that the profile gives the field; with a language (`title@en`) only literals of this
-    language are searched, as if there were no others, and the words of the text are taken to be in it.
+    Without a weight, that of the profile holds. A language (`title@en`) restricts the search to its literals, as if
+    there were no others, and is the language of the query text.
     """
 
     name: str
@@ -41,17 +41,17 @@ class FieldChoice:
 
     @property
     def written(self) -> str:
-        """Name and language as ON has them: `title`, `title@en`."""
+        """Its ON syntax: `title`, `title@en`."""
         return f"{self.name}@{self.language}" if self.language else self.name
 
 
 @dataclass(frozen=True)
 class PushdownCondition:
-    """A triple pattern about the entity, `?entity <predicate> value`, with a constant or a number in a range.
+    """A triple pattern about the entity, `?entity <predicate> value`, with a constant or a numeric range.
 
     Args:
         predicate: its IRI.
-        equals: the constant as N-Triples writes it: `<iri>` or a quoted literal; None for a range.
+        equals: the constant in N-Triples, an IRI or a literal; None for a range.
         low: smallest number; None for no bound.
         high: largest number; None for no bound.
     """
@@ -64,30 +64,26 @@ class PushdownCondition:
 
 @dataclass(frozen=True)
 class AnyCondition:
-    """Sets of conditions, of which the entity satisfies one: of the branches of a UNION, or of the rows of VALUES.
-
-    Args:
-        branches: each with one condition or more.
-    """
+    """A disjunction of conjunctions: the branches of a UNION, or the rows of VALUES; no branch is empty."""
 
     branches: tuple[tuple[PushdownCondition, ...], ...]
 
 
 @dataclass(frozen=True)
 class TextQuery:
-    """One MATCH as the index sees it.
+    """A MATCH as the index receives it.
 
     Args:
         text: the words, or a query string.
         language: language tag of the text, which selects the analyzer; empty for the default (English).
-        syntax: whether `"phrase"`, `+must`, `-not`, `field:term`, `prefix*` ... in the text are operators. Text from
-            a parameter or a variable is plain words (language.md), unless written MATCH QUERY.
-        fields: the ON clause; empty means every field of the profile with the profile's weights.
+        syntax: whether `"phrase"`, `+must`, `-not`, `field:term`, `prefix*` ... in the text are operators. Text from a
+            parameter or a variable is plain words (docs/language.md), except in MATCH QUERY.
+        fields: the ON clause; empty for all fields of the profile with their default weights.
         all_terms: MATCH ALL: every term must occur, each in any of the fields.
         model: a name of RANKING_MODELS.
         arguments: the model's named arguments, in the order written.
-        conditions: entities that break one may be left out, whatever their score; others never. Only those of
-            which `TextIndex.holds` is true, also of those in branches.
+        conditions: entities that violate one may be left out; others may not. Only those that
+            `TextIndex.supports_pushdown` accepts, also in branches.
     """
 
     text: str
@@ -102,7 +98,7 @@ class TextQuery:
 
 @dataclass(frozen=True)
 class IndexRequest:
-    """A relation that a plan will read: complete, or its best k."""
+    """A relation that a plan reads: complete, or its best k."""
 
     query: TextQuery
     k: int | None = None
@@ -110,14 +106,14 @@ class IndexRequest:
 
 @dataclass(frozen=True)
 class TermStatistics:
-    """A term, a phrase (written with spaces), or a prefix or fuzzy word (as it is written).
+    """The statistics of a term, a phrase (written with spaces), or a prefix or fuzzy word (as written).
 
     Args:
         term: after analysis.
-        df: how many entities have it in an ON field.
+        df: entities that have it in an ON field.
         role: `should`, `must` or `not`.
-        alternatives: of a prefix or fuzzy word, how many terms of the index it stands for; 0 for others.
-        total: how many terms it could stand for; more than `alternatives` where they were cut.
+        alternatives: the terms of the index that a prefix or fuzzy word was expanded to; 0 for others.
+        total: the number of all matching terms; above `alternatives` where the expansion is truncated.
     """
 
     term: str
@@ -128,11 +124,7 @@ class TermStatistics:
 
 
 def alternatives_of(term: TermStatistics, into: str = "{}") -> str:
-    """How many terms a prefix or fuzzy word stands for, in words; empty for other terms.
-
-    Args:
-        term: what it is about.
-        into: a format for the words.
+    """The size of the expansion of a prefix or fuzzy word, formatted by `into`; empty for other terms.
 
     >>> alternatives_of(TermStatistics("neur*", 9, alternatives=3, total=3))
     '3 terms'
@@ -149,76 +141,74 @@ def alternatives_of(term: TermStatistics, into: str = "{}") -> str:
 class TextIndex(Protocol):
     """Ranks entities by text. Safe to use from many threads.
 
-    Entities are dense uint32 ids of the NodeTable. Scores use the statistics
-    of the whole index, so `matching`, `topk` and `score` agree on every id;
-    the planner may swap one for another. NaN means "does not match"; a
-    score of 0 or below is still a match.
+    Entities are dense uint32 ids of the NodeTable. Scores use the statistics of the whole index, so `score_all`, `topk`
+    and `score` agree on every id, and the planner may swap one for another. NaN means "does not match"; a score of 0 or
+    below is still a match.
     """
 
     exact: bool
-    """Whether `topk` is the true best k; told to the user with every answer."""
+    """Whether `topk` is the true best k; reported with every answer."""
 
     is_remote: bool
     """Whether the postings are on a server, so that a request costs a round trip."""
 
     max_remote_scan: int
-    """Of a remote index: the most matches of a relation that is read whole. Reading more costs more than reading a
-    pattern of the graph of the same size first and scoring only what it names. Without meaning where the index is
-    local."""
+    """The maximum size of a relation that is read completely from a remote index. Beyond it, reading a graph pattern of
+    the same size first, and scoring only its entities, is less expensive. Meaningless for a local index."""
 
     linker: EntityLinker | None
-    """What finds nodes in the texts for models that want them; whoever opens the index beside a graph sets it."""
+    """Links texts to nodes for models that need it; set by whoever opens the index together with a graph."""
 
     counts: Mapping[str, int]
-    """Of the whole index: entities, terms, postings, tokens, text_bytes, as far as the engine knows them."""
+    """Totals of the index: entities, terms, postings, tokens, text_bytes, where the engine has them."""
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The field names, in the profile's order."""
 
     def field_totals(self, name: str) -> dict[str, float]:
-        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+        """The entities that have a field, its tokens, and the mean length in tokens over those entities."""
 
     def analyzer(self, name: str) -> Analyzer:
-        """The analyzer of that name in this index, which is what cuts the queries of its fields.
+        """The analyzer of that name in this index, which also analyses the queries of its fields.
 
         Raises:
             UnknownNameError: no field has it.
         """
 
     def about(self) -> dict[str, Any]:
-        """What `stats` says of the engine, `engine` first; never raises: what cannot be told is told as such."""
+        """The part of `stats` about the engine, `engine` first; never raises: a failure is reported as `problem`."""
 
     def supports_pushdown(self, condition: PushdownCondition) -> bool:
-        """Whether the index can leave out entities that break the condition, and knows what the graph knows."""
+        """Whether the index can filter by the condition, on values that equal those of the graph."""
 
     def check(self, query: TextQuery) -> None:
-        """Raises UnknownNameError (field, model, argument) or TextQueryError; cheap, reads no postings."""
+        """Raises UnknownNameError (field, model, argument) or TextQueryError; reads no postings."""
 
     def match_count_bound(self, query: TextQuery) -> int:
-        """No fewer than `matching` will give; cheap."""
+        """Upper bound of the size of `score_all`; inexpensive."""
 
     def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
-        """`most` of these will be asked for: an index that is far away asks for all of them at once."""
+        """Announces calls of `match_count_bound`: a remote index sends one request for all of them."""
 
     def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """Best k: (ids uint32[m], scores float64[m]), m <= k, by score descending, then the node's rank; of `among`
-        (uint32, ascending, distinct) where they are given. What is not among them is left out, never scored 0.
+        """The best k: (ids uint32[m], scores float64[m]), m <= k, by score descending, then the node's rank; of the
+        candidates `among` (uint32, ascending, distinct) if given. Non-matches are left out, never scored 0.
         """
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
 
     def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
-        """What the query's model sees of the matching entities: of those among `ids` (uint32, ascending, distinct), or
-        of all. `model.score` of it is what `matching` gives; experiments and explanations start from it.
+        """The model's input for the matching entities, restricted to `ids` (uint32, ascending, distinct) if given.
+        `model.score` of it equals `score_all`; experiments and explanations start from it.
         """
 
     def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
-        """`matching` or `topk` of each question, asked together where that saves time."""
+        """`score_all` or `topk` of each request, combined where that saves time."""
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
@@ -232,7 +222,7 @@ class TextIndex(Protocol):
         """
 
     def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
-        """The best passage of each field in which something matches, in the order of the ON fields."""
+        """The best passage of each matching field, in the order of the ON fields."""
 
 
 @dataclass(frozen=True)
@@ -244,8 +234,7 @@ class IndexedField:
         weight: default weight in fielded models, at least 0.
         b: default strength of BM25F's length normalisation, 0..1.
         analyzer: a name of ANALYZERS.
-        languages: of a field in an index: the tags of its literals, lower case, sorted; None where the index does not
-            know them.
+        languages: the tags of its literals in an index, lower case, sorted; None where the index does not store them.
     """
 
     name: str
@@ -256,11 +245,7 @@ class IndexedField:
 
 
 def speaks(tag: str, wanted: str) -> bool:
-    """Whether a language tag is of a language, by the basic filtering of RFC 4647.
-
-    Args:
-        tag: of a literal, lower case.
-        wanted: a tag or the beginning of one, lower case.
+    """Whether a language tag matches a language range, by the basic filtering of RFC 4647; both lower case.
 
     >>> speaks("en-gb", "en"), speaks("en", "en-gb"), speaks("enm", "en")
     (True, False, False)

@@ -1,1 +1,1 @@
-"""Text: analysis, the embedded index, ranking models, query strings and passages."""
+"""Text retrieval: analysis, ranking models, query strings, the embedded index, Elasticsearch and snippets."""

@@ -1,4 +1,4 @@
-"""Operations on ascending arrays of distinct uint32 ids."""
+"""Set operations on ascending arrays of distinct uint32 ids, and on postings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_POSTINGS = Postings(NONE, NONE)
 
 
 def union(parts: Sequence[Ids]) -> Ids:
-    """The ids in any of the parts, ascending.
+    """The union of the sets, ascending.
 
     >>> union([np.array([1, 5], np.uint32), np.array([2, 5], np.uint32)])
     array([1, 2, 5], dtype=uint32)
@@ -23,15 +23,15 @@ def union(parts: Sequence[Ids]) -> Ids:
     parts = [part for part in parts if len(part)]
     if len(parts) < 2:
         return parts[0] if parts else NONE
-    every = np.concatenate(parts)
-    every.sort()
-    first = np.ones(len(every), bool)
-    np.not_equal(every[1:], every[:-1], out=first[1:])
-    return every[first]
+    ids = np.concatenate(parts)
+    ids.sort()
+    first = np.ones(len(ids), bool)
+    np.not_equal(ids[1:], ids[:-1], out=first[1:])
+    return ids[first]
 
 
 def contains(ids: Ids, members: Ids) -> NDArray[np.bool_]:
-    """bool[len(ids)]: which ids are members. Both ascending.
+    """The membership mask bool[len(ids)]; both arguments ascend.
 
     >>> contains(np.array([1, 2, 5], np.uint32), np.array([2, 9], np.uint32))
     array([False,  True, False])
@@ -39,13 +39,13 @@ def contains(ids: Ids, members: Ids) -> NDArray[np.bool_]:
     if not len(members) or not len(ids):
         return np.zeros(len(ids), bool)
     if len(ids) > 8 * len(members):
-        # Few members: look each of them up instead.
-        found = np.zeros(len(ids), bool)
+        # Searching for the few members costs less than a pass over all ids.
+        mask = np.zeros(len(ids), bool)
         place = np.searchsorted(ids, members)
         inside = place < len(ids)
         place = place[inside]
-        found[place] = ids[place] == members[inside]
-        return found
+        mask[place] = ids[place] == members[inside]
+        return mask
     low, high = int(members[0]), int(members[-1])
     if high - low < 32 * len(ids) + 65_536:
         # A bitmap over the range of the members costs less than a search per id.
@@ -55,12 +55,12 @@ def contains(ids: Ids, members: Ids) -> NDArray[np.bool_]:
         inside[inside] = bitmap[ids[inside] - np.uint32(low)]
         return inside
     place = np.minimum(np.searchsorted(members, ids), len(members) - 1)
-    found = members[place] == ids
-    return np.asarray(found, np.bool_)
+    mask = members[place] == ids
+    return np.asarray(mask, np.bool_)
 
 
 def intersection(parts: Sequence[Ids]) -> Ids:
-    """The ids in all of the parts, ascending; at least one part.
+    """The intersection of at least one set, ascending.
 
     >>> intersection([np.array([1, 2, 5], np.uint32), np.array([2, 5], np.uint32)])
     array([2, 5], dtype=uint32)
@@ -72,13 +72,13 @@ def intersection(parts: Sequence[Ids]) -> Ids:
 
 
 def restricted(postings: Postings, candidates: Ids) -> Postings:
-    """The postings of the candidates only."""
-    kept = contains(postings.ids, candidates)
-    return Postings(postings.ids[kept], postings.tf[kept])
+    """The postings of the candidates."""
+    mask = contains(postings.ids, candidates)
+    return Postings(postings.ids[mask], postings.tf[mask])
 
 
 def merged(lists: Sequence[Postings]) -> Postings:
-    """One list of several alternatives: an entity has as many occurrences as in all of them together.
+    """The union of posting lists; the occurrences of an entity in several lists are summed.
 
     >>> one = Postings(np.array([1, 5], np.uint32), np.array([2, 1], np.uint8))
     >>> merged([one, one]).tf.tolist()

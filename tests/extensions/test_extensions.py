@@ -11,6 +11,7 @@ import pytest
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import parse_config, write_config
 from hybridkg.errors import ConfigError, TextQueryError, UnknownNameError
+from hybridkg.evaluation.engine_comparison import compare_engines
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -104,13 +105,14 @@ def test_migrate_and_parity_know_it(install, tmp_path, data):
         kb.load(data, index=True)
         before = [rows(kb, pattern) for pattern in QUERIES]
         texts = {"one": f'{PREFIX} SELECT ?x ?s {{ ?x MATCH "red fish" AS ?s }} RANK BY ?s'}
-        report = kb.parity(texts, against="toy")
+        report = compare_engines(kb, texts, against="toy")
         assert report.engines == ("embedded", "toy")
         assert report.count("same") == 1
-        assert kb.migrate("toy")["text"]["engine"] == "embedded -> toy"
+        moved = kb.migrate("toy").text
+        assert (moved.source, moved.target) == ("embedded", "toy")
         assert Folder.open(tmp_path / "kb").config.text == "toy"
         assert [rows(kb, pattern) for pattern in QUERIES] == before
-        assert kb.parity(texts).engines == ("toy", "embedded")
+        assert compare_engines(kb, texts).engines == ("toy", "embedded")
         kb.migrate("embedded")
         assert [rows(kb, pattern) for pattern in QUERIES] == before
         assert Folder.open(tmp_path / "kb").engines() == []  # nothing is on a server

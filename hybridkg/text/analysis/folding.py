@@ -1,9 +1,8 @@
-"""Folds a word: case, compatibility forms and, where the script allows it, accents.
+"""Folding of words: case, compatibility forms and, where the script allows it, accents.
 
-Accents go only where dropping them keeps the word readable: after Latin and
-Greek letters, and the optional vowel points of Arabic and Hebrew. Marks of
-other scripts (Devanagari vowels, Japanese voicing, Cyrillic breve) are part of
-the letter and stay.
+Accents are dropped only where the word stays readable: after Latin and Greek letters, and the optional vowel points of
+Arabic and Hebrew. Marks of other scripts (Devanagari vowels, Japanese voicing, Cyrillic breve) are part of the letter
+and stay.
 """
 
 from __future__ import annotations
@@ -32,27 +31,27 @@ def fold_case(word: str) -> str:
     """
     if word.isascii():
         return word.lower()
-    # Folding can undo the normal form and the reverse, so it is done twice (Unicode 3.13, D146).
+    # Folding can undo the normal form and vice versa, hence twice (Unicode 3.13, D146).
     once = unicodedata.normalize("NFKC", word).casefold()
     return unicodedata.normalize("NFKC", once).casefold()
 
 
 def fold_accents(word: str) -> str:
-    """Drops accents of Latin and Greek letters and optional vowel points; expects a case-folded word.
+    """Drops the accents of Latin and Greek letters and optional vowel points from a case-folded word.
 
     >>> fold_accents("résumé"), fold_accents("smørrebrød"), fold_accents("й")
     ('resume', 'smorrebrod', 'й')
     """
     if word.isascii():
         return word
-    kept: list[str] = []
+    chars: list[str] = []
     base_is_latin_or_greek = False
     for char in unicodedata.normalize("NFD", word):
         code = ord(char)
         if code in _LATIN_MARKS:
             if not base_is_latin_or_greek:
-                kept.append(char)
+                chars.append(char)
         elif code not in _OPTIONAL_MARKS:
-            kept.append(char)
+            chars.append(char)
             base_is_latin_or_greek = code < _LATIN_END or code in _GREEK
-    return unicodedata.normalize("NFC", "".join(kept).translate(_LETTERS_WITHOUT_DECOMPOSITION))
+    return unicodedata.normalize("NFC", "".join(chars).translate(_LETTERS_WITHOUT_DECOMPOSITION))

@@ -1,13 +1,11 @@
-"""The analyzer for identifiers: names that are written without blanks, such as `dbo:birthPlace` or `GPT-4`.
+"""The identifier analyzer, for names without blanks such as `dbo:birthPlace` or `GPT-4`.
 
-An identifier is indexed by its parts, and where it has several also as a
-whole: `birthPlace` is found by "birth place" and by "birthplace". The wholes
-stand behind all parts of a text, so that the parts follow each other as the
-words of the text do, and phrases of them are found across identifiers.
+An identifier is indexed by its parts and, where it has several, as a whole: `birthPlace` matches "birth place" and
+"birthplace". The wholes follow all parts of a text, so that the parts keep consecutive positions and phrases match
+across identifiers.
 
-Parts are cut at camelCase humps (entities/identifiers.py), between letters and
-digits, and at `_` and hyphens. Percent escapes are read. Words are folded, not
-stemmed: identifiers are no prose.
+Parts end at camelCase humps (entities/identifiers.py), between letters and digits, and at `_` and hyphens. Percent
+escapes are decoded. Words are folded, not stemmed: identifiers are no prose.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from hybridkg.text.analysis.standard import MAX_WORD_LENGTH, plain_number
 from hybridkg.text.analysis.words import INSIDE, LETTERS, LONE
 
 MAX_WHOLE_LENGTH = 100
-"""Characters of an identifier that is indexed as a whole; a longer one is a sentence with hyphens, or data."""
+"""Characters of an identifier that is indexed as a whole; a longer one is a hyphenated sentence, or data."""
 
 _JOINTS = "_\u2010\u2011-"
 _UNIT = rf"(?V1){LETTERS}(?:(?:{INSIDE}|[{_JOINTS}]+){LETTERS})*|{LONE}"
@@ -30,7 +28,7 @@ _BOUNDARY = rf"(?V1)[{_JOINTS}]+|(?<=[\p{{L}}\p{{M}}])(?=\p{{Nd}})|(?<=\p{{Nd}})
 _WITHOUT_JOINTS = str.maketrans("", "", _JOINTS)
 
 GAP = ""
-"""Keeps the place before a whole, so that no phrase runs into it."""
+"""An empty word before each whole, so that no phrase runs into it."""
 
 
 @cache
@@ -41,7 +39,7 @@ def _patterns() -> tuple[Any, Any]:
 
 
 class IdentifierAnalyzer:
-    """Parts of identifiers, then their wholes.
+    """The parts of identifiers, then their wholes.
 
     >>> a = IdentifierAnalyzer()
     >>> [a.term(word, "") for word in a.words("dbo:birthPlace, HTTPServer2")]
@@ -52,40 +50,39 @@ class IdentifierAnalyzer:
 
     @property
     def chain(self) -> str:
-        """Name and version."""
         return "identifier/1"
 
     def stemmer(self, language: str) -> str:
-        """Identifiers have no language."""
+        """Empty: identifiers have no language."""
         del language
         return ""
 
     def words(self, text: str) -> list[str]:
-        """The parts in order, and behind them the identifiers of several parts, each after a gap."""
+        """The parts in order, then the identifiers of several parts, each after a gap."""
         return [word for word, _, _ in self.spans(text)]
 
     def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """The same with their character offsets; a gap is empty and stands at the end of the text."""
+        """The words with their character offsets; a gap is empty and stands at the end of the text."""
         end = len(text)
         text, starts = percent_decoded(text) if "%" in text else (text, range(len(text) + 1))
         units, boundary = _patterns()
         wholes: list[tuple[str, int, int]] = []
-        for found in units.finditer(text):
-            unit, at = found.group(), found.start()
-            several = 0
+        for match in units.finditer(text):
+            unit, at = match.group(), match.start()
+            parts = 0
             for piece, offset in _pieces(unit, boundary):
                 for part in humps(piece):
-                    several += 1
+                    parts += 1
                     yield part.replace("’", "'"), starts[at + offset], starts[at + offset + len(part)]
                     offset += len(part)  # noqa: PLW2901 - the humps of a piece follow each other
-            if several > 1 and len(unit) <= MAX_WHOLE_LENGTH:
-                wholes.append((unit.replace("’", "'"), starts[at], starts[found.end()]))
+            if parts > 1 and len(unit) <= MAX_WHOLE_LENGTH:
+                wholes.append((unit.replace("’", "'"), starts[at], starts[match.end()]))
         for whole in wholes:
             yield GAP, end, end
             yield whole
 
     def term(self, word: str, stemmer: str) -> str:
-        """The folded word, without the marks that join its parts."""
+        """The folded word without the marks that join its parts."""
         del stemmer
         word = word[:MAX_WORD_LENGTH].translate(_WITHOUT_JOINTS)
         word = fold_accents(plain_number(fold_case(word)))
@@ -93,12 +90,12 @@ class IdentifierAnalyzer:
 
 
 def _pieces(unit: str, boundary: Any) -> Iterator[tuple[str, int]]:
-    """What stands between boundaries, with its offset."""
+    """The pieces between boundaries with their offsets."""
     if unit.isalpha():
         yield unit, 0
         return
     at = 0
-    for found in boundary.finditer(unit):
-        yield unit[at : found.start()], at
-        at = found.end()
+    for match in boundary.finditer(unit):
+        yield unit[at : match.start()], at
+        at = match.end()
     yield unit[at:], at

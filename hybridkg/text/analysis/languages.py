@@ -1,4 +1,4 @@
-"""Language tags, the Snowball stemmer of each, and the elisions and stop words that need one."""
+"""Languages: tags, Snowball stemmers, elisions and stop words."""
 
 from __future__ import annotations
 
@@ -18,77 +18,21 @@ STEMMERS = {
 ELISIONS = {
     "french": frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"]),
     "catalan": frozenset(["l", "d", "m", "n", "s", "t"]),
-    "italian": frozenset(
-        [
-            "l",
-            "d",
-            "un",
-            "c",
-            "s",
-            "m",
-            "t",
-            "v",
-            "n",
-            "all",
-            "dall",
-            "dell",
-            "nell",
-            "sull",
-            "coll",
-            "gl",
-            "agl",
-            "dagl",
-            "degl",
-            "negl",
-            "sugl",
-            "quest",
-            "quell",
-        ]
-    ),
-}
+    "italian": frozenset([
+        "l", "d", "un", "c", "s", "m", "t", "v", "n", "all", "dall", "dell", "nell", "sull", "coll", "gl", "agl",
+        "dagl", "degl", "negl", "sugl", "quest", "quell",
+    ]),
+}  # fmt: skip
 """Words that lose their vowel before an apostrophe: "l'avion" is indexed as "avion"."""
 
-ENGLISH_STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "for",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "such",
-        "that",
-        "the",
-        "their",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "was",
-        "will",
-        "with",
-    ]
-)
+ENGLISH_STOP_WORDS = frozenset([
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+])  # fmt: skip
 
 
 def stemmer_of(language: str) -> str:
-    """The Snowball algorithm for a language tag; empty where there is none, English without a tag.
+    """The Snowball algorithm of a language tag: empty for a language without one, English without a tag.
 
     >>> stemmer_of("de-AT"), stemmer_of(""), stemmer_of("ja")
     ('german', 'english', '')

@@ -1,8 +1,7 @@
-"""The analyzers that come with hybridkg: words, folding, optional stop words, Snowball stemming.
+"""The standard analyzers: words, folding, optional stop words, Snowball stemming.
 
-English folds accents before it stems ("résumés" meets "resumes"); the stemmers
-of other languages need their accents, so there folding comes last. Source of
-the stemmers: snowballstem.org, through PyStemmer.
+English is folded before it is stemmed ("résumés" matches "resumes"); the stemmers of other languages need their
+accents, so accents are folded last. Source of the stemmers: snowballstem.org, through PyStemmer.
 """
 
 from __future__ import annotations
@@ -18,17 +17,16 @@ from hybridkg.text.analysis.languages import ELISIONS, ENGLISH_STOP_WORDS, stemm
 from hybridkg.text.analysis.words import split_words, word_spans
 
 MAX_WORD_LENGTH = 255
-"""Characters of a raw word that count; the rest is cut off, so a megabyte without a blank is a short term."""
-
+"""Characters of a raw word that are read; a megabyte without a blank becomes a short term."""
 
 VERSION = 2
-"""Of the steps of this file: an index of another version is built again. 2: dots and commas inside numbers."""
+"""Version of the steps of this file: an index of another one is rebuilt. 2: dots and commas inside numbers."""
 
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
 
 def plain_number(word: str) -> str:
-    """A number without the commas between its thousands; any other word as it is.
+    """A number without its thousands separators; any other word unchanged.
 
     >>> plain_number("1,000.5"), plain_number("3,14")
     ('1000.5', '3,14')
@@ -37,13 +35,13 @@ def plain_number(word: str) -> str:
 
 
 class StandardAnalyzer:
-    """Words, case folding, accent folding, stop words, stemming, in the order that suits the language.
+    """Words, case folding, accent folding, stop words and stemming, in the order that suits the language.
 
     Args:
-        name: the name it is registered by.
+        name: its registered name.
         stem: whether words are stemmed.
         stop_words: folded, unstemmed English words that are not indexed; they keep their position.
-        fold: whether words lose more than their case; without it they are not stemmed either.
+        fold: whether words are folded beyond their case; without it they are not stemmed either.
 
     >>> a = StandardAnalyzer("standard")
     >>> [a.term(w, a.stemmer("en")) for w in a.words("Naïve Bayes' models")]
@@ -52,11 +50,10 @@ class StandardAnalyzer:
 
     def __init__(self, name: str, *, stem: bool = True, stop_words: frozenset[str] = frozenset(), fold: bool = True):
         self.name, self._stem, self._stop_words, self._fold = name, stem and fold, stop_words, fold
-        self._own = threading.local()
+        self._local = threading.local()
 
     @cached_property
     def chain(self) -> str:
-        """Name and version of every step."""
         if not self._stem:
             return f"{self.name}/{VERSION}"
         import Stemmer
@@ -64,27 +61,24 @@ class StandardAnalyzer:
         return f"{self.name}/{VERSION} snowball/{'.'.join(Stemmer.version().split('.')[:2])}"
 
     def stemmer(self, language: str) -> str:
-        """The Snowball algorithm of a language tag: the key of everything that depends on the language."""
         return stemmer_of(language)
 
     def words(self, text: str) -> list[str]:
-        """The raw words in order."""
         return split_words(text)
 
     def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """The raw words with their character offsets."""
         return word_spans(text)
 
     def term(self, word: str, stemmer: str) -> str:
-        """The term of one raw word; empty for a stop word and for marks without a letter."""
+        """The term of a raw word; empty for a stop word and for marks without a letter."""
         word = word[:MAX_WORD_LENGTH]
-        if word.isascii() and word.isalpha():  # nearly every word of a query: there is nothing to fold but case
+        if word.isascii() and word.isalpha():  # nearly every word of a query
             word = word.lower()
             if stemmer == "english" and word in self._stop_words:
                 return ""
             if not self._stem or not stemmer:
                 return word
-            return str((self._own.__dict__.get(stemmer) or self._snowball(stemmer)).stemWord(word))
+            return str((self._local.__dict__.get(stemmer) or self._snowball(stemmer)).stemWord(word))
         if not self._fold:
             return word.lower() if any(map(str.isalnum, word)) else ""
         word = plain_number(fold_case(word))
@@ -101,18 +95,18 @@ class StandardAnalyzer:
         return word if any(map(str.isalnum, word)) else ""
 
     def _snowball(self, algorithm: str) -> Any:
-        """A stemmer of this thread: PyStemmer's objects must not be shared between threads."""
-        known: dict[str, Any] = self._own.__dict__
-        if algorithm not in known:
+        """The stemmer of this thread: PyStemmer's objects are not thread-safe."""
+        stemmers: dict[str, Any] = self._local.__dict__
+        if algorithm not in stemmers:
             import Stemmer
 
-            # Callers remember the term of each word, so PyStemmer's own cache would only cost memory.
-            known[algorithm] = Stemmer.Stemmer(algorithm, 0)
-        return known[algorithm]
+            # Callers cache the term of each word, so PyStemmer's own cache would only cost memory.
+            stemmers[algorithm] = Stemmer.Stemmer(algorithm, 0)
+        return stemmers[algorithm]
 
 
 def standard() -> StandardAnalyzer:
-    """Folded and stemmed words, no stop words: the default."""
+    """The default: folded and stemmed words, no stop words."""
     return StandardAnalyzer("standard")
 
 
@@ -122,12 +116,12 @@ def stopped() -> StandardAnalyzer:
 
 
 def unstemmed() -> StandardAnalyzer:
-    """Folded words as they are."""
+    """Folded words without stemming."""
     return StandardAnalyzer("unstemmed", stem=False)
 
 
 def plain() -> StandardAnalyzer:
-    """Words in lower case without 33 English function words, and nothing else: Elasticsearch's `standard` with its
-    English stop words, up to words with `_`, which it keeps in one piece.
+    """Lower-case words without 33 English function words: Elasticsearch's `standard` with its English stop words,
+    except for words with `_`, which Elasticsearch does not split.
     """
     return StandardAnalyzer("plain", stem=False, stop_words=ENGLISH_STOP_WORDS, fold=False)

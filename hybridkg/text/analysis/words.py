@@ -1,15 +1,12 @@
-"""Splits text into raw words.
+"""Tokenisation: raw words of a text.
 
-A word is a run of Unicode letters, marks and digits, with single apostrophes
-inside ("model's", "l’avion"), and single dots and commas between digits
-("3.14", "1,000", "v2.0"), as in UAX #29; a Han or Hiragana character is a word
-of its own, because those scripts write no spaces. Everything else separates,
-underscores and hyphens included: "GPT-4" and "2024-08-15" are words in a row.
-Thai, Lao and Khmer runs stay whole.
+A word is a run of Unicode letters, marks and digits, with single apostrophes inside ("model's", "l’avion"), and single
+dots and commas between digits ("3.14", "1,000", "v2.0"), as in UAX #29; a Han or Hiragana character is a word of its
+own, because those scripts write no spaces. Everything else separates, underscores and hyphens included: "GPT-4" and
+"2024-08-15" are consecutive words. Thai, Lao and Khmer runs stay whole.
 
-Two ways to the same words: `regex` for any text (9 MB/s), and translate and
-split for ASCII text (85 MB/s). Quotation marks and dashes are made ASCII
-first, so most English text takes the quick way.
+Two implementations give the same words: `regex` for any text (9 MB/s), and translate and split for ASCII text (85
+MB/s). Quotation marks and dashes are made ASCII first, so most English text takes the fast one.
 """
 
 from __future__ import annotations
@@ -26,28 +23,19 @@ LONE = r"[\p{Han}\p{Hiragana}]"
 """A character that is a word of its own."""
 
 INSIDE = r"['’]|(?<=\d)[.,](?=\d)"
-"""What may stand between two runs of one word."""
+"""Characters between two runs of one word."""
 
 _WORD = rf"(?V1){LETTERS}(?:(?:{INSIDE}){LETTERS})*|{LONE}"
 
 _ASCII_WORDS = {i: (chr(i) if chr(i).isalnum() or chr(i) in "'.," else " ") for i in range(128)}
 _LATIN = re.compile("[\x00-\x7fÀ-ÖØ-öø-ɏ‐-‘“-…←-⋿]*")
-"""Text of letters that `re` takes for letters too, of dashes, arrows and mathematical signs."""
+"""Text whose letters are letters to `re` as well, with dashes, arrows and mathematical signs."""
 
 _LATIN_WORD = re.compile(r"[^\W_]+(?:(?:'|(?<=[0-9])[.,](?=[0-9]))[^\W_]+)*")
-"""What _WORD is in such text, for `re`, which is three times as quick and need not be imported."""
+"""The equivalent of _WORD for such text in `re`, which is three times as fast and already imported."""
 
 _NO_NUMBER = re.compile(r"(?<![0-9])[.,]|[.,](?![0-9])")
-_TYPOGRAPHY = (
-    ("’", "'"),
-    ("‘", " "),
-    ("“", " "),
-    ("”", " "),
-    ("–", " "),
-    ("—", " "),
-    ("…", " "),
-    ("\xa0", " "),
-)
+_TYPOGRAPHY = (("’", "'"), *((mark, " ") for mark in "‘“”–—…\xa0"))
 
 
 @cache
@@ -71,12 +59,12 @@ def split_words(text: str) -> list[str]:
     elif text.replace(" ", "").isalnum():  # as most queries are
         return text.split()
     text = f" {text.translate(_ASCII_WORDS)} "
-    # Most dots and commas stand before a space, which `replace` finds ten times faster than a pattern.
+    # Most dots and commas precede a space; `replace` finds these ten times faster than a pattern.
     text = text.replace(". ", "  ").replace(", ", "  ")
     if "." in text or "," in text:
         text = _NO_NUMBER.sub(" ", text)
     if "'" in text:
-        # Only an apostrophe between two word characters stays; after this none touches a space or another.
+        # Keeps an apostrophe only between two word characters.
         text = text.replace("''", "  ").replace("' ", "  ").replace(" '", "  ")
     return text.split()
 
@@ -91,8 +79,8 @@ def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
         for mark, plain in _TYPOGRAPHY:
             text = text.replace(mark, plain)
     if _LATIN.fullmatch(text):
-        for found in _LATIN_WORD.finditer(text):
-            yield found.group(), *found.span()
+        for match in _LATIN_WORD.finditer(text):
+            yield match.group(), *match.span()
         return
-    for found in _pattern().finditer(text):
-        yield found.group().replace("’", "'"), *found.span()
+    for match in _pattern().finditer(text):
+        yield match.group().replace("’", "'"), *match.span()

@@ -1,1 +1,1 @@
-"""The text index that lives in Elasticsearch: the same terms, the same scores, another machine."""
+"""The text index in Elasticsearch: the same terms and scores as the embedded index, on a server."""

@@ -1,7 +1,6 @@
-"""Queries as Elasticsearch reads them: built from values, never pasted from texts.
+"""Query bodies of Elasticsearch, built from values, never by pasting texts.
 
-Terms come analysed, so every text in a body is one term, or a phrase with one
-term on a line.
+Terms are already analysed, so every text in a body is one term, or a phrase with one term per line.
 """
 
 from __future__ import annotations
@@ -14,30 +13,29 @@ from hybridkg.remote.elasticsearch.server import Body
 from hybridkg.text.elasticsearch.mapping import GAP, SEPARATOR, TERMS, VALUE_GAP
 from hybridkg.text.match_query.items import Item, ItemGroup, Pattern, Patterns, ResolvedField, ResolvedQuery
 
-DEEPEST = 20
-"""Groups inside each other; Elasticsearch takes 30 queries inside each other."""
+MAX_DEPTH = 20
+"""Maximum nesting of groups; Elasticsearch accepts 30 nested queries."""
 
 WORDS_AT_ONCE = 1_024
 """Words whose frequencies one query counts; Elasticsearch allows as many clauses, or more where it has much memory."""
 
 TERM_FREQUENCY = "_termStats.termFreq().getSum()"
-"""Occurrences of all words of the query around which the script stands, together."""
+"""A script's sum of the occurrences of all words of the query that it scores."""
 
 NOTHING: Body = {"match_none": {}}
 
 
 def path(field: str) -> str:
-    """Where the terms of a field are."""
     return f"terms.{field}"
 
 
 def words_of(patterns: Patterns) -> list[str]:
-    """The alternatives that are one word."""
+    """The single-word alternatives."""
     return [pattern.words[0][1] for pattern in patterns if pattern.is_word]
 
 
 def occurs_in(field: str, patterns: Patterns) -> Body:
-    """Entities that have any of the patterns, at least one, in one field; exactly those."""
+    """Entities that have any of the patterns, at least one, in one field; exact."""
     words = words_of(patterns)
     clauses = [_positional(field, pattern) for pattern in patterns if not pattern.is_word]
     if words:
@@ -51,7 +49,7 @@ def occurs(item: Item, fields: Sequence[ResolvedField]) -> Body:
 
 
 def near(item: Item, fields: Sequence[ResolvedField]) -> list[Body]:
-    """Entities that have one of an item's phrases or windows, field by field."""
+    """Entities that have a phrase or window of an item, one body per field and pattern."""
     return [
         _positional(f.name, pattern)
         for f, patterns in zip(fields, item.places, strict=True)
@@ -61,7 +59,7 @@ def near(item: Item, fields: Sequence[ResolvedField]) -> list[Body]:
 
 
 def any_of(clauses: Sequence[Body]) -> Body:
-    """Entities of any of the clauses, at least one."""
+    """The disjunction of at least one clause."""
     return clauses[0] if len(clauses) == 1 else {"bool": {"should": list(clauses)}}
 
 
@@ -69,13 +67,13 @@ def belongs(part: Item | ItemGroup, fields: Sequence[ResolvedField], depth: int 
     """Entities that match a part of a query.
 
     Raises:
-        TextQueryError: groups lie too deep inside each other.
+        TextQueryError: groups are nested too deeply.
     """
     if isinstance(part, Item):
         return occurs(part, fields)
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise TextQueryError(
-            f"more than {DEEPEST} groups inside each other, which Elasticsearch does not take",
+            f"more than {MAX_DEPTH} groups inside each other, which Elasticsearch does not accept",
             hint="write fewer parentheses: +(a +(b c)) means +a +(b c)",
         )
     if not (part.must or part.should):
@@ -83,41 +81,38 @@ def belongs(part: Item | ItemGroup, fields: Sequence[ResolvedField], depth: int 
     clauses: Body = {"filter": part.must, "must_not": part.excluded}
     if not part.must:
         clauses = {"should": part.should, "must_not": part.excluded}
-    made: Body = {key: [belongs(one, fields, depth + 1) for one in parts] for key, parts in clauses.items() if parts}
-    return {"bool": made | ({} if part.must else {"minimum_should_match": 1})}
+    query: Body = {key: [belongs(one, fields, depth + 1) for one in parts] for key, parts in clauses.items() if parts}
+    return {"bool": query | ({} if part.must else {"minimum_should_match": 1})}
 
 
 def matches(
-    query: ResolvedQuery,
-    conditions: Sequence[Body],
-    scoring: Sequence[Body] = (),
-    ids: Ids | None = None,
+    query: ResolvedQuery, conditions: Sequence[Body], scoring: Sequence[Body] = (), ids: Ids | None = None
 ) -> Body:
     """Entities that match a query.
 
     Args:
         query: the MATCH.
         conditions: further filters.
-        scoring: clauses whose scores are added up, one for each item that scores; with none the query only filters.
-        ids: the entities that may come, at most 65,536; None for all.
+        scoring: clauses whose scores are added up, one per scoring item; with none the query only filters.
+        ids: the candidate set, at most 65,536; None for all.
     """
     filters = [] if scoring and query.matching.any_of_its_items else [belongs(query.matching, query.fields)]
     filters += conditions
     if ids is not None:
         filters.append({"terms": {"node": ids.tolist()}})
-    # The clauses that score stand together: beside others Lucene adds some up in 32 bits first.
+    # The scoring clauses have a query of their own: among others Lucene first adds some up in 32 bits.
     parts: Body = {"must": [{"bool": {"should": list(scoring)}}] if scoring else [], "filter": filters}
     return {"bool": {key: value for key, value in parts.items() if value}}
 
 
 def counted(field: str, words: Sequence[str], script: Body) -> Body:
-    """Entities with any of the words in a field; their score is a script's, which sees the words' frequencies."""
+    """Entities with any of the words in a field, scored by a script that sees the words' frequencies."""
     return {"script_score": {"query": any_of([_word(field, word) for word in words]), "script": script}}
 
 
 def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[ResolvedField]) -> list[list[Body]]:
-    """Clauses whose scores are term frequencies, named `<number>.<field's place>`; of words, not of phrases. In groups
-    that one query can hold.
+    """Clauses whose scores are term frequencies of words, named `<number>.<field's place>`; in groups of at most
+    WORDS_AT_ONCE words.
     """
     groups: list[list[Body]] = []
     room = 0
@@ -134,21 +129,16 @@ def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[ResolvedFiel
     return groups
 
 
-def condition(own: PushdownCondition | AnyCondition, filters: Sequence[str]) -> Body:
-    """The filter for a condition.
-
-    Args:
-        own: on predicates of the filters.
-        filters: of the profile.
-    """
-    if isinstance(own, AnyCondition):
-        branches = [{"bool": {"filter": [condition(one, filters) for one in branch]}} for branch in own.branches]
+def condition(wanted: PushdownCondition | AnyCondition, filters: Sequence[str]) -> Body:
+    """The filter of a condition on predicates of the profile's `filters`."""
+    if isinstance(wanted, AnyCondition):
+        branches = [{"bool": {"filter": [condition(one, filters) for one in branch]}} for branch in wanted.branches]
         return {"bool": {"should": branches, "minimum_should_match": 1}}
-    number = filters.index(own.predicate)
-    if own.equals is not None:
-        return {"term": {f"filter.p{number}": {"value": own.equals}}}
-    # Elasticsearch tells -0.0 from 0.0.
-    bounds = {key: value + 0.0 for key, value in (("gte", own.low), ("lte", own.high)) if value is not None}
+    number = filters.index(wanted.predicate)
+    if wanted.equals is not None:
+        return {"term": {f"filter.p{number}": {"value": wanted.equals}}}
+    # Elasticsearch distinguishes -0.0 from 0.0.
+    bounds = {key: value + 0.0 for key, value in (("gte", wanted.low), ("lte", wanted.high)) if value is not None}
     return {"range": {f"filter.n{number}": bounds}}
 
 
@@ -173,7 +163,7 @@ def _phrase(field: str, pattern: Pattern) -> Body:
 
 
 def _window(field: str, pattern: Pattern) -> Body:
-    """Entities with the words within so many places, whatever their order."""
+    """Entities with the words within so many places, in any order."""
     words = [term for _, term in pattern.words]
     if pattern.window > VALUE_GAP:
         raise TextQueryError(

@@ -1,8 +1,7 @@
-"""Scores that Elasticsearch can compute and that are no less than a model's, but for the rounding of 32 bits.
+"""Upper bounds of model scores that Elasticsearch computes, up to the rounding of 32 bits.
 
-In their order the best k are found early; hybridkg then computes the scores
-themselves. Another model is one function and one line here; a model without
-a bound is computed for every match.
+Ordered by them, the best k are found early; hybridkg then computes the scores themselves. Another model is one function
+and one line here; for a model without a bound every match is scored.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from hybridkg.text.models.bm25f import idf
 from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1, MAX_LENGTH
 
 Totals = Sequence[tuple[int, int]]
-"""Of each field of the index: entities that have it, tokens."""
+"""(entities, tokens) of each field of the index."""
 
 FIELD = f"params.w * {TERM_FREQUENCY} / (1 - params.b + params.b * doc[params.l].value / params.m)"
 TERM = "params.g * _score / (params.k1 + _score)"
@@ -31,31 +30,24 @@ FLAT = (
 
 LOST_DIGITS = 1e-6
 """Lucene's `weight - weight / (1 + x)` loses digits of the weight, however small the difference is: some 6e-8 of it
-each time. The bound is higher by this share of what a term can reach."""
+each time. The bound is raised by this share of the supremum of the term's score."""
 
 SMALLEST = 1e-9
-"""Weights, boosts and k1 that 32 bits can be trusted with lie between this and its inverse: none vanishes there."""
+"""Weights, boosts and k1 between this and its inverse are safe in 32 bits: none vanishes."""
 
-SHORTEST = 0.78
-"""A length byte stands for at least 8/9 of the length, and `combined_fields` rounds twice: (8/9)^2 = 0.79."""
+MIN_LENGTH_RATIO = 0.78
+"""The minimum ratio of the decoded length and the length: a length byte loses at most 1/9, and `combined_fields` rounds
+twice: (8/9)^2 = 0.79."""
 
 
 def bound_clauses(
     model: str, query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int
 ) -> list[Body]:
-    """Clauses whose sum bounds the model's score; none where no bound is known.
-
-    Args:
-        model: its name.
-        query: the MATCH.
-        totals: of the fields.
-        counts: of the items.
-        n_entities: that have any of the ON fields.
-    """
+    """Clauses whose sum bounds the model's score; none where no bound is known."""
     make = BOUNDS.get(model)
     numbers = [*(f.weight for f in query.fields if f.weight), *query.counts.values(), query.arguments.get("k1", 1.0)]
     safe = all(SMALLEST <= number <= 1 / SMALLEST for number in numbers)
-    # The bounds are for the models' own formulas, and for words: another form, or pairs, are computed for every match.
+    # The bounds hold for the default formulas and for words: for another form, or pairs, every match is scored.
     words = sum(len(words_of(patterns)) for item in query.counts for patterns in item.places)
     other_form = any(word != "lucene" for word in query.choices.values())
     if make is None or not safe or other_form or query.ordered or query.unordered or words > WORDS_AT_ONCE:
@@ -87,7 +79,7 @@ def bm25f(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts
 
 
 def bm25(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int) -> list[Body]:
-    """BM25 over the ON fields as one text, its length taken for shorter than its byte may say."""
+    """BM25 over the ON fields as one text, with the shortest length that its byte may stand for."""
     on = [f.number for f in query.fields]
     mean = sum(totals[number][1] for number in on) / max(n_entities, 1)
     weights = [1.0] * len(on)
@@ -97,7 +89,7 @@ def bm25(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts]
 def combined_fields(
     query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int
 ) -> list[Body]:
-    """BM25F-simple where Elasticsearch's own query cannot be used: another k1 or b, or a phrase."""
+    """BM25F-simple where Elasticsearch's own query does not apply: another k1 or b, or a phrase."""
     del n_entities
     weights = [f.weight for f in query.fields]
 
@@ -113,12 +105,8 @@ def combined_fields(
 def _flat(
     query: ResolvedQuery, statistics: Callable[[Item], tuple[float, float, list[int]]], weights: Sequence[float]
 ) -> list[Body]:
-    """BM25 of one length for all fields.
-
-    Args:
-        query: the MATCH.
-        statistics: of an item: idf, mean length, and the fields (by number) whose lengths count.
-        weights: of the ON fields.
+    """BM25 of one length for all fields; `statistics` are idf, mean length, and the fields (by number) whose lengths
+    count.
     """
     k1, b = query.arguments.get("k1", DEFAULT_K1), query.arguments.get("b", DEFAULT_B)
     clauses: list[Body] = []
@@ -137,7 +125,7 @@ def _flat(
         params = {
             "g": gain,
             "k": k1 * (1 - b),
-            "l": k1 * b * SHORTEST / mean if mean else 0.0,
+            "l": k1 * b * MIN_LENGTH_RATIO / mean if mean else 0.0,
             "c": float(MAX_LENGTH),
             "e": LOST_DIGITS,
             "f": [f"length.{f.name}" for f, _ in measured],

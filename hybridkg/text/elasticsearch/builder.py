@@ -1,4 +1,4 @@
-"""Builds an index on the server: entity by entity, into a new index that nothing names before it is complete."""
+"""The builder of an index on the server: entity by entity, into a new index without an alias until it is complete."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ ENTITIES_PER_REPORT = 1_000
 
 
 class ElasticTextBuilder:
-    """One new index.
+    """Builds one new index.
 
     Args:
-        server: where.
-        folder: gets the header and, with hybridkg's analysis, the field lengths and the terms.
-        fields: what the index stores, in the profile's order; at most 64.
+        folder: for the header and, with hybridkg's analysis, the field lengths and the terms.
+        fields: the stored fields, in the profile's order; at most 64.
         n_nodes: ids are below this.
         alias: the beginning of its name.
-        owner: whose it is; kept in the index.
+        owner: the owning knowledge base, stored in the index.
         filters: IRIs of the predicates whose values are stored.
         union_default_graph: whether those are of all graphs.
 
     Raises:
-        TextServerError: the server does not answer, or does not let us make an index.
+        TextServerError: the server does not answer, or refuses to create an index.
         UnknownNameError: a field names an unknown analyzer.
         ProfileError: too many fields.
     """
@@ -79,32 +78,28 @@ class ElasticTextBuilder:
         return self._server.settings.analysis == "native"
 
     def add(self, entity: int, node: Node, texts: Sequence[tuple[int, Values]], filters: Sequence[list[str]]) -> None:
-        """One entity, once.
+        """Adds an entity, once.
 
         Args:
             entity: its id.
             node: its name.
             texts: (position of a field, values) of each field that it has.
-            filters: for each filter, the objects as N-Triples writes them; or nothing at all.
+            filters: for each filter, the objects in N-Triples; or empty.
         """
         self._new.put(self._documents.document(entity, node, texts, filters))
 
     def finish(self, n_entities: int) -> dict[str, int]:
-        """Waits for the last document, counts them on the server, and writes the header.
+        """Waits for the last document, checks the server's count, and writes the header.
 
-        Args:
-            n_entities: how many were added.
-
-        Returns:
-            Counts: entities, terms (not with native analysis), tokens, text_bytes.
+        Returns the counts entities, terms (not with native analysis), tokens and text_bytes.
         """
         self._new.finish(n_entities)
         described = self._described()
         with_words = n_entities if self._lengths is None else write_presence(self._out, self._lengths)
-        own = self._server.settings
+        settings = self._server.settings
         identity = IndexIdentity(
-            LAYOUT, self.index, self._alias, self._new.build, own.analysis, n_entities, own.shards,
-            float(own.k1), float(own.b), self._filters, self._union,
+            LAYOUT, self.index, self._alias, self._new.build, settings.analysis, n_entities, settings.shards,
+            float(settings.k1), float(settings.b), self._filters, self._union,
         )  # fmt: skip
         terms = {} if self._lengths is None else {"terms": self._terms.write(self._out)}
         counts = {
@@ -128,20 +123,19 @@ class ElasticTextBuilder:
         fields = [(f.name, f.weight, f.b, f.analyzer) for f in self._fields]
         if self._lengths is not None:
             return describe_fields(fields, self._lengths)
-        found = field_statistics(self._server, self.index, self._server.settings.shards, [f.name for f in self._fields])
+        stats = field_statistics(self._server, self.index, self._server.settings.shards, [f.name for f in self._fields])
         return [
-            {"name": name, "weight": weight, "b": b, "analyzer": analyzer, **found[name]}
+            {"name": name, "weight": weight, "b": b, "analyzer": analyzer, **stats[name]}
             for name, weight, b, analyzer in fields
         ]
 
     def abandon(self) -> None:
-        """Stops, and removes the index if the server can be reached; else it stays, and `prune` will list it."""
+        """Stops, and removes the index if the server can be reached; else `prune` will list it."""
         self._terms.discard()
         self._new.abandon()
 
 
 def analyzers_of(server: Server, names: set[str], *, native: bool) -> dict[str, Analyzer]:
-    """The analyzers of an index by name: hybridkg's, or the server's own."""
     if native:
         return native_analyzers(server, sorted(names))
     return {name: ANALYZERS.get(name)() for name in sorted(names)}
@@ -150,31 +144,31 @@ def analyzers_of(server: Server, names: set[str], *, native: bool) -> dict[str, 
 def add_all(
     builder: ElasticTextBuilder, extracted: ExtractedText, n_fields: int, filters: Sequence[str], progress: Progress
 ) -> None:
-    """Gives a builder every entity of a knowledge base, in ascending order."""
+    """Adds every entity of a knowledge base to a builder, in ascending order."""
     nodes, waiting = extracted.nodes, 0
     texts: Iterator[tuple[int, int, Any]] = heapq.merge(
         *(_marked(extracted.stream(position), position) for position in range(n_fields)),
         *(_marked(extracted.filter_values(iri), n_fields + i) for i, iri in enumerate(filters)),
     )
     entity = -1
-    own: list[tuple[int, Values]] = []
-    held: list[list[str]] = [[] for _ in filters]
-    for following, place, values in texts:
-        if following != entity:
-            if own:
-                builder.add(entity, nodes[entity], own, held)
+    field_values: list[tuple[int, Values]] = []
+    filter_values: list[list[str]] = [[] for _ in filters]
+    for next_entity, place, values in texts:
+        if next_entity != entity:
+            if field_values:
+                builder.add(entity, nodes[entity], field_values, filter_values)
                 waiting += 1
             if waiting == ENTITIES_PER_REPORT:
                 progress.advance(waiting, waiting)
                 waiting = 0
-            entity, own, held = following, [], [[] for _ in filters]
+            entity, field_values, filter_values = next_entity, [], [[] for _ in filters]
         if place < n_fields:
-            own.append((place, values))
+            field_values.append((place, values))
         else:
-            held[place - n_fields] = values
-    if own:
-        builder.add(entity, nodes[entity], own, held)
-    progress.advance(waiting + bool(own), waiting + bool(own))
+            filter_values[place - n_fields] = values
+    if field_values:
+        builder.add(entity, nodes[entity], field_values, filter_values)
+    progress.advance(waiting + bool(field_values), waiting + bool(field_values))
 
 
 def _marked(stream: Iterator[tuple[int, Any]], place: int) -> Iterator[tuple[int, int, Any]]:

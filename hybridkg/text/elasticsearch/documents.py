@@ -1,7 +1,6 @@
-"""Makes the document of an entity: its texts, and their terms, one on a line.
+"""The document of an entity: its texts, and their terms, one per line.
 
-A value or word that comes again is looked up, not analysed again: the label
-of a node comes back with every link to it.
+Analysed values and words are cached: the label of a node recurs with every link to it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MAX_CACHED_VALUE_LENGTH = 150
 
 
 class _TermOfWord(dict[str, str]):
-    """Raw word -> its term, or a blank where it is not indexed; filled on demand."""
+    """A cache from raw words to terms, with GAP for a word that is not indexed."""
 
     def __init__(self, analyzer: Analyzer, stemmer: str):
         super().__init__()
@@ -42,12 +41,7 @@ class _TermOfWord(dict[str, str]):
 
 
 class JoinedTerms(dict[str, tuple[str, int]]):
-    """Text -> its terms joined, with a blank where a word is not indexed, and how many are; filled on demand.
-
-    Args:
-        analyzer: cuts and folds.
-        stemmer: key of the language, from the analyzer.
-    """
+    """A cache from texts to (joined terms with GAP for unindexed words, number of indexed words)."""
 
     def __init__(self, analyzer: Analyzer, stemmer: str):
         super().__init__()
@@ -55,23 +49,21 @@ class JoinedTerms(dict[str, tuple[str, int]]):
 
     def __missing__(self, text: str) -> tuple[str, int]:
         terms = list(map(self._terms.__getitem__, self._words(text)))
-        found = SEPARATOR.join(terms), len(terms) - terms.count(GAP)
+        joined = SEPARATOR.join(terms), len(terms) - terms.count(GAP)
         if len(text) <= MAX_CACHED_VALUE_LENGTH:
             if len(self) >= MAX_CACHED_VALUES:
                 self.clear()
-            self[text] = found
-        return found
+            self[text] = joined
+        return joined
 
 
 class DocumentMaker:
-    """Documents of one index.
+    """Makes the documents of one index.
 
     Args:
-        fields: what the index stores.
-        analyzers: hybridkg's, by name.
         lengths: uint32[fields, nodes], filled as documents are made; None with native analysis, where the server
-            gets the texts as they are.
-        collected: gets the terms, except with native analysis.
+            analyses the texts.
+        collected: counts the terms, except with native analysis.
     """
 
     def __init__(
@@ -93,30 +85,23 @@ class DocumentMaker:
     def document(
         self, entity: int, node: Node, texts: Sequence[tuple[int, Values]], filters: Sequence[list[str]]
     ) -> Body:
-        """The document of one entity.
-
-        Args:
-            entity: its id.
-            node: its name.
-            texts: (position of a field, values) of each field that it has.
-            filters: for each filter, the objects as N-Triples writes them; or nothing at all.
-        """
-        made: Body = {"node": entity}
+        """The document of an entity; arguments as of `ElasticTextBuilder.add`."""
+        document: Body = {"node": entity}
         if type(node) is NamedNode:
-            made["iri"] = node.value
+            document["iri"] = node.value
         terms: Body = {}
         text, language, length = {}, {}, {}
         for position, values in texts:
             name = self._names[position]
-            own = [value for value, _ in values]
-            for value in own:
+            field_texts = [value for value, _ in values]
+            for value in field_texts:
                 self.text_bytes += len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
             if self._lengths is None:
-                terms[name] = own
+                terms[name] = field_texts
                 continue
-            known = self._of_language[position]
-            pieces = [(known.get(tag) or self._joined_for(position, tag))[value] for value, tag in values]
-            text[name] = own
+            joined_of = self._of_language[position]
+            pieces = [(joined_of.get(tag) or self._joined_for(position, tag))[value] for value, tag in values]
+            text[name] = field_texts
             if any(tag for _, tag in values):
                 language[name] = [tag for _, tag in values]
             count = sum(count for _, count in pieces)
@@ -124,22 +109,22 @@ class DocumentMaker:
                 terms[name] = [piece for piece, _ in pieces] if len(pieces) > 1 else pieces[0][0]
                 self._collected.add(position, chain.from_iterable(piece.split(SEPARATOR) for piece, _ in pieces))
                 length[name] = self._lengths[position][entity] = count
-        made["terms"] = terms
-        for key, held in (("text", text), ("language", language), ("length", length)):
-            if held:
-                made[key] = held
+        document["terms"] = terms
+        for key, part in (("text", text), ("language", language), ("length", length)):
+            if part:
+                document[key] = part
         if any(filters):
-            made["filter"] = _filter_values(filters)
-        return made
+            document["filter"] = _filter_values(filters)
+        return document
 
     def _joined_for(self, position: int, tag: str) -> JoinedTerms:
-        """Tags with the same stemmer share what is remembered."""
+        """Tags with the same stemmer share a cache."""
         name = self._fields[position].analyzer
         stemmer = self._analyzers[name].stemmer(tag)
         if (name, stemmer) not in self._joined:
             self._joined[name, stemmer] = JoinedTerms(self._analyzers[name], stemmer)
-        found = self._of_language[position][tag] = self._joined[name, stemmer]
-        return found
+        joined = self._of_language[position][tag] = self._joined[name, stemmer]
+        return joined
 
 
 def _filter_values(filters: Sequence[list[str]]) -> dict[str, list[str] | list[float]]:

@@ -1,4 +1,4 @@
-"""The engine of indexes in Elasticsearch: a new index for each build, behind an alias once its generation lives."""
+"""The engine of text indexes in Elasticsearch: each build makes a new index, named by an alias when it goes live."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from hybridkg.text.elasticsearch.header import IndexIdentity, identity_in
 from hybridkg.text.elasticsearch.index import ElasticTextIndex
 
 NAMES_AT_ONCE = 20
-"""Names travel in the address of a request, which holds 4,096 bytes."""
-
+"""Names per request: they are in its URL, which has at most 4,096 bytes."""
 
 UNIT_COSTS: Mapping[str, float] = {
     "us_per_text_question": 6_000.0,
@@ -35,21 +34,16 @@ UNIT_COSTS: Mapping[str, float] = {
     "us_per_masked_candidate": 0.4,
     "us_per_look": 1_500.0,
 }
-"""A server on the same machine: Elasticsearch 8.19 with 512 MB and the graph of benchmarks/hybrid (25,000 papers, 1.7
-million words), planner/calibration/remote_calibration.py, when it had been asked for some seconds. A question is a round trip or
-two. A posting passes through a script, which bounds its score; a hit is JSON that is read, and scored again here. A
-candidate is a number in a `terms` filter; one that matches costs a scored posting as well, which is a row of JSON. A
-look takes so much longer than what it asks for: 4.8 ms for ten matches that are looked up at Oxigraph's server, where a
-complete relation of as many takes 2.9 (benchmarks/planner/servers.py, tuning half)."""
+"""A warm server on the same machine: Elasticsearch 8.19 with 512 MB and the graph of benchmarks/hybrid (25,000 papers,
+1.7 million words), planner/calibration/remote_calibration.py. A request is a round trip or two. A posting passes
+through a script, which bounds its score; a hit is JSON that is read, and scored again locally. A candidate is a number
+in a `terms` filter; one that matches costs a scored posting as well, a row of JSON. A look includes the difference to a
+complete relation: 4.8 ms for ten matches that are looked up at Oxigraph's server, where a complete relation of as many
+takes 2.9 (benchmarks/planner/servers.py, tuning half)."""
 
 
 class ElasticTextEngine:
-    """Indexes of one knowledge base on the server that kb.toml, or the environment, names.
-
-    Args:
-        folder: of the knowledge base.
-        config: its settings.
-    """
+    """The engine of one knowledge base, on the server that kb.toml, or the environment, names."""
 
     title = "Elasticsearch"
     is_remote = True
@@ -62,25 +56,24 @@ class ElasticTextEngine:
 
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool:
-        """Whether `analysis` in the table `[elasticsearch]` is `native`."""
         return config.elasticsearch.analysis == "native"
 
     def __init__(self, folder: Path, config: Config):
         self._server, self._config = Server(config.elasticsearch), config
         self._owner, self._alias = owner_of(folder), alias_of(folder, config.elasticsearch)
-        self._made = ""
+        self._built = ""
 
     def ready(self) -> None:
-        """Whether the server answers, is new enough, and has no other use for the alias.
+        """Checks that the server answers, is new enough, and has no other use for the alias.
 
         Raises:
-            ConfigError: the alias cannot be a name in Elasticsearch.
-            TextServerError: it does not, is not, or has.
+            ConfigError: the alias is no valid name in Elasticsearch.
+            TextServerError: a check fails.
         """
         check_alias(self._server, self._alias)
 
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
-        """Builds a new index, once it is `ready`; a failure removes it again, if the server can be reached.
+        """Builds a new index after `ready`; a failure removes it again, if the server can be reached.
 
         Raises:
             TextServerError: the server does not answer or refuses.
@@ -91,7 +84,7 @@ class ElasticTextEngine:
             self._server, folder, source.fields, entities, alias=self._alias, owner=self._owner,
             filters=source.filters, union_default_graph=source.union_default_graph,
         )  # fmt: skip
-        self._made = builder.index
+        self._built = builder.index
         try:
             progress.start("indexing text", entities)
             add_all(builder, extracted, len(source.fields), source.filters, progress)
@@ -103,75 +96,69 @@ class ElasticTextEngine:
         return counts
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> ElasticTextIndex:
-        """Opens the index of a folder; the server is asked with the first query."""
+        """Opens the index of a folder; the first query sends the first request."""
         union = self._config.default_graph == "union"
         same_graph = identity_in(folder).union_default_graph == union
         return ElasticTextIndex(self._server, folder, rank, fresh=fresh and same_graph)
 
     def name_of(self, folder: Path) -> str:
-        """For the manifest."""
         return f"elasticsearch index {_index_of(folder)}"
 
     def publish(self, folder: Path) -> None:
-        """Points the alias to the index of the folder, in one step."""
-        own = _identity(folder)
-        if own is None:
-            return  # somebody has built one for another engine since
+        """Moves the alias to the index of the folder, atomically."""
+        identity = _identity(folder)
+        if identity is None:
+            return  # the index has been rebuilt by another engine
         actions = [
-            {"remove": {"index": f"{own.alias}-*", "alias": own.alias, "must_exist": False}},
-            {"add": {"index": own.index, "alias": own.alias, "is_write_index": False}},
+            {"remove": {"index": f"{identity.alias}-*", "alias": identity.alias, "must_exist": False}},
+            {"add": {"index": identity.index, "alias": identity.alias, "is_write_index": False}},
         ]
         try:
             self._server.ask("moving the alias", lambda client: client.indices.update_aliases(actions=actions))
         except TextServerError as e:
             e.hint = (
-                f"the new index is live and queries use it; only the alias {own.alias!r}, by which other programs find "
-                f"it, has not moved\n{e.hint}"
+                f"the new index is live and queries use it; only the alias {identity.alias!r}, by which other programs "
+                f"find it, has not moved\n{e.hint}"
             )
             raise
 
     def discard(self) -> None:
-        """Removes the index of a generation that will never live, if the server can be reached."""
+        """Removes the index of an abandoned generation, if the server can be reached."""
         with suppress(HybridkgError):  # `prune` lists what cannot be removed now
-            self._delete([self._made] if self._made else [], again=False)
+            self._delete([self._built] if self._built else [], again=False)
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
-        """Indexes that this folder has made and that no generation on disk names.
-
-        Returns:
-            For each: name, created, documents, bytes.
-        """
-        kept = set()
+        """Indexes that this knowledge base made and no generation on disk names: name, created, documents, bytes."""
+        live_names = set()
         for folder in live:
             with suppress(CorruptError):  # another engine's, or damaged
-                kept.add(_index_of(folder))
-        found = self._server.ask(
+                live_names.add(_index_of(folder))
+        indexes = self._server.ask(
             "listing indexes",
             lambda client: client.indices.get(index="*", expand_wildcards="open", filter_path="*.mappings._meta"),
         )
-        mine = sorted(
+        unused = sorted(
             name
-            for name, about in found.items()
-            if name not in kept and about["mappings"]["_meta"].get("owner") == self._owner
+            for name, about in indexes.items()
+            if name not in live_names and about["mappings"]["_meta"].get("owner") == self._owner
         )
-        if not mine:
+        if not unused:
             return []
         stats: dict[str, Any] = {}
-        for start in range(0, len(mine), NAMES_AT_ONCE):
-            names = ",".join(mine[start : start + NAMES_AT_ONCE])
+        for start in range(0, len(unused), NAMES_AT_ONCE):
+            names = ",".join(unused[start : start + NAMES_AT_ONCE])
             stats |= self._server.ask("reading sizes", partial(_sizes_of, names))["indices"]
         return [
             {
                 "name": name,
-                "created": found[name]["mappings"]["_meta"].get("created", ""),
+                "created": indexes[name]["mappings"]["_meta"].get("created", ""),
                 "documents": int(stats.get(name, {}).get("primaries", {}).get("docs", {}).get("count", 0)),
                 "bytes": int(stats.get(name, {}).get("primaries", {}).get("store", {}).get("size_in_bytes", 0)),
             }
-            for name in mine
+            for name in unused
         ]
 
     def remove(self, names: Sequence[str]) -> None:
-        """Removes indexes that `unused` named."""
         self._delete(names, again=True)
 
     def _delete(self, names: Sequence[str], *, again: bool) -> None:
@@ -180,7 +167,7 @@ class ElasticTextEngine:
 
 
 def _delete_index(name: str, client: Any) -> Any:
-    # An index may go between being looked up and being removed: an earlier request, given up here, comes through there.
+    # An earlier request that timed out here may still have removed the index there.
     return client.options(ignore_status=404).indices.delete(index=name, ignore_unavailable=True)
 
 
@@ -196,5 +183,4 @@ def _identity(folder: Path) -> IndexIdentity | None:
 
 
 def _index_of(folder: Path) -> str:
-    """The index of a folder of text, or of vectors."""
     return Left.read(folder).index if (folder / LEFT).exists() else identity_in(folder).index

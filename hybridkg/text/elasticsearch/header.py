@@ -1,4 +1,4 @@
-"""What a generation keeps of an index on a server: which one it is, and the numbers that models need."""
+"""The header of a remote index in its generation: its identity on the server, and the numbers that models need."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from hybridkg.errors import CorruptError
 from hybridkg.text.index.layout import ArrayReader
 
 LAYOUT = 1
-"""Version of the mapping and of what stands in the documents; an index of another is not read."""
+"""Version of the mapping and the documents; an index of another one is not read."""
 
 
 @dataclass(frozen=True)
 class IndexIdentity:
-    """The part of the header that is about the server.
+    """The part of the header about the server.
 
     Args:
         layout: version of mapping and documents.
         index: name of the index.
-        alias: the alias by which strangers find it.
-        build: a random name that is also in the mapping, so that another index of the same name is noticed.
+        alias: its name for other programs.
+        build: a random name, also in the mapping, that distinguishes it from another index of the same name.
         analysis: `hybridkg` or `native`.
-        documents: how many it holds.
-        shards: how many it is cut into.
         k1: saturation of its default similarity.
         b: length normalisation of its default similarity.
         filters: IRIs of the predicates of `filter.p0`, `filter.p1` ...
@@ -46,11 +44,10 @@ class IndexIdentity:
 
     @property
     def native(self) -> bool:
-        """Whether the server cuts the texts into terms."""
+        """Whether the server analyses the texts."""
         return self.analysis == "native"
 
     def to_data(self) -> dict[str, Any]:
-        """For the header."""
         return asdict(self) | {"filters": list(self.filters)}
 
     @classmethod
@@ -62,16 +59,16 @@ class IndexIdentity:
         """
         try:
             values = {one.name: data[one.name] for one in fields(cls)}
-            own = cls(**values | {"filters": tuple(map(str, values["filters"]))})
+            identity = cls(**values | {"filters": tuple(map(str, values["filters"]))})
         except (KeyError, TypeError) as e:
             raise CorruptError(f"the header of the text index is damaged: {e}", place=place, hint="index again") from e
-        if own.layout != LAYOUT:
+        if identity.layout != LAYOUT:
             raise CorruptError(
-                f"the index {own.index!r} has layout {own.layout}; this hybridkg reads {LAYOUT}",
+                f"the index {identity.index!r} has layout {identity.layout}; this hybridkg reads {LAYOUT}",
                 hint="build it again: hybridkg index KB",
                 place=place,
             )
-        return own
+        return identity
 
 
 IDENTITY = "elasticsearch"
@@ -82,6 +79,6 @@ def identity_in(folder: Path) -> IndexIdentity:
     """The identity in a text folder.
 
     Raises:
-        CorruptError: there is no whole header.
+        CorruptError: the header is missing or damaged.
     """
     return IndexIdentity.from_data(ArrayReader(folder).about(IDENTITY), str(folder))

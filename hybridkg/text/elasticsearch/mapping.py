@@ -1,15 +1,15 @@
-"""What an index looks like: one document for each entity, its fields, and the analysis of their terms.
+"""The mapping of an index: one document per entity, its fields, and the analysis of their terms.
 
     node       the entity's id, to filter and to page by
-    iri        its name, for people who look at the index with other tools
+    iri        its name, for other tools
     text.*     the original texts, only in `_source`
     language.* their language tags, where any has one
-    terms.*    the terms, already analysed: cut at line ends and nothing else; a blank keeps the place of a stop word
+    terms.*    the analysed terms, split at line ends and nothing else; a blank keeps the place of a stop word
     length.*   the exact number of terms, which Lucene's own length byte rounds
     filter.*   values of the profile's filters: p0 their terms (keyword), n0 their numbers (double)
 
-With `analysis = "native"` terms.* gets the text itself and Elasticsearch's own
-analyzer, and there is no length.* because only the server knows the terms.
+With `analysis = "native"` terms.* is the text itself under Elasticsearch's own analyzer, and there is no length.*,
+because only the server has the terms.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from hybridkg.config.settings import ElasticSettings
 from hybridkg.interfaces.text_index import IndexedField
 
 GAP = " "
-"""Stands in terms.* where a word is not indexed. No term is a blank and nothing else."""
+"""The term of a word that is not indexed. No term consists of a blank."""
 
 SEPARATOR = "\n"
-"""Between two terms. Not a blank, because compatibility forms of a few Arabic and Greek characters have one."""
+"""Between two terms. Not a blank, which occurs in compatibility forms of a few Arabic and Greek characters."""
 
 TERMS, WHOLE = "hybridkg_terms", "hybridkg_whole"
 """The analyzers of an index: of terms joined by SEPARATOR, and of a single term."""
@@ -37,23 +37,16 @@ MAX_TERM_LENGTH = 20_000
 """Characters. Words are cut at 255, but folding may lengthen them."""
 
 MIN_FIELDS = 1_000
-"""Elasticsearch's own limit of fields, to which those of the profile are added."""
+"""Elasticsearch's default limit of fields, to which those of the profile are added."""
 
 MAX_FILTER_VALUE_LENGTH = 1_000
-"""Characters of a value that can be filtered by; Lucene refuses terms of more than 32,766 bytes."""
+"""Characters of a filter value; Lucene refuses terms of more than 32,766 bytes."""
 
 
 def index_body(
     fields: Sequence[IndexedField], filters: Sequence[str], settings: ElasticSettings, meta: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Settings and mapping of a new index, not yet to be searched.
-
-    Args:
-        fields: what is stored.
-        filters: IRIs of the predicates whose values are stored as well.
-        settings: shards, k1, b and the analysis.
-        meta: kept in the mapping, to know the index again.
-    """
+    """Settings and mapping of a new index, not yet searchable; `meta` in the mapping identifies it."""
     native = settings.analysis == "native"
     properties: dict[str, Any] = {
         "node": {"type": "long"},
@@ -80,11 +73,7 @@ def index_body(
             "similarity": {"default": {"type": "BM25", "k1": settings.k1, "b": settings.b}},
             "analysis": {
                 "tokenizer": {
-                    TERMS: {
-                        "type": "char_group",
-                        "tokenize_on_chars": [SEPARATOR],
-                        "max_token_length": MAX_TERM_LENGTH,
-                    },
+                    TERMS: {"type": "char_group", "tokenize_on_chars": [SEPARATOR], "max_token_length": MAX_TERM_LENGTH}
                 },
                 "filter": {TERMS: {"type": "stop", "stopwords": [GAP]}},
                 "analyzer": {
@@ -96,7 +85,7 @@ def index_body(
         "mappings": {
             "dynamic": "strict",
             "_meta": {"hybridkg": __version__, **meta},
-            # In native analysis the text is what is analysed, and is kept once.
+            # In native analysis terms.* is the text, which is stored once.
             "_source": {"excludes": ["text"] if native else ["terms", "length", "filter"]},
             "properties": properties,
         },

@@ -1,10 +1,9 @@
-"""What Elasticsearch ranks by itself, with the same scores as hybridkg's models.
+"""Native ranking: models whose scores Elasticsearch computes itself, equal to hybridkg's.
 
-`combined_fields` over fields of one analyzer in an index of one shard, and `bm25` over one field, with
-the k1 and b that the index was built with; one clause for each distinct word,
-boosted by how often the query has it. Phrases, and words with alternatives, are left to hybridkg, because
-Lucene gives a phrase the sum of its words' idf. Another model that the server
-can rank by is one function and one line here.
+These are `combined_fields` over fields of one analyzer in an index of one shard, and `bm25` over one field, with the k1
+and b that the index was built with; one clause per distinct word, boosted by its count in the query. Phrases, and words
+with alternatives, are scored by hybridkg, because Lucene gives a phrase the sum of its words' idf. Another model that
+the server can rank by is one function and one line here.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from hybridkg.text.elasticsearch.header import IndexIdentity
 from hybridkg.text.match_query.items import Item, ResolvedQuery
 
 MAX_SAFE = 1024.0
-"""Half numbers up to here, times frequencies of some thousand, are exact in the 24 bits of a float32."""
+"""Multiples of 0.5 up to here, times frequencies of some thousand, are exact in the 24 bits of a float32."""
 
 
 def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdentity) -> list[Body]:
@@ -28,9 +27,7 @@ def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdenti
     make = NATIVE.get(query.model)
     if make is None or (index.shards > 1 and query.model == "combined_fields"):
         return []  # Elasticsearch does not add up the statistics of all fields over several shards
-    if any(
-        len(patterns) > 1 or any(not one.is_word for one in patterns) for i in resolved.counts for patterns in i.places
-    ):
+    if any(item.positional or max(map(len, item.places), default=0) > 1 for item in resolved.counts):
         return []
     defaults = {"k1": 1.2, "b": 0.75}
     for name, built_with in (("k1", index.k1), ("b", index.b)):
@@ -40,10 +37,10 @@ def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdenti
 
 
 def order_matters(query: ResolvedQuery) -> bool:
-    """Whether the last digits of native scores depend on the order in which Lucene happens to add up the fields.
+    """Whether the last digits of native scores depend on the order in which Lucene adds up the fields.
 
-    It adds weight times frequency in 32 bits. Two fields give the same sum in any order, and so do weights that are
-    whole or half numbers, whose sums are exact.
+    It adds weight times frequency in 32 bits. Two fields have the same sum in any order, and so have weights that are
+    multiples of 0.5, whose sums are exact.
     """
     weights = [f.weight for f in query.fields]
     return len(weights) > 2 and not all(weight <= MAX_SAFE and (2 * weight).is_integer() for weight in weights)
@@ -60,7 +57,7 @@ def combined_fields(query: ResolvedQuery) -> list[Body]:
 
 
 def bm25(query: ResolvedQuery) -> list[Body]:
-    """BM25 of one field; over several, hybridkg's `bm25` reads them as one text, and Elasticsearch cannot."""
+    """BM25 of one field; hybridkg's `bm25` reads several as one text, which Elasticsearch cannot."""
     if len(query.fields) != 1:
         return []
     return [
@@ -69,18 +66,13 @@ def bm25(query: ResolvedQuery) -> list[Body]:
     ]
 
 
-def _is_one_word(item: Item) -> bool:
-    """Whether it is a word without alternatives in every field."""
-    return not item.positional and all(len(patterns) < 2 for patterns in item.places)
-
-
 def _word(item: Item) -> str:
-    """The word; fields of one analyzer have the same."""
+    """The word, the same in all fields of one analyzer."""
     return next(item.patterns()).words[0][1]
 
 
 def _boost(count: float) -> float:
-    """The count as Elasticsearch keeps it, a 32-bit number."""
+    """The count as a 32-bit number, as Elasticsearch stores it."""
     return float(np.float32(count))
 
 

@@ -1,4 +1,4 @@
-"""Reads from an index, as askers do (see hybridkg.remote.elasticsearch.server), the postings that models need."""
+"""Reading of postings from the server, as steps of hybridkg.remote.elasticsearch.server."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from hybridkg.text.index.positions.windows import windows
 from hybridkg.text.match_query.items import Item, Pattern, ResolvedField
 
 MAX_CACHED_WORDS = 200_000
-"""Words whose terms one reading of texts remembers, for each analyzer and language."""
+"""Words per analyzer and language whose terms one reading of texts caches."""
 
 
 @dataclass
-class Gathered:
+class PostingsBuilder:
     """Postings under construction: for each item and ON field, entities and frequencies."""
 
     ids: dict[tuple[Item, int], array[int]] = field(default_factory=dict)
     tf: dict[tuple[Item, int], array[int]] = field(default_factory=dict)
 
     def add(self, key: tuple[Item, int], entity: int, tf: int) -> None:
-        """Some occurrences; what comes twice for an entity is added up."""
+        """Adds occurrences; those of one entity are summed."""
         if key not in self.ids:
             self.ids[key], self.tf[key] = array("I"), array("I")
         self.ids[key].append(entity)
         self.tf[key].append(tf)
 
     def postings(self, item: Item) -> tuple[Postings, ...]:
-        """The postings of an item, one for each ON field."""
+        """The postings of an item, one per ON field."""
         return tuple(self._postings((item, place)) for place in range(len(item.places)))
 
     def _postings(self, key: tuple[Item, int]) -> Postings:
@@ -47,14 +47,16 @@ class Gathered:
         ids, tf = np.array(self.ids[key], np.uint32), np.array(self.tf[key], np.uint32)
         if (ids[1:] > ids[:-1]).all():
             return Postings(ids, tf)
-        found, place = np.unique(ids, return_inverse=True)
-        return Postings(found, np.bincount(place, weights=tf).astype(np.uint32))
+        distinct, place = np.unique(ids, return_inverse=True)
+        return Postings(distinct, np.bincount(place, weights=tf).astype(np.uint32))
 
 
 class ElasticReader(PagedRows):
-    """Reads one index, and what words and phrases occur in it."""
+    """Reads the words and phrases of one index."""
 
-    def words(self, query: Body, items: Sequence[Item], fields: Sequence[ResolvedField], into: Gathered) -> Steps[None]:
+    def words(
+        self, query: Body, items: Sequence[Item], fields: Sequence[ResolvedField], into: PostingsBuilder
+    ) -> Steps[None]:
         """Frequencies of the words of some items in every match."""
         for clauses in frequencies(list(enumerate(items)), fields):
             names = [clause["script_score"]["_name"] for clause in clauses]
@@ -68,7 +70,7 @@ class ElasticReader(PagedRows):
                             into.add(keys[name], entity, int(tf))
 
     def positional(
-        self, query: Body, items: Sequence[Item], fields: Sequence[ResolvedField], into: Gathered
+        self, query: Body, items: Sequence[Item], fields: Sequence[ResolvedField], into: PostingsBuilder
     ) -> Steps[None]:
         """Frequencies of the phrases and windows of some items in every match, counted in the original texts."""
         wanted: list[tuple[ResolvedField, list[tuple[tuple[Item, int], Pattern]]]] = []
@@ -81,19 +83,15 @@ class ElasticReader(PagedRows):
         with closing(Pages(self._server, self._index, query, source=source, size=ROWS_AT_ONCE // 20)) as pages:
             while hits := (yield from pages.following()):
                 for hit in hits:
-                    for f, patterns in wanted:
+                    for f, own in wanted:
                         values = analysed.values(f, hit.get("_source", {}))
-                        for key, pattern in patterns:
+                        for key, pattern in own:
                             if tf := sum(count_pattern(terms, pattern) for terms in values):
                                 into.add(key, hit["sort"][0], tf)
 
 
 def count_pattern(terms: Sequence[str], pattern: Pattern) -> int:
-    """How often a phrase begins in a text, or how many windows of it have all the words.
-
-    Args:
-        terms: of the text, one for each place; empty where none is indexed.
-        pattern: what is looked for.
+    """The occurrences of a phrase or window in a text with one term per place, empty where none is indexed.
 
     >>> count_pattern(["new", "york", "", "york"], Pattern(((0, "york"), (2, "york"))))
     1
@@ -112,26 +110,26 @@ def count_pattern(terms: Sequence[str], pattern: Pattern) -> int:
 
 
 class Analysed:
-    """Original texts cut into terms again; each word is analysed once."""
+    """Analyses original texts, with a cache of words."""
 
     def __init__(self) -> None:
         self._terms: dict[tuple[int, str], dict[str, str]] = {}
 
     def values(self, f: ResolvedField, source: Any) -> list[list[str]]:
-        """The terms of each value of a field, one for each place."""
+        """The terms of each value of a field, one per place."""
         texts = source.get("text", {}).get(f.name, [])
         tags = source.get("language", {}).get(f.name) or [""] * len(texts)
         return [self._terms_of(f, text, f.analyzer.stemmer(tag)) for text, tag in zip(texts, tags, strict=True)]
 
     def _terms_of(self, f: ResolvedField, text: str, stemmer: str) -> list[str]:
-        known = self._terms.setdefault((id(f.analyzer), stemmer), {})
+        term_of = self._terms.setdefault((id(f.analyzer), stemmer), {})
         terms = []
         for word in f.analyzer.words(text):
-            term = known.get(word)
+            term = term_of.get(word)
             if term is None:
-                if len(known) >= MAX_CACHED_WORDS:
-                    known.clear()
-                term = known[word] = f.analyzer.term(word, stemmer)
+                if len(term_of) >= MAX_CACHED_WORDS:
+                    term_of.clear()
+                term = term_of[word] = f.analyzer.term(word, stemmer)
             terms.append(term)
         return terms
 

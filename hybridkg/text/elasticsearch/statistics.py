@@ -1,9 +1,7 @@
-"""Statistics of fields and terms of an index, added up over its shards.
+"""Statistics of fields and terms of an index, summed over its shards.
 
-`_termvectors` of a document that is not in the index tells them, for one
-shard: the one that `preference` names, while the document's routing is not
-looked at. They are exact because nothing in an index is ever deleted or
-replaced.
+`_termvectors` of a document that is not in the index returns them for one shard, the one that `preference` names,
+whatever the document's routing. They are exact because nothing in an index is ever deleted or replaced.
 """
 
 from __future__ import annotations
@@ -18,44 +16,37 @@ from hybridkg.text.elasticsearch.mapping import WHOLE
 
 @dataclass(frozen=True)
 class TermCounts:
-    """Of a term in a field: entities that have it, and its occurrences."""
+    """df and cf of a term in a field."""
 
     df: int = 0
     cf: int = 0
 
 
 def field_statistics(server: Server, index: str, shards: int, fields: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Of each field: entities that have it, and its tokens."""
+    """The entities and the tokens of each field."""
     totals = {name: {"entities": 0, "tokens": 0} for name in fields}
     for shard in range(shards):
         vectors = _vectors(server, index, shard, {name: ["a"] for name in fields})
         for name in fields:
-            own = vectors.get(f"terms.{name}", {}).get("field_statistics", {})
-            totals[name]["entities"] += max(0, int(own.get("doc_count", 0)))
-            totals[name]["tokens"] += max(0, int(own.get("sum_ttf", 0)))
+            statistics = vectors.get(f"terms.{name}", {}).get("field_statistics", {})
+            totals[name]["entities"] += max(0, int(statistics.get("doc_count", 0)))
+            totals[name]["tokens"] += max(0, int(statistics.get("sum_ttf", 0)))
     return totals
 
 
 def term_counts(
     server: Server, index: str, shards: int, wanted: Mapping[str, Sequence[str]]
 ) -> dict[tuple[str, str], TermCounts]:
-    """The counts of some terms.
-
-    Args:
-        server: is asked once for each shard.
-        index: its name.
-        shards: how many it has.
-        wanted: for each field, its terms.
-    """
+    """The counts of the terms wanted of each field, by one request per shard."""
     totals: dict[tuple[str, str], TermCounts] = {}
     texts = {name: list(dict.fromkeys(terms)) for name, terms in wanted.items() if terms}
     for shard in range(shards) if texts else ():
         vectors = _vectors(server, index, shard, texts, terms=True)
         for name in texts:
-            for term, own in vectors.get(f"terms.{name}", {}).get("terms", {}).items():
-                known = totals.get((name, term), TermCounts())
+            for term, counts in vectors.get(f"terms.{name}", {}).get("terms", {}).items():
+                total = totals.get((name, term), TermCounts())
                 totals[name, term] = TermCounts(
-                    known.df + int(own.get("doc_freq", 0)), known.cf + int(own.get("ttf", 0))
+                    total.df + int(counts.get("doc_freq", 0)), total.cf + int(counts.get("ttf", 0))
                 )
     return totals
 
@@ -63,7 +54,7 @@ def term_counts(
 def _vectors(
     server: Server, index: str, shard: int, texts: Mapping[str, Sequence[str]], *, terms: bool = False
 ) -> Mapping[str, Any]:
-    answer = server.ask(
+    response = server.ask(
         "reading statistics",
         lambda client: client.termvectors(
             index=index,
@@ -77,5 +68,5 @@ def _vectors(
             positions=False,
         ),
     )
-    vectors: Mapping[str, Any] = answer["term_vectors"]
+    vectors: Mapping[str, Any] = response["term_vectors"]
     return vectors

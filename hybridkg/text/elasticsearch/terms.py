@@ -1,7 +1,7 @@
-"""The terms of an index and how many entities have each, kept beside its header for `prefix*` and `fuzzy~1`.
+"""The vocabulary of a remote index, stored next to its header for `prefix*` and `fuzzy~1`.
 
-The terms lie in the arrays of an embedded index. Elasticsearch does not list
-those of a text field, and tells how common they are one by one.
+Elasticsearch does not list the terms of a text field, and returns their df one by one. The arrays are those of an
+embedded index:
 
     terms.offsets, terms.text   as in an embedded index
     field<i>.df                 for each term, the entities that have it in the field
@@ -26,10 +26,10 @@ from hybridkg.text.match_query.vocabulary import ArrayVocabulary, SortedTerms, e
 OFFSETS, TEXT = "terms.offsets", "terms.text"
 
 MAX_IN_MEMORY = 1_000_000
-"""Terms of all fields that wait in memory, about 100 bytes each; beyond, they are sorted into a file."""
+"""Terms of all fields in memory, about 100 bytes each; beyond, they are sorted into a file."""
 
 MAX_FILES = 64
-"""Sorted files that are merged at once."""
+"""Sorted files that one merge reads."""
 
 _AT_ONCE = 100_000
 
@@ -38,43 +38,37 @@ Line = bytes
 
 
 class TermCollector:
-    """Counts the terms of an index under construction; `write` puts them into its folder.
+    """Counts the terms of an index under construction, in memory up to `limit` terms, and in sorted runs."""
 
-    Args:
-        folder: for temporary files.
-        n_fields: of the index.
-        most: terms that wait in memory.
-    """
-
-    def __init__(self, folder: Path, n_fields: int, most: int = MAX_IN_MEMORY):
-        self._folder, self._most = folder, most
+    def __init__(self, folder: Path, n_fields: int, limit: int = MAX_IN_MEMORY):
+        self._folder, self._limit = folder, limit
         self._df: list[Counter[str]] = [Counter() for _ in range(n_fields)]
-        self._waiting = self._made = 0
+        self._in_memory = self._runs_written = 0
         self._files: list[Path] = []
 
     def add(self, field: int, terms: Iterable[str]) -> None:
-        """The terms of one field of one entity; gaps among them are passed over, and so is what comes again."""
-        own = self._df[field]
-        before = len(own)
-        own.update(set(terms))
-        self._waiting += len(own) - before
-        if self._waiting >= self._most:
+        """Counts the distinct terms of one field of one entity; gaps are ignored."""
+        counts = self._df[field]
+        before = len(counts)
+        counts.update(set(terms))
+        self._in_memory += len(counts) - before
+        if self._in_memory >= self._limit:
             self._spill()
 
     def write(self, out: ArrayWriter) -> int:
-        """Writes the terms in the order of their UTF-8, and their frequencies; returns how many there are."""
+        """Writes the terms in the order of their UTF-8, and their frequencies; returns the number of terms."""
         if self._files:
             self._spill()
             while len(self._files) > 1:
                 self._merge()
-        n, size, most = 0, 0, [0] * len(self._df)
+        n, size, max_df = 0, 0, [0] * len(self._df)
         for line in self._sorted():
             term, counts = _read(line)
             n, size = n + 1, size + len(term)
             for field, df in counts:
-                most[field] = max(most[field], df)
+                max_df[field] = max(max_df[field], df)
         offsets, text = out.create(OFFSETS, "<u8", (n + 1,)), out.create(TEXT, "<u1", (size,))
-        dfs = [out.create(f"field{i}.df", smallest_unsigned(largest), (n,)) for i, largest in enumerate(most)]
+        dfs = [out.create(f"field{i}.df", smallest_unsigned(largest), (n,)) for i, largest in enumerate(max_df)]
         lines, at = self._sorted(), 0
         for start in range(0, n, _AT_ONCE):
             terms = []
@@ -97,15 +91,13 @@ class TermCollector:
         self._files = []
 
     def _sorted(self) -> Iterator[Line]:
-        """The lines of all terms, wherever they are."""
         if not self._files:
-            yield from self._waiting_lines()
+            yield from self._lines_in_memory()
             return
         with self._files[0].open("rb") as lines:
             yield from lines
 
-    def _waiting_lines(self) -> Iterator[Line]:
-        """Those of the terms in memory."""
+    def _lines_in_memory(self) -> Iterator[Line]:
         for own in self._df:
             for no_term in (GAP, ""):
                 own.pop(no_term, None)
@@ -113,11 +105,11 @@ class TermCollector:
             yield _line(term, ((i, own[key]) for i, own in enumerate(self._df) if key in own))
 
     def _spill(self) -> None:
-        self._write_lines(self._waiting_lines())
-        self._df, self._waiting = [Counter() for _ in self._df], 0
+        self._write_lines(self._lines_in_memory())
+        self._df, self._in_memory = [Counter() for _ in self._df], 0
 
     def _merge(self) -> None:
-        """Makes one file of the oldest ones."""
+        """Merges the oldest files into one."""
         paths, self._files = self._files[:MAX_FILES], self._files[MAX_FILES:]
         with ExitStack() as stack:
             lines = heapq.merge(*(stack.enter_context(path.open("rb")) for path in paths), key=_term_of)
@@ -126,8 +118,8 @@ class TermCollector:
             path.unlink()
 
     def _write_lines(self, lines: Iterable[Line]) -> None:
-        self._made += 1
-        path = self._folder / f"terms.{self._made}.tmp"
+        self._runs_written += 1
+        path = self._folder / f"terms.{self._runs_written}.tmp"
         self._files.append(path)
         with path.open("wb") as file:
             file.writelines(lines)
@@ -138,7 +130,7 @@ def _line(term: bytes, counts: Iterable[tuple[int, int]]) -> Line:
 
 
 def _read(line: Line) -> tuple[bytes, list[tuple[int, int]]]:
-    """The term, and (number of the field, frequency) each.
+    """The term, and (number of the field, frequency) of each field.
 
     >>> _read(b"fish\\t0:3 2:1\\n")
     (b'fish', [(0, 3), (2, 1)])
@@ -153,7 +145,6 @@ def _term_of(line: Line) -> bytes:
 
 
 def _summed(term: bytes, lines: Sequence[Line]) -> Line:
-    """The lines of one term as one."""
     if len(lines) == 1:
         return lines[0]
     total: Counter[int] = Counter()
@@ -163,12 +154,7 @@ def _summed(term: bytes, lines: Sequence[Line]) -> Line:
 
 
 def stored_vocabulary(reader: ArrayReader, folder: Path, n_fields: int) -> ArrayVocabulary:
-    """The vocabulary in a folder.
-
-    Args:
-        reader: of the folder.
-        folder: for messages.
-        n_fields: of the index.
+    """The vocabulary in a folder, which messages name.
 
     Raises:
         CorruptError: an array is missing, or of the wrong size.
@@ -181,7 +167,7 @@ def stored_vocabulary(reader: ArrayReader, folder: Path, n_fields: int) -> Array
         )
 
     def frequencies(terms: Array, field: int) -> Array:
-        found: Array = dfs[field][terms]
-        return found
+        df: Array = dfs[field][terms]
+        return df
 
     return ArrayVocabulary(SortedTerms(offsets, text), frequencies)

@@ -1,4 +1,4 @@
-"""With native analysis only the server knows terms and lengths: `_mtermvectors` of the entities in question."""
+"""Term vectors, read by `_mtermvectors` per entity: with native analysis only the server has terms and lengths."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.remote.elasticsearch.server import Server
 from hybridkg.text.elasticsearch.bodies import path
-from hybridkg.text.elasticsearch.reading import Gathered
+from hybridkg.text.elasticsearch.reading import PostingsBuilder
 from hybridkg.text.index.positions.windows import windows
 from hybridkg.text.match_query.items import Item, Pattern, ResolvedField
 
 ENTITIES_AT_ONCE = 500
-"""Measured: about 3,000 entities with an abstract each in a second, whatever the size of the request."""
+"""Measured: about 3,000 entities with an abstract each per second, whatever the size of the request."""
 
 
 def read_vectors(
@@ -29,47 +29,39 @@ def read_vectors(
     items: Sequence[Item],
     fields: Sequence[ResolvedField],
     lengths: NDArray[np.uint32],
-    into: Gathered,
+    into: PostingsBuilder,
 ) -> None:
-    """Reads the term vectors of some entities.
-
-    Args:
-        server: has the index.
-        index: its name.
-        ids: uint32[m], ascending.
-        items: whose frequencies are wanted.
-        fields: the ON fields.
-        lengths: uint32[index fields, nodes]; filled for these entities.
-        into: gets the frequencies.
+    """Reads the term vectors of entities, uint32[m] ascending: the frequencies of the items into `into`, and the
+    lengths of the ON fields into uint32[index fields, nodes].
     """
     positions = any(item.positional for item in items)
     names = [path(f.name) for f in fields]
     for start in range(0, len(ids), ENTITIES_AT_ONCE):
         part = [str(i) for i in ids[start : start + ENTITIES_AT_ONCE].tolist()]
-        answer = server.ask("reading term vectors", partial(_vectors_of, index, part, names, positions))
-        for document in _in_order(answer["docs"], len(part)):
+        response = server.ask("reading term vectors", partial(_vectors_of, index, part, names, positions))
+        for document in _in_order(response["docs"], len(part)):
             entity = int(document["_id"])
             for place, f in enumerate(fields):
                 terms = document.get("term_vectors", {}).get(path(f.name), {}).get("terms", {})
-                lengths[f.number, entity] = sum(int(own["term_freq"]) for own in terms.values())
+                lengths[f.number, entity] = sum(int(vector["term_freq"]) for vector in terms.values())
                 for item in items:
                     if tf := sum(_frequency(terms, pattern) for pattern in item.places[place]):
                         into.add((item, place), entity, tf)
 
 
 def _in_order(documents: Sequence[Mapping[str, Any]], wanted: int) -> list[Mapping[str, Any]]:
-    """The documents by ascending id: the server keeps the ids of a request in a set.
+    """The documents by ascending id: the server has the ids of a request in a set.
 
     Raises:
         TextServerError: one is missing.
     """
-    found = [document for document in documents if document.get("found")]
-    if len(found) != wanted:
+    complete = [document for document in documents if document.get("found")]
+    if len(complete) != wanted:
         raise TextServerError(
-            f"term vectors of {len(found):,} of {wanted:,} entities came from the server",
+            f"term vectors of {len(complete):,} of {wanted:,} entities came from the server",
             hint="nothing was returned; try again",
         )
-    return sorted(found, key=lambda document: int(document["_id"]))
+    return sorted(complete, key=lambda document: int(document["_id"]))
 
 
 def _vectors_of(index: str, ids: list[str], fields: list[str], positions: bool, client: Any) -> Any:
@@ -86,11 +78,8 @@ def _vectors_of(index: str, ids: list[str], fields: list[str], positions: bool, 
 
 
 def _frequency(terms: Mapping[str, Any], pattern: Pattern) -> int:
-    """How often a pattern occurs in a field of one entity.
-
-    Args:
-        terms: of the field, each with its frequency and, where they were asked for, its positions.
-        pattern: what is looked for.
+    """The occurrences of a pattern in a field of one entity, by the frequencies of its terms or, for a phrase or a
+    window, their positions.
     """
     needed = Counter(term for _, term in pattern.words)
     if not needed.keys() <= terms.keys():

@@ -1,7 +1,4 @@
-"""The text index that lives in the knowledge base folder: memory-mapped postings, no server.
-
-Who only asks does not import what builds.
-"""
+"""The embedded text index: memory-mapped postings in the knowledge base folder. The builder is imported lazily."""
 
 from __future__ import annotations
 

@@ -22,16 +22,13 @@ ENTITIES_PER_REPORT = 1_000
 
 MAX_IDS = 2**32 - 1
 
-KEPT = "the text analysed so far is kept; the same command goes on from there"
-"""Said of a build that was interrupted, as a note of the exception."""
+RESUMABLE = "the text analysed so far is kept; the same command goes on from there"
+"""Note of the exception that interrupted a build."""
 
 
 class EmbeddedTextEngine:
-    """Has no settings.
-
-    Args:
-        folder: of the knowledge base; what has been analysed of a long build is kept there until one succeeds.
-        config: its settings.
+    """The embedded text engine, which has no settings; analysed batches of an interrupted build stay in the knowledge
+    base folder until a build succeeds.
     """
 
     title = "the embedded index"
@@ -49,24 +46,24 @@ class EmbeddedTextEngine:
 
     def __init__(self, folder: Path, config: Config):
         del config
-        self._kept = folder / batch_cache.NAME
+        self._cache = folder / batch_cache.NAME
 
     def ready(self) -> None:
         """Always."""
 
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
-        """Builds an index; fields of literals are taken while the graph is still read."""
+        """Builds an index; fields of literals are added while the graph is still being read."""
         from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 
         with closing(
-            EmbeddedTextBuilder(folder, source.fields, MAX_IDS, kept=self._kept, progress=progress)
+            EmbeddedTextBuilder(folder, source.fields, MAX_IDS, cache=self._cache, progress=progress)
         ) as builder:
             try:
                 return _built(builder, source, progress)
             except BaseException as e:
                 builder.close()
                 if builder.batches:
-                    e.add_note(KEPT)
+                    e.add_note(RESUMABLE)
                 raise
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> EmbeddedTextIndex:
@@ -75,28 +72,27 @@ class EmbeddedTextEngine:
         return EmbeddedTextIndex.open(folder, rank)
 
     def name_of(self, folder: Path) -> str:
-        """The files are in the manifest by themselves."""
+        """A constant: the files are in the manifest."""
         del folder
         return "embedded"
 
     def publish(self, folder: Path) -> None:
-        """The generation is all there is: nothing needs to be analysed again."""
-        batch_cache.remove(self._kept)
+        """Removes the cached batches; the index is in the generation."""
+        batch_cache.remove(self._cache)
 
     def discard(self) -> None:
-        """The generation is all there is."""
+        """Does nothing: the index is in the generation."""
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
-        """Nothing lies outside the folder."""
+        """An empty list: the index is in the generation."""
         del live
         return []
 
     def remove(self, names: Sequence[str]) -> None:
-        """Nothing lies outside the folder."""
+        """Does nothing: the index is in the generation."""
 
 
 def _built(builder: EmbeddedTextBuilder, source: TextSource, progress: Progress) -> dict[str, int]:
-    """Gives a builder all the text, and finishes it."""
     done: list[int] = []
 
     def add_early(position: int, values: Iterator[tuple[int, Values]]) -> None:
@@ -108,9 +104,9 @@ def _built(builder: EmbeddedTextBuilder, source: TextSource, progress: Progress)
     builder.renumber(extracted.provisional, entities)
     for position in done:
         builder.complete(position)
-    left = [position for position in range(len(source.fields)) if position not in done]
-    progress.start("indexing text", entities * len(left))
-    for position in left:
+    remaining = [position for position in range(len(source.fields)) if position not in done]
+    progress.start("indexing text", entities * len(remaining))
+    for position in remaining:
         builder.add_all(position, _reported(extracted.stream(position), entities, progress))
         builder.complete(position)
     progress.done(entities)
@@ -118,13 +114,12 @@ def _built(builder: EmbeddedTextBuilder, source: TextSource, progress: Progress)
 
 
 def _reported(records: Iterator[tuple[int, Values]], entities: int, progress: Progress) -> Iterator[tuple[int, Values]]:
-    """The records of a field, in ascending order of their entities, told to the progress as they pass."""
-    waiting = 0
-    last = 0
+    """Passes on the records of a field, in ascending order of their entities, and reports progress."""
+    unreported = last = 0
     for record in records:
         yield record
-        waiting += 1
-        if waiting == ENTITIES_PER_REPORT:
-            progress.advance(record[0] - last, waiting)
-            waiting, last = 0, record[0]
-    progress.advance(entities - last, waiting)
+        unreported += 1
+        if unreported == ENTITIES_PER_REPORT:
+            progress.advance(record[0] - last, unreported)
+            unreported, last = 0, record[0]
+    progress.advance(entities - last, unreported)

@@ -1,4 +1,4 @@
-"""How many entities have any of some fields: counted once for each distinct set of fields, so any N is a small sum."""
+"""Counts of entities by the set of their fields, so that the N of any query fields is a small sum."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hybridkg.errors import CorruptError
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 
 MAX_FIELDS = 64
-"""Fields of one index: the set of fields that an entity has is one 64-bit number."""
+"""Maximum number of fields of an index: a set of fields is a 64-bit number."""
 
 _NODES_AT_ONCE = 1_000_000
 
 
 class Presence:
-    """The counts of an index."""
+    """The counts of entities by sets of fields in an index."""
 
     def __init__(self, reader: ArrayReader):
         fields, entities = (reader.array(f"sets.{name}").tolist() for name in ("fields", "entities"))
@@ -25,17 +25,16 @@ class Presence:
         self._sets = list(zip(fields, entities, strict=True))
 
     def entities(self, fields: Iterable[int]) -> int:
-        """Entities that have any of the fields, which are given by their numbers."""
+        """The number of entities that have any of the fields, by field numbers."""
         wanted = sum(1 << field for field in fields)
         return sum(count for members, count in self._sets if members & wanted)
 
 
 def write_presence(out: ArrayWriter, lengths: Array) -> int:
-    """Counts the entities of each distinct set of fields; returns how many have any.
+    """Writes `sets.fields` and `sets.entities`, by lengths, unsigned[fields, nodes], tokens, of at most 64 fields.
 
-    Args:
-        out: gets `sets.fields` and `sets.entities`.
-        lengths: unsigned[fields, nodes], tokens; at most 64 fields.
+    Returns:
+        The number of entities that have any field.
     """
     totals: dict[int, int] = {}
     for start in range(0, lengths.shape[1], _NODES_AT_ONCE):
@@ -52,11 +51,8 @@ def write_presence(out: ArrayWriter, lengths: Array) -> int:
 
 
 def describe_fields(fields: Iterable[tuple[str, float, float, str]], lengths: Array) -> list[dict[str, object]]:
-    """The fields for the header of an index: name, weight, b, analyzer, entities that have it, and tokens.
-
-    Args:
-        fields: (name, weight, b, analyzer) each.
-        lengths: unsigned[fields, nodes].
+    """The fields, (name, weight, b, analyzer) each, for the header of an index, with their entities and tokens by
+    lengths, unsigned[fields, nodes].
     """
     return [
         {"name": name, "weight": weight, "b": b, "analyzer": analyzer,

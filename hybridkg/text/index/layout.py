@@ -1,8 +1,7 @@
 """The arrays of a text index on disk: an index header, `text.json`, and a header for each segment.
 
-Arrays belong to the index, or to a segment, whose files and header begin with
-its name (`1.packed`, `1.json`); a segment is never changed once its header is
-written. docs/text-index.md lists the arrays.
+Arrays belong to the index, or to a segment, whose files and header begin with its name (`1.packed`, `1.json`); a
+segment is immutable once its header is written. docs/text-index.md lists the arrays.
 """
 
 from __future__ import annotations
@@ -25,30 +24,20 @@ __all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "head
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
 FORMAT_VERSION = 5
-"""2: where the languages of a field's values change. 3: packed postings in segments. 4: peaks of ranges of 4 ids, with
-the fields of each. 5: peaks of BM25F have 256 levels."""
+"""2: language runs. 3: packed postings in segments. 4: block maxima with sets of fields. 5: 256 levels for BM25F."""
 
 LAYOUT = FolderLayout(FORMAT, FORMAT_VERSION, HEADER, "text index")
 
 
 class ArrayWriter(Writer):
-    """Writes the arrays of an index or of one segment of it, then the header.
-
-    Args:
-        folder: an existing folder.
-        segment: name of the segment; empty for the arrays of the index itself.
-    """
+    """Writes the arrays of an index (segment "") or of one segment to an existing folder, then the header."""
 
     def __init__(self, folder: Path, segment: str = ""):
         super().__init__(LAYOUT, folder, segment)
 
 
 class ArrayReader(MappedArrays):
-    """The header and the memory-mapped arrays of an index, or of one segment of it.
-
-    Args:
-        folder: of the index.
-        segment: name of the segment; empty for the index itself.
+    """The header and the memory-mapped arrays of an index (segment "") or of one segment.
 
     Raises:
         CorruptError: the header is missing, unreadable or of another version, or a file has another size.
@@ -59,7 +48,7 @@ class ArrayReader(MappedArrays):
 
 
 def header_name(segment: str) -> str:
-    """The file with the header of a segment, or of the index.
+    """The header file of a segment, or of the index.
 
     >>> header_name("1"), header_name("")
     ('1.json', 'text.json')

@@ -1,4 +1,4 @@
-"""Reads terms and postings from the mapped arrays of a segment."""
+"""The term dictionary and the posting lists of a segment, in mapped arrays."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class TermDictionary(SortedTerms):
         return self._prefixes, self.offsets, self.text
 
     def _first(self, wanted: bytes) -> int:
-        """The number of the first term that is not before the wanted bytes."""
+        """The number of the first term that is not below the wanted bytes."""
         prefix = np.uint64(int.from_bytes(wanted[:8].ljust(8, b"\0"), "big"))
         low = int(self._prefixes.searchsorted(prefix))
         if len(wanted) < 8:
-            # Of terms with the same eight bytes, zeros behind a shorter one included, the shortest comes first.
+            # Among terms with the same prefix, padding included, the shortest comes first.
             return low
         return self._first_of(wanted, low, int(self._prefixes.searchsorted(prefix, "right")))
 
 
 def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:
-    """uint64[n], ascending: the first eight bytes of sorted terms, zeros behind shorter ones.
+    """uint64[n], ascending: the first eight bytes of sorted terms, zero-padded.
 
     >>> [hex(prefix) for prefix in prefixes_of([b"a", b"sea"]).tolist()]
     ['0x6100000000000000', '0x7365610000000000']
@@ -54,12 +54,7 @@ def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:
 
 
 class SegmentPostings:
-    """The posting lists of a segment, by their number: term * fields + field.
-
-    Args:
-        reader: of the segment.
-        n_lists: how many there are.
-    """
+    """The posting lists of a segment, by their number: term * fields + field."""
 
     def __init__(self, reader: ArrayReader, n_lists: int):
         self.ends, self._tokens, self._blocks = (reader.array(f"lists.{n}") for n in ("postings", "tokens", "blocks"))
@@ -69,18 +64,18 @@ class SegmentPostings:
         )
         self._positions = reader.array("positions")
         packed = self.packed
-        whole = (
+        consistent = (
             len(self.ends) == len(self._tokens) == len(self._blocks) == n_lists + 1
             and int(self._blocks[-1]) == len(packed.first) == len(packed.at)
             and packed.widths.shape == (len(packed.first), 2)
             and int(self._tokens[-1]) == len(self._positions)
             and len(packed.words) == self._words()
         )
-        if not whole:
+        if not consistent:
             raise CorruptError("the postings of the text index and their offsets differ in size", hint="index again")
 
     def _words(self) -> int:
-        """How many words the packed postings take, by what is known of the last block."""
+        """The expected number of packed words, by the size of the last block."""
         at, widths = self.packed.at, self.packed.widths
         if not len(at):
             return PADDING
@@ -96,72 +91,71 @@ class SegmentPostings:
 
     @property
     def all_positions(self) -> Array:
-        """`positions`: of all lists."""
+        """`positions`, of all lists."""
         return self._positions
 
     def directory(self, number: int, n: int) -> tuple[list[int], list[int], list[int]]:
-        """Of n lists from a number on, how many postings, tokens and blocks come before each, and up to the last's end:
-        n + 1 of each.
-        """
+        """n + 1 offsets each of postings, tokens and blocks, for n lists from a number on."""
         own = slice(number, number + n + 1)
         return self.ends[own].tolist(), self._tokens[own].tolist(), self._blocks[own].tolist()
 
     def size(self, number: int) -> int:
-        """How many postings a list has."""
+        """The number of postings of a list."""
         return int(self.ends[number + 1]) - int(self.ends[number])
 
     def occurrences(self, number: int) -> int:
-        """How many occurrences a list has, all entities together."""
+        """The number of occurrences of a list."""
         return int(self._tokens[number + 1]) - int(self._tokens[number])
 
     def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[n]: how many postings each of the lists has."""
+        """int64[n]: the number of postings of each list."""
         return self.ends[numbers + 1].astype(np.int64) - self.ends[numbers].astype(np.int64)
 
     def first_block(self, number: int) -> int:
-        """Where the blocks of a list begin."""
+        """The first posting block of a list."""
         return int(self._blocks[number])
 
     def postings(self, number: int) -> Postings:
-        """A whole list, unpacked."""
+        """A list, unpacked."""
         size = self.size(number)
         if not size:
             return NO_POSTINGS
         begin, end = int(self._blocks[number]), int(self._blocks[number + 1])
-        return self._unpacked(np.arange(begin, end), size - BLOCK * (end - begin - 1))
+        sizes = np.full(end - begin, BLOCK, np.int64)
+        sizes[-1] = size - BLOCK * (end - begin - 1)
+        return Postings(*self._read(np.arange(begin, end), sizes))
 
     def restricted(self, number: int, candidates: Ids) -> Postings:
-        """The postings of the candidates, which ascend; unpacks only the blocks in which they may be."""
+        """The postings of the candidates, which ascend; unpacks only the posting blocks that may contain one."""
         size = self.size(number)
         if not size:
             return NO_POSTINGS
         return self.several(np.array([self.first_block(number)]), np.array([size]), candidates)[0]
 
     def positions(self, number: int) -> NDArray[Any]:
-        """Positions of all occurrences of a list, entity by entity: sum(tf) numbers."""
+        """The positions of all occurrences of a list, entity by entity: sum(tf) numbers."""
         return self._positions[int(self._tokens[number]) : int(self._tokens[number + 1])]
 
     def lists(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
-        """Consecutive lists, unpacked: (postings of each int64[end - begin], ids, tf), one behind the other."""
+        """Consecutive lists, unpacked and concatenated: (postings of each int64[end - begin], ids, tf)."""
         ends_of = self.ends[begin : end + 1].astype(np.int64)
         sizes: NDArray[np.int64] = ends_of[1:] - ends_of[:-1]
         first, last = int(self._blocks[begin]), int(self._blocks[end])
         blocks = np.full(last - first, BLOCK, np.int64)
         ends = self._blocks[begin + 1 : end + 1].astype(np.int64) - first
-        there = sizes > 0
-        blocks[ends[there] - 1] = (sizes[there] - 1) % BLOCK + 1
+        present = sizes > 0
+        blocks[ends[present] - 1] = (sizes[present] - 1) % BLOCK + 1
         return sizes, *self._read(np.arange(first, last), blocks)
 
     def several(
         self, first_blocks: NDArray[np.int64], sizes: NDArray[np.int64], among: Ids | None = None
     ) -> list[Postings]:
-        """Some lists, unpacked at once, which without a kernel takes little longer than one of them; of candidates only
-        the blocks in which they may be.
+        """Several lists, unpacked together, which without a kernel takes little longer than one.
 
         Args:
-            first_blocks: int64[l], where each begins.
+            first_blocks: int64[l], first block of each.
             sizes: int64[l], postings of each, at least 1.
-            among: uint32[n], ascending: the only entities whose postings are given; None for all.
+            among: uint32[n], ascending candidates: only their postings, from the blocks that may contain one.
         """
         blocks: list[NDArray[np.int64]] = []
         full: list[NDArray[np.int64]] = []
@@ -178,25 +172,14 @@ class SegmentPostings:
             return [NO_POSTINGS] * len(read)
         ids, tf = self._read(np.concatenate(blocks), np.concatenate(full))
         ends = np.cumsum(read).tolist()
-        found = [Postings(ids[end - n : end], tf[end - n : end]) for n, end in zip(read, ends, strict=True)]
-        return found if among is None else [restricted(postings, among) for postings in found]
+        lists = [Postings(ids[end - n : end], tf[end - n : end]) for n, end in zip(read, ends, strict=True)]
+        return lists if among is None else [restricted(postings, among) for postings in lists]
 
     def _holding(self, begin: int, end: int, candidates: Ids) -> NDArray[np.int64]:
-        """int64[...]: those of some blocks of a list in which candidates, which ascend, may be."""
-        # Block i may hold the candidates from the first of its ids to that of the next block.
+        """int64[...]: the blocks of begin..end-1 that may contain a candidate; candidates ascend."""
+        # Block i covers the ids from its first one to that of the next block.
         place = self.packed.first[begin:end].searchsorted(candidates, "right")
         return np.flatnonzero(np.bincount(place, minlength=end - begin + 1)[1:]) + begin
-
-    def _unpacked(self, blocks: NDArray[np.int64], last: int) -> Postings:
-        """Some blocks of one list.
-
-        Args:
-            blocks: int64[b], ascending.
-            last: postings of the last of them; the others are full.
-        """
-        sizes = np.full(len(blocks), BLOCK, np.int64)
-        sizes[-1] = last
-        return Postings(*self._read(blocks, sizes))
 
     def _read(
         self, blocks: NDArray[np.int64], sizes: NDArray[np.int64]
@@ -225,17 +208,17 @@ class FieldPostings:
         return term * self._n_fields + self._field
 
     def postings(self, term: int) -> Postings:
-        """Entities and occurrences of a term."""
+        """The posting list of a term."""
         return self._lists.postings(self._number(term)) if term >= 0 else NO_POSTINGS
 
     def frequencies(self, terms: Array) -> Array:
-        """How many entities have each of the terms, which are all of the index."""
+        """The df of each of the terms, all of the index."""
         return self._lists.sizes(np.asarray(terms, np.int64) * self._n_fields + self._field)
 
     def occurrences(self, term: int) -> int:
-        """Occurrences of a term in the field, all entities together."""
+        """The cf of a term in the field."""
         return self._lists.occurrences(self._number(term)) if term >= 0 else 0
 
     def positions(self, term: int) -> NDArray[Any]:
-        """Positions of all occurrences, entity by entity: sum(tf) numbers."""
+        """The positions of all occurrences, entity by entity: sum(tf) numbers."""
         return self._lists.positions(self._number(term)) if term >= 0 else NONE

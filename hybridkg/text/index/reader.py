@@ -1,4 +1,4 @@
-"""Answers text queries from the files of an embedded index."""
+"""The reader of the embedded text index: queries on the memory-mapped arrays of a segment."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ OFTEN_READ = (
     "terms.prefixes", "terms.offsets", "terms.text", "terms.sets.offsets", "terms.sets.fields", "terms.sets.entities",
     "peaks.members", "peaks.levels",
 )  # fmt: skip
-"""Arrays that most queries read; positions are left out, which few need and which are the largest."""
+"""Arrays that most queries read, without positions, which are the largest and needed by few."""
 
 QUERY_AS_POSTINGS = 8_000
-"""With numpy a query takes about 0.3 ms beside what its postings take, as long as so many of them."""
+"""The constant cost of a query with numpy, about 0.3 ms, in postings."""
 
 MAX_CACHED_QUERIES = 32
-"""Analysed queries that an open index remembers."""
+"""Cached resolved queries."""
 
 
 class EmbeddedTextIndex(FieldsOfIndex):
-    """A finished index, read-only and memory-mapped; safe to use from many threads.
+    """An embedded index, read-only and memory-mapped. Safe to use from many threads.
 
-    Scores use the statistics of the whole index, whatever entities are asked about.
+    Scores use the statistics of the whole index, whatever the candidates.
     """
 
     exact = True
@@ -90,7 +90,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         terms = TermDictionary(segment)
         self._segment, self._populated = segment, False
         self._lengths, self._narrow = lengths, NO_LENGTHS
-        self._peaks = BlockMaxIndex(segment, len(fields), lengths.shape[1])
+        self._block_maxima = BlockMaxIndex(segment, len(fields), lengths.shape[1])
         self._rank_of_all: Ids | None = None
         self._lists = SegmentPostings(segment, len(terms) * len(fields))
         postings = [FieldPostings(self._lists, i, len(fields)) for i in range(len(fields))]
@@ -112,7 +112,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
         Args:
             folder: written by EmbeddedTextBuilder.
-            rank: order of the nodes, for ties: ids -> ranks; without it the ids themselves.
+            rank: order of the nodes, for ties: ids -> ranks; the ids themselves by default.
 
         Raises:
             CorruptError: a file is missing, of the wrong size, or written with other analyzers.
@@ -127,15 +127,15 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return cls(index, ArrayReader(folder, str(segments[0])), fields, analyzers, rank, stored_synonyms(folder))
 
     def analyzer(self, name: str) -> Analyzer:
-        """The analyzer of that name, as the index was built with it."""
+        """The analyzer that the index was built with."""
         return named_analyzer(self._analyzers, name)
 
     def about(self) -> dict[str, Any]:
-        """What `stats` says of the engine."""
+        """The engine, for `stats`."""
         return {"engine": "embedded"}
 
     def supports_pushdown(self, condition: PushdownCondition) -> bool:
-        """Conditions on the graph are the graph's own business: it is as near as the postings."""
+        """Never: the graph is as local as the postings."""
         del condition
         return False
 
@@ -152,26 +152,26 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return sum(term.df for term in self.terms(query) if term.role != NOT)
 
     def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
-        """Nothing is far away."""
+        """Does nothing: counts are local."""
 
     def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
-        """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
+        """The ranked relation: (ids uint32[m] ascending, scores float64[m])."""
         return self._scored(self._resolve(query), None)
 
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """Best k: (ids uint32[m], scores float64[m]), by score descending, then the node's rank; exact.
+        """The exact top-k: (ids uint32[m], scores float64[m]), by score descending, then by the node's rank.
 
         Args:
-            query: the question.
-            k: how many at most.
-            among: uint32[n], ascending, distinct: the only entities that count; None for all.
+            query: any.
+            k: maximum number of results.
+            among: uint32[n], ascending, distinct candidates; None for all entities.
         """
         if k <= 0:
             self.check(query)
             return NONE, np.zeros(0)
-        found = self._plain.best(query, k) if among is None and not self._synonyms.rules else None
-        if found is not None:
-            return found
+        result = self._plain.best(query, k) if among is None and not self._synonyms.rules else None
+        if result is not None:
+            return result
         plain = self._plain_query(query)
         if plain is not None:
             kernel = KERNEL.for_work(plain.postings + QUERY_AS_POSTINGS)
@@ -195,32 +195,32 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return best(*self._scored(resolved, among), k, self._rank)
 
     def _score_plain(self, query: BagQuery, among: Ids | None) -> tuple[Ids, Scores]:
-        """Every match of a plain query, of some entities only where they are given, without a kernel."""
+        """The scores of a bag of words by numpy, of the candidates only where there are any."""
         form, (rows, ids, tf), postings, _, fields = query
         lists = [NO_POSTINGS] * (len(form.gain) * len(fields))
         wanted = among if among is not None and look_ups(among, query.lists) <= postings else None
         words = rows[:, rows[2] >= 0]
-        found = self._lists.several(words[2], words[4], wanted)
+        postings_of = self._lists.several(words[2], words[4], wanted)
         for begin, size in rows[3:, words.shape[1] :].T.tolist():
             pair = Postings(ids[begin : begin + size], tf[begin : begin + size])
-            found.append(pair if wanted is None else restricted(pair, wanted))
-        for place, own in zip((rows[0] * len(fields) + rows[1]).tolist(), found, strict=True):
+            postings_of.append(pair if wanted is None else restricted(pair, wanted))
+        for place, own in zip((rows[0] * len(fields) + rows[1]).tolist(), postings_of, strict=True):
             lists[place] = own
         ids, scores = score_numpy(form, lists)
         if among is None or wanted is not None:
             return ids, scores
-        kept = contains(ids, among)
-        return ids[kept], scores[kept]
+        allowed = contains(ids, among)
+        return ids[allowed], scores[allowed]
 
     def _best(self, kernel: Any, query: BagQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
         if not self._populated:
-            # Like the kernel itself, this is for a process that keeps asking.
+            # Like the kernel itself, this pays in a process of many queries.
             self._populated = True
             self._segment.populate(OFTEN_READ)
             self._narrow = narrow_lengths(self._lengths)
-            self._plain.stays(self._ranks(), self._lengths, self._narrow)
+            self._plain.enable_single_call(self._ranks(), self._lengths, self._narrow)
         narrow = self._narrow if query.form.lengths is self._lengths else NO_LENGTHS
-        return top_k(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among, narrow)
+        return top_k(kernel, query, k, self._lists.packed, self._block_maxima, self._ranks(), among, narrow)
 
     def _ranks(self) -> Ids:
         """uint32[nodes], the rank of each; empty where it is the id itself."""
@@ -234,17 +234,17 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
-        ids = np.ascontiguousarray(ids, np.uint32)  # the kernel takes no other
+        ids = np.ascontiguousarray(ids, np.uint32)  # the kernel's only type
         if not (ids[1:] > ids[:-1]).all():
             wanted, place = np.unique(ids, return_inverse=True)
             return np.asarray(self.score(query, wanted)[place])
-        found, scores = self._scores_of(query, ids)
+        matching, scores = self._scores_of(query, ids)
         answer = np.full(len(ids), np.nan)
-        answer[ids.searchsorted(found)] = scores
+        answer[ids.searchsorted(matching)] = scores
         return answer
 
     def _scores_of(self, query: TextQuery, wanted: Ids) -> tuple[Ids, Scores]:
-        """Ids and scores of those of some entities, which ascend, that match."""
+        """Ids and scores of the matching candidates, which ascend."""
         plain = self._plain_query(query)
         if plain is None:
             return self._scored(self._resolve(query), wanted)
@@ -254,16 +254,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return scores_of(kernel, plain, self._lists.packed, wanted)
 
     def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
-        """What the query's model sees of the matching entities, of those among `ids` where they are given."""
+        """The scoring task of the matching entities, or of those among `ids`."""
         return self._task(self._resolve(query), ids)
 
     def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
-        """Side by side on all cores once the kernel is loaded, which releases the interpreter's lock."""
+        """Answers requests concurrently on all cores once the kernel is loaded, which releases the GIL."""
 
-        def answer(question: IndexRequest) -> tuple[Ids, Scores]:
-            if question.k is None:
-                return self.score_all(question.query)
-            return self.topk(question.query, question.k)
+        def answer(request: IndexRequest) -> tuple[Ids, Scores]:
+            return self.score_all(request.query) if request.k is None else self.topk(request.query, request.k)
 
         if len(questions) < 2 or KERNEL.loaded is None:
             return list(map(answer, questions))
@@ -279,12 +277,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if plain is not None:
             return [TermStatistics(term, df) for term, df in plain.items()]
         resolved = self._resolve(query)
-        roles = roles_of(resolved)
+        counts = self._occurrences.counts
         return [
-            TermStatistics(
-                item.shown(), self._occurrences.counts(item, resolved).df, role, item.alternatives, item.total
-            )
-            for item, role in roles
+            TermStatistics(item.shown(), counts(item, resolved).df, role, item.alternatives, item.total)
+            for item, role in roles_of(resolved)
         ]
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
@@ -292,34 +288,29 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return self._finder(query).best(texts)
 
     def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
-        """The best passage of each field in which something matches, in the order of the ON fields."""
+        """The best passage of each matching field, in the order of the ON fields."""
         return self._finder(query).of_fields(texts)
 
     def _finder(self, query: TextQuery) -> PassageFinder:
-        """What finds the passages of a query; remembered, because each row asks for it."""
         finder = self._finders.get(query)
         if finder is None:
             resolved = self._resolve(query)
-            finder = PassageFinder(resolved.fields, self._idf_of(resolved), self._known_terms)
+            n = self._views.entities(resolved.fields)
+            weights = {item: idf(self._occurrences.counts(item, resolved).df, n) for item in resolved.counts}
+            finder = PassageFinder(resolved.fields, weights, self._known_terms)
             if len(self._finders) >= MAX_CACHED_QUERIES:
                 self._finders.clear()
             self._finders[query] = finder
         return finder
 
-    def _idf_of(self, query: ResolvedQuery) -> dict[Item, float]:
-        n = self._n_entities(query)
-        return {item: idf(self._occurrences.counts(item, query).df, n) for item in query.counts}
-
     def _plain_query(self, query: TextQuery) -> BagQuery | None:
-        """The query in numbers, where it is plain."""
         return None if self._synonyms.rules else self._plain.read(query)
 
     def _frequencies(self, query: TextQuery) -> dict[str, int] | None:
-        """Each term of a query and its df, where it is plain."""
         return None if self._synonyms.rules else self._plain.frequencies(query)
 
     def _resolve(self, query: TextQuery) -> ResolvedQuery:
-        """The query resolved; remembered, because a passage of each row asks for it, and expansions are dear."""
+        """The resolved query; cached, because passages request it for each row, and expansions are expensive."""
         with self._lock:
             if query in self._resolved:
                 self._resolved.move_to_end(query)
@@ -331,25 +322,21 @@ class EmbeddedTextIndex(FieldsOfIndex):
                 self._resolved.popitem(last=False)
         return resolved
 
-    def _n_entities(self, query: ResolvedQuery) -> int:
-        return self._views.entities(query.fields)
-
     def _entities(self, part: Item | ItemGroup, query: ResolvedQuery) -> Ids:
-        """The entities that match a part of the query, ascending."""
+        """The matching entities of a part of the query, ascending."""
         if isinstance(part, Item):
             return self._occurrences.entities(part, query)
         parts = [self._entities(one, query) for one in part.must or part.should]
-        found = (intersection(parts) if parts else NONE) if part.must else union(parts)
+        result = (intersection(parts) if parts else NONE) if part.must else union(parts)
         for one in part.excluded:
-            found = found[~contains(found, self._entities(one, query))]
-        return found
+            result = result[~contains(result, self._entities(one, query))]
+        return result
 
     def _scored(self, query: ResolvedQuery, candidates: Ids | None) -> tuple[Ids, Scores]:
-        """Ids and scores of the matching entities, of the candidates only where they are given."""
+        """Ids and scores of the matching entities, or of the candidates among them."""
         return query.model.score(self._task(query, candidates))
 
     def _task(self, query: ResolvedQuery, candidates: Ids | None) -> ScoringTask:
-        """What the model sees of the matching entities, of the candidates only where they are given."""
         if not query.matching.any_of_its_items:
             matching = self._entities(query.matching, query)
             candidates = matching if candidates is None else intersection([matching, candidates])
@@ -364,15 +351,15 @@ class EmbeddedTextIndex(FieldsOfIndex):
     def _outline(
         self, query: ResolvedQuery, postings: Callable[[Item], Sequence[Postings]] | None = None
     ) -> ScoringTask:
-        """What the model sees of the whole index, and the postings that it is given."""
+        """The scoring task with the statistics of the whole index."""
 
         def terms(counts: Mapping[Item, float]) -> tuple[ScoredTerm, ...]:
             return tuple(_term(item, count) for item, count in counts.items())
 
         def _term(item: Item, count: float) -> ScoredTerm:
-            whole = self._occurrences.counts(item, query)
+            counts = self._occurrences.counts(item, query)
             own = () if postings is None else tuple(postings(item))
-            return ScoredTerm(count, whole.df, whole.cf, whole.field_df, item.allowed, own, item.shown())
+            return ScoredTerm(count, counts.df, counts.cf, counts.field_df, item.allowed, own, item.shown())
 
         lengths, rows = self._views.lengths(query.fields)
         fields = tuple(
@@ -382,7 +369,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return ScoringTask(
             fields=fields,
             terms=terms(query.counts),
-            n_entities=self._n_entities(query),
+            n_entities=self._views.entities(query.fields),
             lengths=lengths,
             arguments=query.arguments,
             choices=query.choices,
@@ -394,7 +381,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
 
 def _totals(segment: ArrayReader) -> list[tuple[int, int]]:
-    """Of each field: entities that have it, tokens; integers, so that those of several segments add up."""
+    """(entities, tokens) of each field; integers, so that those of several segments add up."""
     try:
         fields = segment.about("fields")
         return [(int(n), int(tokens)) for n, tokens in zip(fields["entities"], fields["tokens"], strict=True)]

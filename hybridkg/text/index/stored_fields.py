@@ -1,4 +1,4 @@
-"""What every stored text index says of its fields and analyzers, and how its best are chosen."""
+"""The stored fields and analyzers of a text index, and its top-k by sorting."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from hybridkg.text.index.layout import ArrayReader
 
 
 class FieldsOfIndex:
-    """What an index tells of its fields.
-
-    Args:
-        fields: in the profile's order.
-        totals: of each field: entities that have it, tokens.
-    """
+    """The fields of an index, in the profile's order, and (entities, tokens) of each."""
 
     def __init__(self, fields: Sequence[IndexedField], totals: Sequence[tuple[int, int]]):
         self._fields, self._totals = tuple(fields), tuple(totals)
@@ -31,13 +26,13 @@ class FieldsOfIndex:
         return tuple(field.name for field in self._fields)
 
     def field_totals(self, name: str) -> dict[str, float]:
-        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+        """Entities that have a field, its tokens, and its mean length in tokens over those entities."""
         entities, tokens = self._totals[self.fields.index(name)]
         return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
 
 
 def stored_totals(reader: ArrayReader) -> list[tuple[int, int]]:
-    """Of each field in the header: entities that have it, tokens."""
+    """(entities, tokens) of each field in the header."""
     return [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
 
 
@@ -50,23 +45,20 @@ def stored_fields(reader: ArrayReader, folder: Path) -> tuple[IndexedField, ...]
     try:
         return tuple(
             IndexedField(
-                f["name"],
-                float(f["weight"]),
-                float(f["b"]),
-                f["analyzer"],
+                f["name"], float(f["weight"]), float(f["b"]), f["analyzer"],
                 tuple(map(str, f["languages"])) if "languages" in f else None,
             )
             for f in reader.about("fields")
-        )
+        )  # fmt: skip
     except (KeyError, TypeError, ValueError) as e:
         raise _damaged(e, folder) from e
 
 
 def stored_analyzers(reader: ArrayReader, folder: Path) -> dict[str, Analyzer]:
-    """hybridkg's analyzers that the index was built with.
+    """The analyzers that the index was built with.
 
     Raises:
-        CorruptError: the header is damaged, or an analyzer is another one by now.
+        CorruptError: the header is damaged, or an analyzer has changed since.
     """
     try:
         chains = dict(reader.about("analyzers"))
@@ -76,7 +68,7 @@ def stored_analyzers(reader: ArrayReader, folder: Path) -> dict[str, Analyzer]:
     for name, chain in chains.items():
         if analyzers[name].chain != chain:
             raise CorruptError(
-                f"the text index was analysed by {chain!r}; here {name!r} is {analyzers[name].chain!r}",
+                f"the text index was analysed by {chain!r}; this hybridkg's {name!r} is {analyzers[name].chain!r}",
                 hint="index again",
                 place=str(folder),
             )
@@ -84,10 +76,10 @@ def stored_analyzers(reader: ArrayReader, folder: Path) -> dict[str, Analyzer]:
 
 
 def named_analyzer(analyzers: Mapping[str, Analyzer], name: str) -> Analyzer:
-    """One of an index's analyzers.
+    """An analyzer of an index.
 
     Raises:
-        UnknownNameError: it has none of that name.
+        UnknownNameError: the index has none of that name.
     """
     if name not in analyzers:
         raise UnknownNameError(f"no field of the index has the analyzer {name!r}; known: {', '.join(analyzers)}")
@@ -104,8 +96,8 @@ def best(ids: Ids, scores: Scores, k: int, rank: Callable[[Ids], Ids] | None) ->
     Args:
         ids: uint32[n], distinct.
         scores: float64[n].
-        k: how many at most.
-        rank: order of the nodes; without it the ids themselves.
+        k: maximum number of results.
+        rank: order of the nodes; the ids themselves by default.
 
     >>> best(np.array([3, 5, 9], np.uint32), np.array([1.0, 2.0, 1.0]), 2, None)[0]
     array([5, 3], dtype=uint32)
@@ -113,9 +105,9 @@ def best(ids: Ids, scores: Scores, k: int, rank: Callable[[Ids], Ids] | None) ->
     if k <= 0:
         return NONE, np.zeros(0)
     if k < len(ids):
-        # Every entity at or above the k-th best score, so that ties there are settled by rank.
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        ids, scores = ids[kept], scores[kept]
+        # All ties with the k-th best score, to be decided by rank.
+        best_or_tied = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        ids, scores = ids[best_or_tied], scores[best_or_tied]
     ranks = ids if rank is None else rank(ids)
     order = np.lexsort((ranks, -scores))[:k]
     return ids[order], scores[order]

@@ -1,8 +1,7 @@
-"""How many entities have a term in any of some fields, whichever fields a query names.
+"""Document frequencies over any set of fields, without reading postings.
 
-For each term the index counts the entities of each distinct set of fields in which they have it. There are few such
-sets, and the df of a term over any fields is the sum over the sets that meet them: exact, and no posting is read.
-Presence does the same for whole entities.
+The index counts, for each term, the entities by the set of fields in which they have it. Such sets are few, and the df
+of a term over some fields is the sum over the sets that intersect them. `Presence` does the same for whole entities.
 """
 
 from __future__ import annotations
@@ -18,20 +17,22 @@ from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest
 from hybridkg.text.index.postings import SegmentPostings
 
 MAX_FIELDS_OF_KERNEL = 8
-"""The kernel counts in a table of all sets of fields."""
+"""Maximum for the kernel, which counts in a table of all sets of fields."""
 
 _POSTINGS_AT_ONCE = 4_000_000
 
 
 class TermSets:
-    """The counts of a segment with so many terms."""
+    """The counts of entities by term and set of fields in a segment."""
 
     def __init__(self, reader: ArrayReader, n_terms: int):
         self._offsets, self._fields, self._entities = (
             reader.array(f"terms.sets.{name}") for name in ("offsets", "fields", "entities")
         )
-        whole = len(self._offsets) == n_terms + 1 and int(self._offsets[-1]) == len(self._fields) == len(self._entities)
-        if not whole:
+        consistent = len(self._offsets) == n_terms + 1 and int(self._offsets[-1]) == len(self._fields) == len(
+            self._entities
+        )
+        if not consistent:
             raise CorruptError("the sets of fields of the text index have the wrong size", hint="index again")
 
     @property
@@ -40,20 +41,20 @@ class TermSets:
         return self._offsets, self._fields, self._entities
 
     def df(self, term: int, mask: int) -> int:
-        """Entities that have a term in any of the fields whose bits are set."""
+        """The number of entities that have a term in any of the fields of a bit mask."""
         begin, end = int(self._offsets[term]), int(self._offsets[term + 1])
         pairs = zip(self._fields[begin:end].tolist(), self._entities[begin:end].tolist(), strict=True)
         return sum(count for fields, count in pairs if fields & mask)
 
     def at_least(self, df: int) -> list[int]:
-        """The terms that at least so many entities have in any field."""
+        """The terms with at least this df over all fields."""
         ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(self._entities, dtype=np.int64)))
         offsets = self._offsets.astype(np.int64)
         return np.flatnonzero(ends[offsets[1:]] - ends[offsets[:-1]] >= df).tolist()
 
 
 def mask_of(fields: Iterable[int]) -> int:
-    """The set of some fields as bits.
+    """The bit mask of fields.
 
     >>> mask_of([0, 2])
     5
@@ -62,7 +63,7 @@ def mask_of(fields: Iterable[int]) -> int:
 
 
 def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fields: int) -> None:
-    """Counts, in chunks of bounded size, and writes `terms.sets.*`."""
+    """Writes `terms.sets.*`, counted in chunks of bounded size."""
     counts: list[Array] = []
     fields = out.stream("terms.sets.fields", smallest_unsigned((1 << n_fields) - 1))
     entities = out.stream("terms.sets.entities", "<u4")
@@ -77,8 +78,8 @@ def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fi
             room = min(len(ids), (last - first) * ((1 << n_fields) - 1))
             per_term = np.zeros(last - first, np.int64)
             sets, number = np.empty(room, np.uint64), np.empty(room, np.int64)
-            found = kernel.count_sets(sizes, ids, n_fields, per_term, sets, number)
-            sets, number = sets[:found], number[:found]
+            n_sets = kernel.count_sets(sizes, ids, n_fields, per_term, sets, number)
+            sets, number = sets[:n_sets], number[:n_sets]
         counts.append(per_term)
         fields.append(sets)
         entities.append(number)
@@ -92,12 +93,15 @@ def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fi
 def count_numpy(
     sizes: NDArray[np.int64], ids: NDArray[np.uint32], n_fields: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
-    """The kernel's twin: (sets of each term int64[t], the sets uint64[s] ascending by term, entities int64[s]).
+    """The numpy reference of the kernel `count_sets`.
 
     Args:
         sizes: int64[t * fields], postings of each list.
         ids: uint32[sum(sizes)].
-        n_fields: fields of the index.
+        n_fields: of the index.
+
+    Returns:
+        (number of sets of each term int64[t], the sets uint64[s], ascending by term, their entities int64[s]).
     """
     n_terms = len(sizes) // n_fields
     if not len(ids):
@@ -119,7 +123,7 @@ def count_numpy(
 
 
 def _chunk_end(lists: SegmentPostings, first: int, n_terms: int, n_fields: int) -> int:
-    """The term at which a chunk of bounded size that begins at `first` ends; at least one term further."""
+    """The end of the chunk of bounded size that begins with the term `first`; at least `first` + 1."""
     limit = int(lists.ends[first * n_fields]) + _POSTINGS_AT_ONCE
     low, high = first + 1, n_terms
     while low < high:

@@ -1,10 +1,8 @@
-"""From words as they are written to the items that an index looks for: each ON field's analyzer has its say.
+"""Analysis of a clause: from written words to items, by the analyzer of each ON field.
 
-Analyzers cut differently: where one reads `birthPlace` as a word, another
-reads two. Their words are laid side by side by the characters they come from.
-An item is a word of the coarsest reading; in a field whose analyzer takes it
-apart, the parts are a phrase. Where one analyzer reads both, the whole and the
-parts, they are alternatives.
+Analyzers tokenise differently: where one reads `birthPlace` as a word, another reads two. Their words are aligned by
+character offsets. An item is a word of the coarsest tokenisation; in a field whose analyzer splits it, the parts are a
+phrase. Where one analyzer reads both the whole and the parts, they are alternatives.
 """
 
 from __future__ import annotations
@@ -19,10 +17,10 @@ from hybridkg.text.match_query.items import Item, Pattern, Patterns, ResolvedFie
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, SynonymTable
 
 MAX_PAIRS = 16
-"""Combinations of the alternatives of two neighbouring words that are looked for as pairs."""
+"""Combinations of the alternatives of two neighbouring words that are searched as pairs."""
 
 Interval = tuple[int, int]
-"""Characters from the first number up to the second."""
+"""Character offsets: start and exclusive end."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,11 @@ class _Word:
 
 @dataclass(frozen=True)
 class _Unit:
-    """What one field sees of a stretch of text.
+    """The words of one field within an interval of the text.
 
     Args:
-        parts: (place, term) of the words that no other of them is a part of; the term of a stop word is empty.
-        wholes: the terms of the words that some of those are parts of.
+        parts: (place, term) of the words that are not split further; the term of a stop word is empty.
+        wholes: the terms of the words that are split into parts.
     """
 
     parts: Words
@@ -57,11 +55,11 @@ _NOTHING = _Unit(())
 
 @dataclass(frozen=True)
 class _Reading:
-    """A text as one analyzer reads it.
+    """The tokenisation of a text by one analyzer.
 
     Args:
         words: in the order of their characters, wholes before their parts.
-        gaps: where there is a place without a word: the offsets, ascending.
+        gaps: the offsets of places without a word, ascending.
     """
 
     words: Sequence[_Word]
@@ -71,15 +69,15 @@ class _Reading:
 def items_of(
     text: str, phrase: bool, only: str, language: str, on: Sequence[ResolvedField], synonyms: Synonyms = NO_SYNONYMS
 ) -> list[tuple[int, Item]]:
-    """The items of a text and the places of their first words.
+    """The items of a text with the places of their first words.
 
     Args:
         text: plain words.
-        phrase: whether they are one item, to be found one after the other; else each word is an item.
-        only: the one field in which they may occur; empty for all.
-        language: tag of the text's language, which selects the stemmer of fields that are not asked in one language.
+        phrase: whether the words are one item, a phrase; else each word is an item.
+        only: the only field in which they may occur; empty for all.
+        language: tag of the text's language, which selects the stemmer of fields without a language of their own.
         on: the ON fields.
-        synonyms: alternatives of words; those of a phrase have none.
+        synonyms: alternatives of words; a phrase has none.
     """
     keys = [
         None
@@ -90,33 +88,29 @@ def items_of(
     analyzers = {key: field.analyzer for key, field in zip(keys, on, strict=True) if key is not None}
     readings = {key: _read(text, analyzer, key[1]) for key, analyzer in analyzers.items()}
     intervals = _coarsest([word for reading in readings.values() for word in reading.words])
-    seen = {key: _units(reading.words, intervals) for key, reading in readings.items()}
-    rows: list[tuple[int, int]]
+    units_of = {key: _units(reading.words, intervals) for key, reading in readings.items()}
+    stretches: list[tuple[int, int]]
     if phrase:
-        rows = [(0, len(intervals))] if intervals else []
+        stretches = [(0, len(intervals))] if intervals else []
         tables: Mapping[tuple[int, str], SynonymTable] = {}
     else:
         tables = {key: synonyms.table(analyzers[key], key[1], _entry) for key in readings} if synonyms.rules else {}
-        rows = _stretches(len(intervals), seen, tables)
-    found = []
-    for place, (start, end) in enumerate(rows):
-        alternatives = {key: _alternatives(_joined(units[start:end]), tables.get(key)) for key, units in seen.items()}
+        stretches = _stretches(len(intervals), units_of, tables)
+    items = []
+    for place, (start, end) in enumerate(stretches):
+        alternatives = {
+            key: _alternatives(_joined(units[start:end]), tables.get(key)) for key, units in units_of.items()
+        }
         item = Item(tuple(() if key is None else alternatives[key][0] for key in keys), _written(alternatives.values()))
         if any(item.places):
             dropped = max(bisect_right(reading.gaps, intervals[start][0]) for reading in readings.values())
-            found.append((place + dropped, item))
-    return found
+            items.append((place + dropped, item))
+    return items
 
 
 def pair_of(first: Item, second: Item, distance: int, window: int) -> Item:
-    """Two neighbouring words as one item: as a phrase, in which a stop word between them leaves its gap, or within a
-    window.
-
-    Args:
-        first: an item.
-        second: one behind it.
-        distance: between their places.
-        window: 0 for the phrase.
+    """Two neighbouring words, `distance` places apart, as one item: a window or, with window 0, a phrase, in which a
+    stop word between them leaves its gap.
     """
     return Item(
         tuple(_pairs(one, other, distance, window) for one, other in zip(first.places, second.places, strict=True))
@@ -135,27 +129,26 @@ def _following(first: Words, second: Words, distance: int) -> Words:
 
 
 def as_patterns(alternatives: Sequence[Words]) -> Patterns:
-    """Patterns of words and phrases, each once; without those that contain another, whose every occurrence is one of
-    the shorter one too.
+    """Distinct patterns of words and phrases, without those that contain a shorter one: it occurs wherever they do.
 
     >>> [p.words for p in as_patterns([((0, "new"), (1, "york")), ((3, "york"),), ((0, ""),)])]
     [((0, 'york'),)]
     """
-    kept = [words for words in dict.fromkeys(map(_from_first, alternatives)) if words]
-    if len(kept) == 1:
-        return (Pattern(kept[0]),)
+    distinct = [words for words in dict.fromkeys(map(_from_first, alternatives)) if words]
+    if len(distinct) == 1:
+        return (Pattern(distinct[0]),)
     by_first: dict[str, list[Words]] = {}
-    for words in kept:
+    for words in distinct:
         by_first.setdefault(words[0][1], []).append(words)
-    return tuple(Pattern(words) for words in kept if not _contains_another(words, by_first))
+    return tuple(Pattern(words) for words in distinct if not _contains_another(words, by_first))
 
 
 def _from_first(words: Words) -> Words:
-    """Places counted from the first word that is indexed: stop words leave a gap."""
+    """Places relative to the first indexed word; stop words leave a gap."""
     if len(words) == 1:
         return ((0, words[0][1]),) if words[0][1] else ()
-    kept = [(place, term) for place, term in words if term]
-    return tuple((place - kept[0][0], term) for place, term in kept)
+    indexed = [(place, term) for place, term in words if term]
+    return tuple((place - indexed[0][0], term) for place, term in indexed)
 
 
 def _contains_another(words: Words, by_first: Mapping[str, Sequence[Words]]) -> bool:
@@ -168,29 +161,29 @@ def _contains_another(words: Words, by_first: Mapping[str, Sequence[Words]]) -> 
 
 
 def _read(text: str, analyzer: Analyzer, stemmer: str) -> _Reading:
-    known: dict[str, str] = {}
+    terms: dict[str, str] = {}
     words, gaps = [], []
     for place, (raw, start, end) in enumerate(analyzer.spans(text)):
         if end == start:
             gaps.append(start)
             continue
-        if raw not in known:
-            known[raw] = analyzer.term(raw, stemmer)
-        words.append(_Word(place, known[raw], start, end))
+        if raw not in terms:
+            terms[raw] = analyzer.term(raw, stemmer)
+        words.append(_Word(place, terms[raw], start, end))
     return _Reading(sorted(words, key=lambda word: (word.start, -word.end, word.place)), sorted(gaps))
 
 
 def _coarsest(words: Sequence[_Word]) -> list[Interval]:
-    """The intervals of the words that lie within no other, in order."""
-    found: list[Interval] = []
+    """The maximal intervals of the words, in order."""
+    intervals: list[Interval] = []
     for start, end in sorted({(word.start, word.end) for word in words}, key=lambda one: (one[0], -one[1])):
-        if not found or end > found[-1][1]:
-            found.append((start, end))
-    return found
+        if not intervals or end > intervals[-1][1]:
+            intervals.append((start, end))
+    return intervals
 
 
 def _units(words: Sequence[_Word], intervals: Sequence[Interval]) -> list[_Unit]:
-    """What of a reading lies within each interval."""
+    """The unit of each interval."""
     starts = [word.start for word in words]
     units = []
     for start, end in intervals:
@@ -205,15 +198,15 @@ def _units(words: Sequence[_Word], intervals: Sequence[Interval]) -> list[_Unit]
 
 
 def _unit(words: Sequence[_Word]) -> _Unit:
-    """Of words in the order of their characters, wholes before their parts."""
+    """Takes words in the order of their characters, wholes before their parts."""
     if not words:
         return _NOTHING
     if len(words) == 1:
         return _Unit(((words[0].place, words[0].term),))
     parts, wholes = [], []
     for word, following in zip(words, (*words[1:], None), strict=True):
-        same = following is None or (word.start, word.end) == (following.start, following.end)
-        if following is not None and not same and following.end <= word.end:
+        is_same = following is None or (word.start, word.end) == (following.start, following.end)
+        if following is not None and not is_same and following.end <= word.end:
             wholes.append(word.term)
         else:
             parts.append((word.place, word.term))
@@ -221,48 +214,48 @@ def _unit(words: Sequence[_Word]) -> _Unit:
 
 
 def _joined(units: Sequence[_Unit]) -> _Unit:
-    """Several as one: their parts, one after the other."""
+    """Several units as one: their parts in order."""
     if len(units) == 1:
         return units[0]
     return _Unit(tuple(sorted({word for unit in units for word in unit.parts})))
 
 
 def _entry(text: str, analyzer: Analyzer, stemmer: str) -> tuple[tuple[str, ...], tuple[Words, ...]]:
-    """An entry of a synonyms file as an analyzer reads it: its terms, and the alternatives that it stands for."""
+    """The terms of an entry of a synonyms file, and the alternatives that it stands for."""
     words = _read(text, analyzer, stemmer).words
     unit = _joined(_units(words, _coarsest(words)))
     return unit.terms(), tuple(pattern.words for pattern in unit.patterns())
 
 
 def _stretches(
-    n: int, seen: Mapping[tuple[int, str], Sequence[_Unit]], tables: Mapping[tuple[int, str], SynonymTable]
+    n: int, units_of: Mapping[tuple[int, str], Sequence[_Unit]], tables: Mapping[tuple[int, str], SynonymTable]
 ) -> list[tuple[int, int]]:
-    """Cuts n units into those that have synonyms together, the longest first, and single ones."""
+    """Segments n units into the longest entries that have synonyms, and single units."""
     if not tables:
         return [(at, at + 1) for at in range(n)]
     longest = max(table.longest for table in tables.values())
-    found, at = [], 0
+    stretches, at = [], 0
     while at < n:
         end = at + 1
         begins = any(
-            units[at].terms()[:1] and units[at].terms()[0] in tables[key].firsts for key, units in seen.items()
+            units[at].terms()[:1] and units[at].terms()[0] in tables[key].firsts for key, units in units_of.items()
         )
         for last in range(min(n, at + longest), at + 1, -1) if begins else ():
-            if any(_joined(units[at:last]).terms() in tables[key].alternatives for key, units in seen.items()):
+            if any(_joined(units[at:last]).terms() in tables[key].alternatives for key, units in units_of.items()):
                 end = last
                 break
-        found.append((at, end))
+        stretches.append((at, end))
         at = end
-    return found
+    return stretches
 
 
 def _alternatives(unit: _Unit, table: SynonymTable | None) -> tuple[Patterns, bool]:
-    """The patterns of a stretch in one field, and whether they are those of a synonyms file."""
+    """The patterns of a stretch in one field, and whether they come from a synonyms file."""
     others = table.alternatives.get(unit.terms()) if table is not None else None
     return (unit.patterns(), False) if others is None else (as_patterns(others), True)
 
 
 def _written(alternatives: Iterable[tuple[Patterns, bool]]) -> str:
-    """How an item with synonyms is shown: its alternatives in the first field that has any."""
+    """The display form of an item with synonyms: its alternatives in the first field that has any."""
     patterns = next((patterns for patterns, expanded in alternatives if expanded), ())
     return " | ".join(" ".join(term for _, term in pattern.words) for pattern in patterns)

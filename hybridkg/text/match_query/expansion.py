@@ -1,9 +1,8 @@
-"""Which terms of an index a prefix or a fuzzy word stands for: they become alternatives of one item.
+"""Term expansion of prefixes and fuzzy words: the terms of the index that become alternatives of one item.
 
-The index holds stems. A prefix is folded and not stemmed, and stands for the
-terms that begin with it; beside them for its own stem, so that `modelling*`
-finds models as `modelling` does. A fuzzy word is stemmed, and stands for the
-terms near its stem.
+The index has stems. A prefix is folded and not stemmed, and expands to the terms that begin with it and to its own
+stem, so that `modelling*` matches models as `modelling` does. A fuzzy word is stemmed, and expands to the terms near
+its stem.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.match_query.items import Item, Pattern, Patterns, ResolvedField
 from hybridkg.text.match_query.query_string import Clause
-from hybridkg.text.match_query.vocabulary import IndexVocabulary, TermsFound
+from hybridkg.text.match_query.vocabulary import Expansion, IndexVocabulary
 
 MAX_ALTERNATIVES = 256
-"""Terms that one prefix or fuzzy word may stand for; the best of them are taken, and the user is told."""
+"""Terms of one prefix or fuzzy word; the best are taken, and the answer says so."""
 
 NO_LANGUAGE = "zxx"
-"""The language tag of what is in no language (ISO 639-2): words are folded, not stemmed."""
+"""The language tag of text in no language (ISO 639-2): words are folded, not stemmed."""
 
 
 def expanded(
@@ -28,21 +27,16 @@ def expanded(
 ) -> Item | None:
     """A prefix or fuzzy word as one item; None where it is a stop word in every field.
 
-    Fields with the same analyzer share the alternatives: the best terms of all of them together. A field that is
-    asked in one language counts with all of its languages there.
-
-    Args:
-        clause: has `expands`.
-        language: tag of the text's language, which selects the stemmer of fields that are not asked in one language.
-        on: the ON fields.
-        vocabulary: the terms of the index; None where it cannot tell them.
+    Fields with the same analyzer share the alternatives: the best terms over all of them. A field that is restricted to
+    one language counts with all of its languages. `language` selects the stemmer of fields without a language of their
+    own.
 
     Raises:
         TextQueryError: there is no vocabulary.
     """
     if vocabulary is None:
         raise TextQueryError(
-            "prefixes and fuzzy words need the terms of the index, which this text index cannot tell",
+            "prefixes and fuzzy words need the terms of the index, which this text index cannot list",
             hint="write the words out",
             span=clause.span,
         )
@@ -55,9 +49,9 @@ def expanded(
     total = 0
     for (_, stemmer), places in by_analyzer.items():
         numbers = list(dict.fromkeys(on[place].number for place in places))
-        found = _alternatives(clause, stemmer, on[places[0]].analyzer, numbers, vocabulary)
-        total = max(total, found.total)
-        alternatives = tuple(Pattern(((0, term),)) for term in found.terms)
+        matches = _alternatives(clause, stemmer, on[places[0]].analyzer, numbers, vocabulary)
+        total = max(total, matches.total)
+        alternatives = tuple(Pattern(((0, term),)) for term in matches.terms)
         for place in places:
             patterns[place] = alternatives
     item = Item(tuple(patterns), written(clause), total)
@@ -65,7 +59,7 @@ def expanded(
 
 
 def written(clause: Clause) -> str:
-    """A prefix, fuzzy word or words near each other, as one writes them.
+    """A prefix, fuzzy word or window in query syntax.
 
     >>> written(Clause("neur", prefix=True)), written(Clause("rule based", phrase=True, near=3))
     ('neur*', '"rule based"~3')
@@ -77,20 +71,20 @@ def written(clause: Clause) -> str:
 
 def _alternatives(
     clause: Clause, stemmer: str, analyzer: Analyzer, fields: Sequence[int], vocabulary: IndexVocabulary
-) -> TermsFound:
-    """Never without a term: where the index has none, one that it does not have, so that nothing matches."""
-    # An analyzer that reads a word in parts and as a whole gives the whole last.
+) -> Expansion:
+    """At least one term: where the index has none, a term that matches nothing."""
+    # An analyzer that reads a word in parts and as a whole returns the whole last.
     word = next((word for word in reversed(analyzer.words(clause.text)) if word), "")
     stem = analyzer.term(word, stemmer) if word else ""
     if clause.edits is not None:
         if not stem:
-            return TermsFound()
+            return Expansion()
         near = vocabulary.near(stem, clause.edits, fields, MAX_ALTERNATIVES)
-        return near if near.terms else TermsFound((stem,))
+        return near if near.terms else Expansion((stem,))
     prefix = analyzer.term(word, analyzer.stemmer(NO_LANGUAGE)) if word else ""
     if not prefix:
-        return TermsFound()
-    found = vocabulary.beginning_with(prefix, fields, MAX_ALTERNATIVES)
+        return Expansion()
+    matches = vocabulary.beginning_with(prefix, fields, MAX_ALTERNATIVES)
     if stem and not stem.startswith(prefix) and vocabulary.has(stem, fields):
-        return TermsFound((stem, *found.terms)[:MAX_ALTERNATIVES], found.total + 1)
-    return found if found.terms else TermsFound((prefix,))
+        return Expansion((stem, *matches.terms)[:MAX_ALTERNATIVES], matches.total + 1)
+    return matches if matches.terms else Expansion((prefix,))

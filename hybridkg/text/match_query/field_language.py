@@ -1,4 +1,4 @@
-"""Whether a text index can search the literals of one language in a field."""
+"""The check that a field of a text index has literals in a language."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ MAX_SHOWN = 20
 
 
 def check_language(field: IndexedField, language: str) -> None:
-    """Whether a field of an index has any literal in a language.
+    """Refuses a language that no literal of a field has.
 
     Raises:
-        UnknownNameError: it has none; the message lists those that it has.
-        TextQueryError: the index does not know the languages of its literals.
+        UnknownNameError: the field has no such literal; the message lists its languages.
+        TextQueryError: the index does not store the languages of its literals.
 
     >>> check_language(IndexedField("title", languages=("de-at", "en")), "de")
     """
     if field.languages is None:
         raise TextQueryError(
-            f"this text index does not keep languages apart, which '{field.name}@{language}' needs",
+            f"this text index does not store languages, which '{field.name}@{language}' needs",
             hint=f'leave "@{language}" out; or: hybridkg index KB --text-engine {TEXT_ENGINES.default}',
         )
     if not any(speaks(tag, language.lower()) for tag in field.languages):

@@ -1,10 +1,8 @@
-"""Finds the terms of a vocabulary that are a few edits away from a word.
+"""Fuzzy term search: the terms of a vocabulary within a few edits of a word.
 
-Each term is kept with its length and a set of its characters, folded into 64
-bits; an edit changes the length by at most 1, and adds and removes at most one
-member of the set each. What these leave, some percent, is measured exactly: the
-distances of all of them at once, column by column (the dynamic programme of
-Wagner and Fischer, with the transposition of Damerau), in the diagonal band
+A filter compares lengths and character sets, folded into 64 bits: an edit changes the length by at most 1, and adds and
+removes at most one member of the set each. The remaining terms, some percent, are measured exactly, all at once and
+column by column (the dynamic programme of Wagner and Fischer, with the transposition of Damerau), in the diagonal band
 that the few edits allow. A million terms take about 20 ms, and 0.3 s once.
 """
 
@@ -19,12 +17,12 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 TERMS_AT_ONCE = 100_000
-LONGEST = 255
-"""Characters of a term as they are told apart by length; analyzers cut words there."""
+MAX_LENGTH = 255
+"""Characters up to which lengths of terms are distinguished; analyzers cut words there."""
 
 
 class NearTerms:
-    """Looks through terms for those near a word. Reads all of them once, when first asked.
+    """Searches terms by edit distance; the first call reads all terms.
 
     Args:
         offsets: unsigned[n + 1], where each term begins.
@@ -35,12 +33,9 @@ class NearTerms:
         self._offsets, self._text = offsets, text
 
     def near(self, word: str, edits: int) -> tuple[Array, Array]:
-        """(numbers int64[m] ascending, edits uint8[m]) of the terms that need at most so many edits, and fewer than
-        either has characters.
+        """(numbers int64[m] ascending, edits uint8[m]) of the terms within an edit distance.
 
-        Args:
-            word: what to look for.
-            edits: at least 0.
+        A term needs fewer edits than either word has characters.
 
         >>> terms = ["fish", "fist", "fsih", "sea"]
         >>> offsets = np.cumsum([0, *map(len, terms)])
@@ -50,30 +45,30 @@ class NearTerms:
         """
         points = _code_points(word.encode("utf-8", "surrogatepass"))
         order, sets, begins = self._by_length
-        shortest, longest = max(0, min(LONGEST, len(points) - edits)), min(LONGEST, len(points) + edits)
+        shortest, longest = max(0, min(MAX_LENGTH, len(points) - edits)), min(MAX_LENGTH, len(points) + edits)
         start, end = int(begins[shortest]), int(begins[longest + 1])
         own = np.bitwise_or.reduce(_bits(points), initial=np.uint64(0))
         near = _at_most(sets[start:end] & ~own, edits) & _at_most(~sets[start:end] & own, edits)
         candidates = np.sort(order[start:end][near]).astype(np.int64)
         distances = self._distances(points, candidates, edits)
-        kept = distances <= edits
-        return candidates[kept], distances[kept]
+        near = distances <= edits
+        return candidates[near], distances[near]
 
     @cached_property
     def _by_length(self) -> tuple[Array, Array, Array]:
-        """Numbers of the terms by length, their sets of characters in that order, and where each length begins."""
+        """Numbers of the terms by length, their character sets in that order, and where each length begins."""
         n = len(self._offsets) - 1
         lengths, sets = np.zeros(n, np.uint8), np.zeros(n, np.uint64)
         for first in range(0, n, TERMS_AT_ONCE):
             last = min(n, first + TERMS_AT_ONCE)
             begins, points = self._points(np.arange(first, last))
             sizes = np.diff(begins)
-            lengths[first:last] = np.minimum(sizes, LONGEST)
+            lengths[first:last] = np.minimum(sizes, MAX_LENGTH)
             full = sizes > 0
             if full.any():
                 sets[first:last][full] = np.bitwise_or.reduceat(_bits(points), begins[:-1][full])
         order = np.argsort(lengths, kind="stable").astype(np.uint32)
-        begins = np.searchsorted(lengths[order], np.arange(LONGEST + 2))
+        begins = np.searchsorted(lengths[order], np.arange(MAX_LENGTH + 2))
         return order, sets[order], begins
 
     def _points(self, numbers: Array) -> tuple[Array, Array]:
@@ -86,11 +81,11 @@ class NearTerms:
         return heads[np.concatenate(([0], np.cumsum(sizes)))], _code_points(text.tobytes())
 
     def _distances(self, word: Array, numbers: Array, edits: int) -> Array:
-        """uint8[n]: edits from the word to each term; more than `edits` where they, or the words, do not allow it."""
+        """uint8[n]: edits to each term; above `edits` where the distance is larger or the words are too short."""
         begins, points = self._points(numbers)
         sizes = np.diff(begins)
         width = int(sizes.max(initial=0))
-        # A column for each character, so that a step of the programme reads contiguous memory; no character is 2^32-1.
+        # One row per character, so that a step of the programme reads contiguous memory; no character is 2^32-1.
         letters = np.full((width + edits + 1, len(numbers)), 0xFFFF_FFFF, np.uint32)
         letters[np.arange(len(points)) - np.repeat(begins[:-1], sizes), np.repeat(np.arange(len(numbers)), sizes)] = (
             points
@@ -101,13 +96,13 @@ class NearTerms:
 
 
 def _banded(word: Array, letters: Array, sizes: Array, edits: int) -> Array:
-    """uint8[n]: optimal string alignment of a word and n terms, exact up to `edits`, above it anything larger.
+    """uint8[n]: optimal string alignment of a word and n terms, exact up to `edits`, larger above it.
 
-    rows[i][j] holds the edits from the first i characters of the word to the first j of each term.
+    rows[i][j] is the edit distance of the first i characters of the word and the first j of each term.
     """
-    far, n = np.uint8(edits + 1), len(sizes)
-    beyond = np.full(n, far)
-    answer = np.full(n, far)
+    too_many, n = np.uint8(edits + 1), len(sizes)
+    beyond = np.full(n, too_many)
+    answer = np.full(n, too_many)
     before: dict[int, Array] = {}
     row: dict[int, Array] = {j: np.full(n, j, np.uint8) for j in range(edits + 1)}
     for i in range(1, len(word) + 1):
@@ -123,23 +118,23 @@ def _banded(word: Array, letters: Array, sizes: Array, edits: int) -> Array:
             if i > 1 and j > 1 and j - 2 in before:
                 swapped = (letters[j - 1] == word[i - 2]) & (letters[j - 2] == word[i - 1])
                 best = np.where(swapped, np.minimum(best, before[j - 2] + np.uint8(1)), best)
-            next_row[j] = np.minimum(best, far)
+            next_row[j] = np.minimum(best, too_many)
         before, row = row, next_row
     for j, column in row.items():
         answer = np.where(sizes == j, column, answer)
     return answer
 
 
-def _at_most(sets: Array, most: int) -> Array:
-    """bool[n]: whether a set has at most so many members."""
-    for _ in range(most):
+def _at_most(sets: Array, limit: int) -> Array:
+    """bool[n]: whether a set has at most `limit` members."""
+    for _ in range(limit):
         sets = sets & (sets - np.uint64(1))  # without its lowest member
     few: Array = sets == 0
     return few
 
 
 def _bits(points: Array) -> Array:
-    """uint64[n]: each code point as a set of one; letters and digits of ASCII are told apart."""
+    """uint64[n]: each code point as a set of one; letters and digits of ASCII stay distinct."""
     places = (points + (points >> np.uint32(6)) * np.uint32(38)) & np.uint32(63)
     sets: Array = np.left_shift(np.uint64(1), places.astype(np.uint64))
     return sets

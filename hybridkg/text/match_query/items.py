@@ -1,4 +1,4 @@
-"""What a MATCH looks for, once its text is analysed: patterns of terms, how they combine, and what they weigh."""
+"""The analysed MATCH: patterns of terms, their boolean structure and their weights."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Words = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True)
 class Pattern:
-    """A word, a phrase or words near each other.
+    """A word, a phrase or a window.
 
     Args:
         words: the terms and their places.
-        window: 0 for words at exactly these places; else the words in any order within so many places, and the
-            places do not matter (`windows.py` says how often that occurs).
+        window: 0 for a phrase, words at exactly these places; else the number of places within which the words stand in
+            any order (`windows.py` counts them), and the places have no meaning.
     """
 
     words: Words
@@ -29,22 +29,21 @@ class Pattern:
 
     @property
     def is_word(self) -> bool:
-        """Whether it is one word, which needs no positions."""
         return len(self.words) == 1
 
 
 Patterns = tuple[Pattern, ...]
-"""Alternatives in one field: an occurrence of any of them counts. None where an item may not occur."""
+"""Alternatives in one field: an occurrence of any of them counts. Empty where an item may not occur."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something that is looked for and scored as one term.
+    """A unit of matching and scoring.
 
     Args:
-        places: its patterns in each ON field, analysed as that field is.
-        written: how a person wrote it, where its patterns do not tell (`neural*`).
-        total: of a prefix or fuzzy word, how many terms it could stand for; its patterns may be fewer.
+        places: its patterns in each ON field, by that field's analyzer.
+        written: its query syntax, where the patterns do not show it (`neural*`).
+        total: for a prefix or fuzzy word, the terms that match; its patterns may be fewer.
     """
 
     places: tuple[Patterns, ...]
@@ -56,12 +55,12 @@ class Item:
         return hash(self.places)
 
     def __hash__(self) -> int:
-        """Computed once: a prefix has hundreds of patterns."""
+        """Cached: a prefix has hundreds of patterns."""
         return self._hash
 
     @property
     def alternatives(self) -> int:
-        """Of a prefix or fuzzy word, how many terms stand for it; 0 for others."""
+        """The terms that a prefix or fuzzy word was expanded to; 0 for others."""
         return max(map(len, self.places), default=0) if self.total else 0
 
     @cached_property
@@ -75,17 +74,16 @@ class Item:
         return tuple(map(bool, self.places))
 
     def patterns(self) -> Iterator[Pattern]:
-        """Every pattern of every field."""
         return (pattern for patterns in self.places for pattern in patterns)
 
     def shown(self) -> str:
-        """As it was written, or the words of the first field that has any."""
+        """Its query syntax, or the words of the first field that has any."""
         return self.written or " ".join(term for _, term in next((p.words for p in self.patterns()), ()))
 
 
 @dataclass(frozen=True)
 class ItemGroup:
-    """Entities with all of `must`, none of `excluded` and, where `must` is empty, any of `should`."""
+    """A boolean group: all of `must`, none of `excluded` and, where `must` is empty, any of `should`."""
 
     must: tuple[Item | ItemGroup, ...] = ()
     should: tuple[Item | ItemGroup, ...] = ()
@@ -93,11 +91,11 @@ class ItemGroup:
 
     @cached_property
     def any_of_its_items(self) -> bool:
-        """Whether one of its items is enough, whichever it is."""
+        """Whether the group is a plain disjunction of items."""
         return not self.must and not self.excluded and all(isinstance(part, Item) for part in self.should)
 
     def excluded_items(self) -> Iterator[Item]:
-        """Every item in a part that is excluded; some may come twice."""
+        """The items of excluded parts at any depth, perhaps repeated."""
         for part in self.excluded:
             yield from [part] if isinstance(part, Item) else part.items()
         for part in (*self.must, *self.should):
@@ -105,7 +103,7 @@ class ItemGroup:
                 yield from part.excluded_items()
 
     def items(self) -> Iterator[Item]:
-        """Every item in it, excluded ones too; some may come twice."""
+        """All items, excluded ones too, perhaps repeated."""
         for part in (*self.must, *self.should, *self.excluded):
             if isinstance(part, Item):
                 yield part
@@ -115,17 +113,15 @@ class ItemGroup:
 
 @dataclass(frozen=True)
 class ResolvedField:
-    """A field of the ON clause, checked.
+    """A checked field of the ON clause.
 
     Args:
         number: its place in the index.
-        name: its name.
         weight: finite, at least 0.
         b: the profile's default.
-        analyzer: its analyzer.
         arguments: its own model arguments.
-        language: only literals of this language or its variants are searched, as if there were no others; lower case,
-            empty for all.
+        language: restricts the field to literals of this language or its variants, as if there were no others; lower
+            case, empty for all.
     """
 
     number: int
@@ -138,25 +134,22 @@ class ResolvedField:
 
     @property
     def written(self) -> str:
-        """As ON has it: `title`, `title@en`."""
+        """Its ON syntax: `title`, `title@en`."""
         return f"{self.name}@{self.language}" if self.language else self.name
 
 
 @dataclass(frozen=True)
 class ResolvedQuery:
-    """A MATCH ready to be answered.
+    """An analysed MATCH.
 
     Args:
-        fields: the ON fields.
-        model: the ranking model.
-        arguments: the model's numbers, checked.
-        choices: the model's words (`form=galago`), checked.
-        counts: the distinct items that score, in order of first appearance, with how often each is written, boosts
-            included.
-        matching: which entities match.
-        ordered: neighbouring words as phrases, for a model that looks at them; they score, and decide on no match.
-        unordered: the same words near each other.
-        asked: the question itself.
+        arguments: the model's checked numbers.
+        choices: the model's checked words (`form=galago`).
+        counts: the distinct scoring items, in order of first appearance, with their number of occurrences times boost.
+        matching: decides which entities match.
+        ordered: pairs of neighbouring words as phrases, for a model that scores them; they do not affect matching.
+        unordered: the same pairs as windows.
+        text_query: the query before analysis.
     """
 
     fields: tuple[ResolvedField, ...]
@@ -167,14 +160,14 @@ class ResolvedQuery:
     matching: ItemGroup
     ordered: Mapping[Item, float]
     unordered: Mapping[Item, float]
-    asked: TextQuery
+    text_query: TextQuery
 
     @cached_property
     def excluded(self) -> tuple[Item, ...]:
-        """The items that must not occur, at whatever depth; some may score in another part of the query."""
+        """The distinct items that must not occur, at any depth; some may score in another part."""
         return tuple(dict.fromkeys(self.matching.excluded_items()))
 
     @cached_property
     def scoring(self) -> tuple[Item, ...]:
-        """Every item whose statistics the model sees, each once."""
+        """The distinct items whose statistics the model reads."""
         return tuple(dict.fromkeys((*self.counts, *self.ordered, *self.unordered)))

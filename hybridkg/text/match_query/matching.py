@@ -1,4 +1,4 @@
-"""From clauses to what an index looks for: items with how often each counts, and which entities match."""
+"""From the clauses of a query string to items with counts, and to the boolean group that entities must match."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MAX_TERMS = 1024
 """Distinct terms and phrases of one MATCH."""
 
 MAX_ALTERNATIVES_IN_ALL = 4_096
-"""Terms that the prefixes and fuzzy words of one MATCH may stand for together."""
+"""Terms of all prefixes and fuzzy words of one MATCH together."""
 
 WIDEST_WINDOW = 100
-"""Places in which words near each other may stand: the values of a field stand no nearer in any index, so none is
-found across two of them."""
+"""The maximum number of places of a window. Every index leaves at least as many places between the values of a field,
+so that no window spans two of them."""
 
 Run = list[tuple[int, Item]]
 """Neighbouring plain words and their places."""
@@ -39,15 +39,12 @@ Run = list[tuple[int, Item]]
 
 @dataclass
 class MatchClauses:
-    """What the clauses of a text say, gathered part by part.
+    """Collects the items of the clauses of a text, part by part.
 
     Args:
-        language: tag of the text's language.
-        on: the ON fields.
-        vocabulary: the terms of the index, for prefixes and fuzzy words; None where it cannot tell them.
-        synonyms: alternatives of plain words.
-        counts: the items that score, in order of first appearance, and how often each counts.
-        runs: plain words that follow each other, and how often each of the words counts.
+        vocabulary: the terms of the index, for prefixes and fuzzy words; None where the index cannot list them.
+        counts: the scoring items with their counts, in order of first appearance.
+        runs: runs of consecutive plain words, each with the count of its words.
     """
 
     language: str
@@ -63,13 +60,8 @@ class MatchClauses:
     def group(
         self, parts: Sequence[Part], *, all_terms: bool = False, boost: float = 1, scores: bool = True
     ) -> ItemGroup:
-        """Reads the parts of a group.
-
-        Args:
-            parts: what it holds.
-            all_terms: whether every part must occur that is not excluded.
-            boost: how often each part counts, beside its own boost.
-            scores: False inside of what is excluded.
+        """Reads the parts of a group, whose boosts are multiplied by `boost`; `scores` is False inside an excluded
+        part.
 
         Raises:
             UnknownNameError: a field that is not among the ON fields.
@@ -79,26 +71,25 @@ class MatchClauses:
         should: dict[Item | ItemGroup, None] = {}
         excluded: dict[Item | ItemGroup, None] = {}
         for part in plain_words_joined(parts) if self.synonyms.rules else parts:
-            own = boost * part.boost
-            if not MIN_BOOST <= own <= MAX_BOOST:
-                raise out_of_range(f"the boosts multiply to {own:g}, which", part.span)
+            product = boost * part.boost
+            if not MIN_BOOST <= product <= MAX_BOOST:
+                raise out_of_range(f"the boosts multiply to {product:g}, which", part.span)
             inner = scores and part.role != NOT
-            found: Sequence[Item | ItemGroup]
+            resolved: Sequence[Item | ItemGroup]
             if isinstance(part, Clause):
-                found = self._clause(part, own, inner)
+                resolved = self._clause(part, product, inner)
             else:
-                group = self.group(part.parts, boost=own, scores=inner)
-                found = _without_parentheses(group, part.role, all_terms)
-            to = excluded if part.role == NOT else must if part.role == MUST or all_terms else should
-            to |= dict.fromkeys(found)
+                group = self.group(part.parts, boost=product, scores=inner)
+                resolved = _without_parentheses(group, part.role, all_terms)
+            target = excluded if part.role == NOT else must if part.role == MUST or all_terms else should
+            target |= dict.fromkeys(resolved)
         return ItemGroup(tuple(must), tuple(one for one in should if one not in must), tuple(excluded))
 
     def _clause(self, clause: Clause, boost: float, scores: bool) -> list[Item]:
-        """The items of a clause, counted where they score."""
         self._check_field(clause)
         if clause.expands:
             item = expanded(clause, self.language, self.on, self.vocabulary)
-            found = [] if item is None else [(0, item)]
+            items = [] if item is None else [(0, item)]
             self._alternatives += 0 if item is None else len({pattern.words for pattern in item.patterns()})
             if self._alternatives > MAX_ALTERNATIVES_IN_ALL:
                 raise TextQueryError(
@@ -107,42 +98,40 @@ class MatchClauses:
                     span=clause.span,
                 )
         else:
-            found = items_of(clause.text, clause.phrase, clause.field, self.language, self.on, self.synonyms)
+            items = items_of(clause.text, clause.phrase, clause.field, self.language, self.on, self.synonyms)
             if clause.near is not None:
-                found = [(place, _near(item, clause)) for place, item in found]
-        self._follow(clause, found, boost, scores)
-        for _, item in found:
+                items = [(place, _near(item, clause)) for place, item in items]
+        self._follow(clause, items, boost, scores)
+        for _, item in items:
             if scores:
                 self.counts[item] = self.counts.get(item, 0) + boost
             else:
                 self._excluded[item] = None
         if len(self.counts) + len(self._excluded) > MAX_TERMS:
             raise TextQueryError(f"more than {MAX_TERMS:,} different terms in one text", span=clause.span)
-        return [item for _, item in found]
+        return [item for _, item in items]
 
-    def _follow(self, clause: Clause, found: Run, boost: float, scores: bool) -> None:
+    def _follow(self, clause: Clause, items: Run, boost: float, scores: bool) -> None:
         """Continues the run of plain words, or ends it. A group does not end it: (CNN) may be plain text."""
         if clause.phrase or clause.expands or clause.field or not scores:
             self.runs.append((boost, []))
             return
         if boost != self.runs[-1][0]:
             self.runs.append((boost, []))
-        self.runs[-1][1].extend((self._words + place, item) for place, item in found)
-        self._words += found[-1][0] + 1 if found else 1
+        self.runs[-1][1].extend((self._words + place, item) for place, item in items)
+        self._words += items[-1][0] + 1 if items else 1
 
     def _check_field(self, clause: Clause) -> None:
         names = [one.name for one in self.on]
         if clause.field and clause.field not in names:
             hint = did_you_mean(clause.field, names) or f"write {clause.field}\\: to search for the word itself"
             raise UnknownNameError(
-                f"no field {clause.field!r} among the fields searched: {', '.join(names)}",
-                hint=hint,
-                span=clause.span,
+                f"no field {clause.field!r} among the fields searched: {', '.join(names)}", hint=hint, span=clause.span
             )
 
 
 def _near(item: Item, clause: Clause) -> Item:
-    """A phrase as words near each other."""
+    """A phrase as a window."""
     near = clause.near or 0
     places = max(pattern.words[-1][0] + 1 for pattern in item.patterns())
     if places + near > WIDEST_WINDOW:
@@ -163,15 +152,15 @@ def _near(item: Item, clause: Clause) -> Item:
 
 
 def _without_parentheses(group: ItemGroup, role: str, all_terms: bool) -> Sequence[Item | ItemGroup]:
-    """A group as parts of the group around it that mean the same: itself, or what is in it; nothing where it asks for
-    nothing (stop words).
+    """A group as equivalent parts of the group around it: itself, or its own parts; nothing for an empty group (stop
+    words).
 
-    What must occur is never made a part of what may: then any item of a Group without `must` would still score, and
-    no longer be enough (`ItemGroup.any_of_its_items`).
+    A required part never becomes an optional one: the items of a group without `must` would still score, but one of
+    them would no longer suffice (`ItemGroup.any_of_its_items`).
     """
     required = role == MUST or (all_terms and role != NOT)
     if group.must:
-        group = replace(group, should=())  # what need not occur decides on no match
+        group = replace(group, should=())  # optional parts do not affect matching
     parts = group.must or group.should
     if not parts:
         return ()

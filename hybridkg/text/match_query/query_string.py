@@ -1,15 +1,12 @@
-"""Splits the text of a MATCH into clauses: words, "phrases", (groups), and what stands before and behind them.
+"""The parser of query strings: words, "phrases", (groups), and their prefix and suffix operators.
 
-A `+` or `-` is an operator at the start of a blank-separated part, a `name:`
-at its start names a field, and a backslash makes the next character plain.
-A part such as low-resource becomes several plain terms, with `-` in front a
-phrase: what is excluded is the compound.
+A `+` or `-` is an operator at the start of a blank-separated part, a `name:` at its start names a field, and a
+backslash makes the next character plain. A part such as low-resource becomes several plain terms, with `-` in front a
+phrase: the compound is excluded.
 
-What people write as plain text stays plain where it can: `(` groups only at
-the start of a part, so f(x) is two words, and `*`, `~1` and `^2` are operators
-only at the end of a part, behind a word of two characters or more (`~` and `^`:
-with a letter among them), so that A* search, C++, 10^6, x^2, ~user and a^b are
-words.
+Plain text stays plain where it can: `(` groups only at the start of a part, so f(x) is two words, and `*`, `~1` and
+`^2` are operators only at the end of a part, after a word of at least two characters (`~` and `^`: one of them a
+letter), so that A* search, C++, 10^6, x^2, ~user and a^b are words.
 """
 
 from __future__ import annotations
@@ -26,14 +23,14 @@ from hybridkg.errors import Span, TextQueryError
 from hybridkg.text.analysis.words import LONE
 
 MAX_CLAUSES = 10_000
-DEEPEST = 50
-"""Groups inside each other."""
+MAX_DEPTH = 50
+"""Maximum nesting of groups."""
 
 MAX_EDITS = 2
-"""Of a fuzzy word, also where no number is written."""
+"""Edits of a fuzzy word; the default where no number is written."""
 
 MIN_BOOST, MAX_BOOST = 1e-6, 1e6
-"""Of a part, and of all around it together: far inside what single precision holds."""
+"""The range of the boost of a part, and of the product with all boosts around it: well inside single precision."""
 
 NO_SPAN = Span()
 SHOULD, MUST, NOT = "should", "must", "not"
@@ -50,15 +47,15 @@ class Clause:
     """A part of a query string.
 
     Args:
-        text: its words, operators and quotes removed.
+        text: its words without operators and quotes.
         role: `should`, `must` or `not`.
-        phrase: whether the words must follow each other.
+        phrase: whether the words are a phrase.
         field: the field that it is restricted to; empty for every ON field.
         span: its characters in the text.
-        near: of a phrase, how many other words may stand between its words, which then may have any order.
+        near: of a phrase, the number of other words that may stand between its words, which may then have any order.
         prefix: whether it is one word, of which only the beginning is written.
-        edits: of one word, how many edits another may be away from it; None for no such search.
-        boost: how often it counts, beside the boosts of the groups around it.
+        edits: of a fuzzy word, the maximum edit distance; None for no such search.
+        boost: multiplies its count, together with the boosts of the groups around it.
     """
 
     text: str
@@ -73,7 +70,7 @@ class Clause:
 
     @property
     def expands(self) -> bool:
-        """Whether the index says which terms it stands for."""
+        """Whether it stands for terms of the index."""
         return self.prefix or self.edits is not None
 
 
@@ -85,7 +82,7 @@ class ClauseGroup:
         parts: at least one of them not excluded.
         role: `should`, `must` or `not`.
         span: its characters in the text.
-        boost: how often each part counts.
+        boost: multiplies the count of each part.
     """
 
     parts: tuple[Part, ...]
@@ -102,7 +99,7 @@ def parse_query_string(text: str) -> tuple[Part, ...]:
 
     Raises:
         TextQueryError: an open quote or parenthesis, an operator or field without a term, a number out of range, only
-            -not terms, more than 10,000 parts, or more than 50 groups inside each other.
+            -not terms, more than 10,000 parts, or more than 50 nested groups.
 
     >>> [(c.role, c.field, c.phrase, c.text) for c in parse_query_string('+title:parsing -"rule based" fast')]
     [('must', 'title', False, 'parsing'), ('not', '', True, 'rule based'), ('should', '', False, 'fast')]
@@ -114,7 +111,7 @@ def parse_query_string(text: str) -> tuple[Part, ...]:
 
 
 def clauses_of(parts: tuple[Part, ...]) -> Iterator[Clause]:
-    """Every clause, those in groups too, in the order written."""
+    """Every clause at any depth, in the order written."""
     for part in parts:
         if isinstance(part, Clause):
             yield part
@@ -123,7 +120,7 @@ def clauses_of(parts: tuple[Part, ...]) -> Iterator[Clause]:
 
 
 def plain_words_joined(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, with plain words that follow each other as one: what is said in several words may have synonyms.
+    """The parts, with consecutive plain words as one: several words together may have synonyms.
 
     >>> [part.text for part in plain_words_joined(parse_query_string('new york +hotel title:new york'))]
     ['new york', 'hotel', 'new', 'york']
@@ -138,21 +135,19 @@ def plain_words_joined(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _is_plain(part: Part) -> bool:
-    """Whether nothing is said about it but its words."""
+    """Whether a part has words only: no operator, field or boost."""
     return isinstance(part, Clause) and part == Clause(part.text, span=part.span)
 
 
 class _Reader:
-    """Reads a text from left to right."""
-
     def __init__(self, text: str):
         self._text, self._at, self._count = text, 0, 0
         self._plain = 0
-        """Parentheses inside words, as in f(x), that are open: the next closing one is plain as well."""
+        """Open parentheses inside words, as in f(x): the next closing one is plain as well."""
 
     def parts(self, field: str, depth: int) -> tuple[Part, ...]:
         """The parts up to the end, or to the parenthesis that closes this group."""
-        found: list[Part] = []
+        parts: list[Part] = []
         while True:
             while self._char().isspace():
                 self._at += 1
@@ -160,19 +155,19 @@ class _Reader:
             if not char or (char == ")" and not self._plain):
                 break
             for part in self._part(field, depth):
-                found.append(part)
+                parts.append(part)
                 self._count += 1
                 if self._count > MAX_CLAUSES:
                     raise TextQueryError(f"more than {MAX_CLAUSES:,} parts in one text", span=Span(start, start))
         if self._char() and not depth:
             raise TextQueryError("this parenthesis closes nothing", hint=_PLAIN_HINT, span=Span(start, start + 1))
-        if found and all(part.role == NOT for part in found):
+        if parts and all(part.role == NOT for part in parts):
             raise TextQueryError(
                 "only excluded terms; nothing is left to search for",
                 hint='add a term without "-", or use FILTER NOT EXISTS { ... MATCH ... }',
-                span=Span(found[0].span.start, found[-1].span.end),
+                span=Span(parts[0].span.start, parts[-1].span.end),
             )
-        return tuple(found)
+        return tuple(parts)
 
     def _char(self) -> str:
         """The next character; empty at the end."""
@@ -184,7 +179,7 @@ class _Reader:
         return not char or char.isspace() or (char == ")" and not self._plain)
 
     def _part(self, field: str, depth: int) -> list[Part]:
-        """What begins here: mostly one part, none for a lone sign or an empty group."""
+        """The parts that begin here: mostly one, none for a lone sign or an empty group."""
         start, role = self._at, SHOULD
         if self._char() in "+-":
             role = MUST if self._char() == "+" else NOT
@@ -196,7 +191,7 @@ class _Reader:
             field, self._at = named.group(1), named.end()
             if self._ends(self._at):
                 raise TextQueryError(
-                    f"no term behind {field + ':'!r}",
+                    f"no term after {field + ':'!r}",
                     hint=f"write {field}:term; {_PLAIN_HINT}",
                     span=Span(start, self._at),
                 )
@@ -210,8 +205,8 @@ class _Reader:
 
     def _group(self, start: int, role: str, field: str, depth: int) -> list[Part]:
         opened, plain = self._at, self._plain
-        if depth == DEEPEST:
-            raise TextQueryError(f"more than {DEEPEST} groups inside each other", span=Span(opened, opened + 1))
+        if depth == MAX_DEPTH:
+            raise TextQueryError(f"more than {MAX_DEPTH} groups inside each other", span=Span(opened, opened + 1))
         self._at, self._plain = opened + 1, 0
         parts = self.parts(field, depth + 1)
         if not self._char():
@@ -233,8 +228,8 @@ class _Reader:
             self._at += 1
         self._at += 1
         near = None
-        if (found := _NEAR.match(self._text, self._at)) and (self._ends(found.end()) or self._is_boost(found.end())):
-            near, self._at = int(found.group(1)), found.end()
+        if (match := _NEAR.match(self._text, self._at)) and (self._ends(match.end()) or self._is_boost(match.end())):
+            near, self._at = int(match.group(1)), match.end()
         self._refuse("~*", "a phrase")
         boost = self._boost()
         return Clause("".join(words), role, True, field, Span(start, self._at), near, boost=boost)
@@ -274,49 +269,48 @@ class _Reader:
         return list(clauses)
 
     def _expansion(self, word: str) -> tuple[bool, int | None]:
-        """(whether a prefix ends here, edits of a fuzzy word), behind a word; moves on where either is true."""
+        """(whether a prefix ends here, edits of a fuzzy word) after a word; advances where either holds."""
         for pattern in (_PREFIX, _FUZZY):
-            found = pattern.match(self._text, self._at)
-            if found is None or not (self._ends(found.end()) or self._is_boost(found.end())):
+            match = pattern.match(self._text, self._at)
+            if match is None or not (self._ends(match.end()) or self._is_boost(match.end())):
                 continue
             if pattern is _PREFIX:
-                self._at = found.end()
+                self._at = match.end()
                 return True, None
             if not _has_letter(word):
                 continue
-            number = found.group(1) or str(MAX_EDITS)
+            number = match.group(1) or str(MAX_EDITS)
             if number not in ("1", "2"):
                 raise TextQueryError(
                     f"a fuzzy word is 1 or {MAX_EDITS} edits away, not {_cut(number)}",
                     hint=f"write word~1 or word~2; {_PLAIN_HINT}",
-                    span=Span(self._at, found.end()),
+                    span=Span(self._at, match.end()),
                 )
-            self._at = found.end()
+            self._at = match.end()
             return False, int(number)
         return False, None
 
     def _is_boost(self, at: int, word: str = "") -> bool:
-        """Whether a boost stands here, behind an operator or behind a word with a letter."""
-        found = _BOOST.match(self._text, at)
-        return found is not None and self._ends(found.end()) and (not word or _has_letter(word))
+        """Whether a boost begins here, after an operator or a word with a letter."""
+        match = _BOOST.match(self._text, at)
+        return match is not None and self._ends(match.end()) and (not word or _has_letter(word))
 
     def _boost(self) -> float:
-        """The boost that stands here, or 1."""
         if not self._is_boost(self._at):
             return 1
-        found = _BOOST.match(self._text, self._at)
-        assert found is not None
-        boost = float(found.group(1))
+        match = _BOOST.match(self._text, self._at)
+        assert match is not None
+        boost = float(match.group(1))
         if not MIN_BOOST <= boost <= MAX_BOOST:
-            raise out_of_range(f"boost {_cut(found.group())}", Span(self._at, found.end()))
-        self._at = found.end()
+            raise out_of_range(f"boost {_cut(match.group())}", Span(self._at, match.end()))
+        self._at = match.end()
         return boost
 
-    def _refuse(self, operators: str, behind: str) -> None:
-        """Raises where an operator stands directly behind something that it cannot belong to."""
+    def _refuse(self, operators: str, after: str) -> None:
+        """Raises where an operator directly follows a part that does not take it."""
         if self._char() and self._char() in operators:
             raise TextQueryError(
-                f"{self._char()!r} means nothing behind {behind}",
+                f"{self._char()!r} has no meaning after {after}",
                 hint='"words near each other"~5, (group)^2, word~1, pref*; write a backslash before it to search for '
                 "the character itself",
                 span=Span(self._at, self._at + 1),
@@ -328,12 +322,11 @@ def _cut(number: str) -> str:
 
 
 def out_of_range(what: str, span: Span) -> TextQueryError:
-    """The error about a boost."""
     return TextQueryError(f"{what} is not between {MIN_BOOST:f} and {MAX_BOOST:,.0f}", span=span)
 
 
 def _last_word(chars: list[str]) -> str:
-    """The word at the end, as analyzers cut it, if it has at least two characters; empty otherwise.
+    """The last word as analyzers cut it, if it has at least two characters; else empty.
 
     >>> [_last_word(list(text)) for text in ("low-res", "don't", "v2.0", "C++", "f(x")]
     ['res', "don't", 'v2.0', '', '']
@@ -345,14 +338,14 @@ def _last_word(chars: list[str]) -> str:
 
 
 def _is_of_word(char: str) -> bool:
-    """Whether it is a letter, a digit or a mark, and no word of its own."""
+    """Whether a character is a letter, a digit or a mark, and not a word of its own."""
     if char.isascii():
         return char.isalnum()
     return (char.isalnum() or unicodedata.category(char).startswith("M")) and not _lone().match(char)
 
 
 def _joins(chars: list[str], at: int) -> bool:
-    """Whether an apostrophe between letters or a dot or comma between digits."""
+    """Whether it is an apostrophe between letters, or a dot or comma between digits."""
     if chars[at] not in "'’.," or not 0 < at < len(chars) - 1:
         return False
     around = chars[at - 1], chars[at + 1]

@@ -1,4 +1,4 @@
-"""Turns a TextQuery into analysed items over known fields; reads no postings."""
+"""Query resolution: from a TextQuery to analysed items over checked fields; reads no postings."""
 
 from __future__ import annotations
 
@@ -33,17 +33,10 @@ def resolve(
     vocabulary: IndexVocabulary | None = None,
     synonyms: Synonyms = NO_SYNONYMS,
 ) -> ResolvedQuery:
-    """Checks and analyses a query.
-
-    Args:
-        query: the question.
-        fields: of the index.
-        analyzers: of the index, by name.
-        vocabulary: the terms of the index, for prefixes and fuzzy words; without one these are an error.
-        synonyms: of the index.
+    """Checks and analyses a query; without a vocabulary, prefixes and fuzzy words are an error.
 
     Raises:
-        UnknownNameError: a field, model or argument that does not exist; the message lists those that do.
+        UnknownNameError: an unknown field, model or argument; the message lists the alternatives.
         TextQueryError: an argument out of range, a field named twice, or a malformed query string.
     """
     model = RANKING_MODELS.get(query.model)()
@@ -51,60 +44,60 @@ def resolve(
     arguments, choices = _arguments(query.arguments, model.arguments, owner)
     on = _on_fields(query, fields, analyzers, model)
     _check_traits(query, on, _traits(model, choices))
-    collected = MatchClauses(query.language, on, vocabulary, synonyms)
+    clauses = MatchClauses(query.language, on, vocabulary, synonyms)
     parts = parse_query_string(query.text) if query.syntax else (Clause(query.text),)
-    matching = collected.group(parts, all_terms=query.all_terms)
+    matching = clauses.group(parts, all_terms=query.all_terms)
     ordered: dict[Item, float] = {}
     unordered: dict[Item, float] = {}
     if model.traits.pairs:
         window = int(arguments.get("window", UNORDERED_WINDOW))
-        neighbours = ((boost, *two) for boost, run in collected.runs for two in pairwise(run))
-        for boost, (place, first), (following, second) in neighbours:
-            for pairs, width in ((ordered, 0), (unordered, window)):
+        pairs = ((boost, *two) for boost, run in clauses.runs for two in pairwise(run))
+        for boost, (place, first), (following, second) in pairs:
+            for by_pair, width in ((ordered, 0), (unordered, window)):
                 pair = pair_of(first, second, following - place, width)
                 if any(pair.places):
-                    pairs[pair] = pairs.get(pair, 0) + boost
+                    by_pair[pair] = by_pair.get(pair, 0) + boost
     return ResolvedQuery(
         fields=on,
         model=model,
         arguments=arguments,
         choices=choices,
-        counts=collected.counts,
+        counts=clauses.counts,
         matching=matching,
         ordered=ordered,
         unordered=unordered,
-        asked=query,
+        text_query=query,
     )
 
 
 def links_of(query: ResolvedQuery, linker: EntityLinker | None) -> tuple[LinkedNode, ...]:
-    """The nodes that the text mentions, for a model that looks at them.
+    """The nodes that the text mentions, for a model that scores them.
 
     Raises:
-        TextQueryError: the links are wrong, or the index stands alone, without a graph to find nodes in.
+        TextQueryError: the links are malformed, or the index was opened without a graph to link to.
     """
     if not query.model.traits.links:
         return ()
     if linker is None:
         raise TextQueryError(
             "a model with links needs a graph, and this index was opened without one",
-            hint="ask through KnowledgeBase, or USING a model without links",
+            hint="query through KnowledgeBase, or USING a model without links",
         )
-    asked, given = query.asked, query.choices.get("links")
+    text_query, links = query.text_query, query.choices.get("links")
     try:
-        return linker.linked(asked.text, given, language=asked.language, syntax=asked.syntax)
-    except TextQueryError as e:  # its span counts in the links, which the query may not hold
-        raise TextQueryError(f"argument 'links' of model {asked.model!r}: {e.message}", hint=e.hint) from e
+        return linker.linked(text_query.text, links, language=text_query.language, syntax=text_query.syntax)
+    except TextQueryError as e:  # its span is one of the links, which need not be in the query
+        raise TextQueryError(f"argument 'links' of model {text_query.model!r}: {e.message}", hint=e.hint) from e
 
 
 def roles_of(query: ResolvedQuery) -> list[tuple[Item, str]]:
-    """The items that score, `must` or `should`, then those that are excluded, `not`."""
+    """The scoring items with `must` or `should`, then the excluded ones with `not`."""
     scoring = [(item, MUST if item in query.matching.must else SHOULD) for item in query.counts]
     return scoring + [(item, NOT) for item in query.excluded]
 
 
 def _traits(model: RankingModel, choices: Mapping[str, str]) -> ModelTraits:
-    """The model's traits; whether fields have weights is for the model to say that it is based on."""
+    """The model's traits; those of its base decide whether fields have weights."""
     if not model.traits.base:
         return model.traits
     base = RANKING_MODELS.get(choices.get("base", model.traits.base))()
@@ -112,13 +105,13 @@ def _traits(model: RankingModel, choices: Mapping[str, str]) -> ModelTraits:
 
 
 def _arguments(
-    given: Sequence[Argument], known: Sequence[ModelArgument], owner: str
+    arguments: Sequence[Argument], declared: Sequence[ModelArgument], owner: str
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The numbers and the words."""
-    by_name = {argument.name: argument for argument in known}
+    by_name = {argument.name: argument for argument in declared}
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}
-    for name, value in given:
+    for name, value in arguments:
         if name not in by_name:
             names = sorted(by_name)
             listed = f"known: {', '.join(names)}" if names else "it takes none"
@@ -139,10 +132,9 @@ def _on_fields(
     on: dict[tuple[str, str], ResolvedField] = {}
     for choice in query.fields or [FieldChoice(field.name) for field in fields]:
         if choice.name not in numbers:
-            known = ", ".join(numbers) or "none"
+            names = ", ".join(numbers) or "none"
             raise UnknownNameError(
-                f"no text field {choice.name!r}; known: {known}",
-                hint=did_you_mean(choice.name, list(numbers)),
+                f"no text field {choice.name!r}; known: {names}", hint=did_you_mean(choice.name, list(numbers))
             )
         language = choice.language.lower()
         if (choice.name, language) in on:
@@ -164,10 +156,10 @@ def _on_fields(
 
 
 def _check_traits(query: TextQuery, on: Sequence[ResolvedField], traits: ModelTraits) -> None:
-    """Refuses what the model cannot do.
+    """Refuses a query that the model does not support.
 
     Raises:
-        TextQueryError: names the field, and what can be done instead.
+        TextQueryError: names the field and an alternative.
     """
     if not traits.weights:
         weighted = next((f.name for f in query.fields if f.weight not in (None, 1)), None)

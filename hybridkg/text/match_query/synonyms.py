@@ -1,15 +1,14 @@
-"""Synonyms: other words that a query means as well. They are read from a file and kept with the index.
+"""Synonyms: alternative words of a query, read from a file and stored with the index.
 
 The format is that of Solr and Elasticsearch:
 
-    ny, nyc, new york          any of these means all of them
-    colour => color            what stands left means what stands right, and itself no more
+    ny, nyc, new york          each of these means all of them
+    colour => color            the left side is replaced by the right side
     # a comment
 
-A backslash makes the next character plain. Entries are analysed as the words
-of a query are, by the analyzer of each field, so case and endings do not
-matter. They are alternatives of one item: an entity that says it in two ways
-has said it twice, and what is rare is how many entities say it at all.
+A backslash makes the next character plain. Entries are analysed as the words of a query are, by the analyzer of each
+field, so case and inflection do not matter. Synonyms are alternatives of one item: their occurrences are added up, and
+df counts the entities that have any of them.
 """
 
 from __future__ import annotations
@@ -25,54 +24,54 @@ from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.match_query.items import Words
 
 FILE = "synonyms.txt"
-"""In the folder of a text index: what it was built with."""
+"""The file in the folder of a text index with the rules that it was built with."""
 
 FIRST_LINE = "# hybridkg synonyms 1"
-"""Of that file; the number is the version of how rules are read."""
+"""The first line of that file; the number is the version of the format."""
 
 MAX_FILE_BYTES = 8_000_000
-"""Bytes; WordNet's synonyms are about 3 million."""
+"""WordNet's synonyms are about 3 million bytes."""
 
 MAX_RULES = 100_000
 MAX_ENTRIES = 100
-"""Of one rule."""
+"""Entries of one rule."""
 
 MAX_ALTERNATIVES = 1_000
-"""That an entry gets from all rules together."""
+"""Synonyms of an entry over all rules."""
 
 MAX_ENTRY_LENGTH = 200
 """Characters."""
 
 MAX_TABLES = 8
-"""Analyzers and languages for which an open index remembers the analysed rules."""
+"""Analyzers and languages for which an open index caches the analysed rules."""
 
 ARROW = "=>"
 
 EntryReader = Callable[[str, Analyzer, str], tuple[tuple[str, ...], tuple[Words, ...]]]
-"""From an entry to its terms and the alternatives that it stands for."""
+"""From an entry to its terms and its alternatives."""
 
 
 @dataclass(frozen=True)
 class SynonymRule:
-    """Whoever writes one of `given` means all of `meant`."""
+    """A rule: each entry of `given` means all of `meant`."""
 
     given: tuple[str, ...]
     meant: tuple[str, ...]
 
     def line(self) -> str:
-        """As it stands in a file."""
+        """The rule in the syntax of the file."""
         sides = (self.given,) if self.given == self.meant else (self.given, self.meant)
         return f" {ARROW} ".join(", ".join(map(_escaped, side)) for side in sides)
 
 
 @dataclass(frozen=True)
 class SynonymTable:
-    """The rules as one analyzer reads them, in one language.
+    """The rules as analysed by one analyzer for one language.
 
     Args:
-        alternatives: the terms of an entry -> what is looked for in its place.
+        alternatives: the terms of an entry -> its alternatives.
         firsts: the first terms of those entries.
-        longest: the number of terms of the longest of them.
+        longest: the number of terms of the longest entry.
     """
 
     alternatives: dict[tuple[str, ...], tuple[Words, ...]]
@@ -82,43 +81,43 @@ class SynonymTable:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """The rules of a file; safe to use from many threads."""
+    """The rules of a file. Safe to use from many threads."""
 
     rules: tuple[SynonymRule, ...]
     _tables: dict[tuple[str, str], SynonymTable] = field(default_factory=dict, compare=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     def table(self, analyzer: Analyzer, stemmer: str, read: EntryReader) -> SynonymTable:
-        """The rules as an analyzer reads them; remembered."""
+        """The rules analysed by an analyzer; cached."""
         key = (analyzer.chain, stemmer)
-        known = self._tables.get(key)
-        if known is None:
-            known = self._made(analyzer, stemmer, read)
+        table = self._tables.get(key)
+        if table is None:
+            table = self._analysed(analyzer, stemmer, read)
             with self._lock:
                 if len(self._tables) >= MAX_TABLES:
                     self._tables.clear()
-                self._tables[key] = known
-        return known
+                self._tables[key] = table
+        return table
 
-    def _made(self, analyzer: Analyzer, stemmer: str, read: EntryReader) -> SynonymTable:
-        found: dict[tuple[str, ...], dict[Words, None]] = {}
-        known: dict[str, tuple[tuple[str, ...], tuple[Words, ...]]] = {}
+    def _analysed(self, analyzer: Analyzer, stemmer: str, read: EntryReader) -> SynonymTable:
+        collected: dict[tuple[str, ...], dict[Words, None]] = {}
+        entries: dict[str, tuple[tuple[str, ...], tuple[Words, ...]]] = {}
         for rule in self.rules:
             for entry in (*rule.given, *rule.meant):
-                if entry not in known:
-                    known[entry] = read(entry, analyzer, stemmer)
-            meant = dict.fromkeys(words for entry in rule.meant for words in known[entry][1])
+                if entry not in entries:
+                    entries[entry] = read(entry, analyzer, stemmer)
+            meant = dict.fromkeys(words for entry in rule.meant for words in entries[entry][1])
             for entry in rule.given:
-                terms, own = known[entry]
+                terms, own = entries[entry]
                 if any(terms):
-                    # What was written comes first, so that it is what is shown.
+                    # The written words come first, because the first alternative is displayed.
                     first = dict.fromkeys(words for words in own if words in meant)
-                    found.setdefault(terms, {}).update(first | meant)
-        tables = {terms: tuple(alternatives) for terms, alternatives in found.items() if alternatives}
+                    collected.setdefault(terms, {}).update(first | meant)
+        tables = {terms: tuple(alternatives) for terms, alternatives in collected.items() if alternatives}
         return SynonymTable(tables, frozenset(terms[0] for terms in tables), max(map(len, tables), default=1))
 
     def text(self) -> str:
-        """The rules as the file of an index holds them: no comments, one way to write each."""
+        """The rules in the file format of an index: no comments, one syntax for each."""
         return "\n".join([FIRST_LINE, *(rule.line() for rule in self.rules), ""])
 
 
@@ -151,7 +150,7 @@ def read_synonyms(path: Path) -> Synonyms:
 
 
 def parse_synonyms(text: str, name: str) -> Synonyms:
-    """The rules in a text; `name` is the file that an error points to.
+    """The rules in a text; `name` is the file that an error names.
 
     Raises:
         ConfigError: a line is no rule.
@@ -188,12 +187,12 @@ def _sides(line: str, place: str) -> list[tuple[str, ...]] | None:
             sides[-1].append("")
         else:
             sides[-1][-1] += piece.removeprefix("\\") or "\\"
-    found = [tuple(" ".join(entry.split()) for entry in side) for side in sides]
-    if found == [("",)]:
+    parsed = [tuple(" ".join(entry.split()) for entry in side) for side in sides]
+    if parsed == [("",)]:
         return None
-    if len(found) > 2:
+    if len(parsed) > 2:
         raise ConfigError(f"two {ARROW!r} in one rule of synonyms", place=place)
-    for side in found:
+    for side in parsed:
         for entry in side:
             if not any(map(str.isalnum, entry)):
                 what = f"{entry!r} has no word" if entry else "an entry is missing"
@@ -203,15 +202,15 @@ def _sides(line: str, place: str) -> list[tuple[str, ...]] | None:
                 raise ConfigError(f"an entry of more than {MAX_ENTRY_LENGTH} characters", place=place)
         if len(side) > MAX_ENTRIES:
             raise ConfigError(f"more than {MAX_ENTRIES} entries in one rule of synonyms", place=place)
-    if len(found) == 1 and len(found[0]) == 1:
+    if len(parsed) == 1 and len(parsed[0]) == 1:
         raise ConfigError(
-            f"{found[0][0]!r} alone says nothing", hint="rules are written 'a, b, c' or 'a, b => c'", place=place
+            f"{parsed[0][0]!r} alone has no synonym", hint="rules are written 'a, b, c' or 'a, b => c'", place=place
         )
-    return found
+    return parsed
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """Characters, and those that mean something as pieces of their own: `,` `=>` `#`, and `\\x` for a plain x."""
+    """Characters, and as pieces of their own `,` `=>` `#`, and `\\x` for a plain x."""
     at = 0
     while at < len(line):
         width = 2 if line[at] == "\\" or line.startswith(ARROW, at) else 1
@@ -227,7 +226,7 @@ def stored_synonyms(folder: Path) -> Synonyms:
     """The rules that the text index in a folder was built with.
 
     Raises:
-        CorruptError: the file is not what was written.
+        CorruptError: the file is damaged, or of another version.
     """
     path = folder / FILE
     try:

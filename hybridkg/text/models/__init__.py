@@ -1,1 +1,1 @@
-"""Ranking models, one file each, named in interfaces/ranking_model.py."""
+"""Ranking models, one file each, registered in interfaces/ranking_model.py."""

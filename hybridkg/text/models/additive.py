@@ -1,4 +1,4 @@
-"""What the ranking models have in common, in numbers: a score is a sum over the terms.
+"""The additive form of ranking models: a score as a sum over the terms.
 
     score(d) = sum_t phi_t(x_t(d))
     x_t(d)   = sum_f coefficient[t, f] * tf[t, f](d) / (base[f] + slope[f] * length_f(d))
@@ -7,9 +7,9 @@ with phi_t(x) = gain * x / (k1 + x) for BM25F, and for the language models
 
     phi_t(x) = gain * ln(x + sum_f background[t, f] / (base[f] + slope[f] * length_f(d)) + constant[t])
 
-So one compiled kernel (additive_kernel.py) ranks by any of them, straight from packed postings, and one kind of bound
-prunes for all of them (embedded/peaks.py). `score_numpy` is the reference: the kernel does the same operations in the
-same order and gives the same bits. Change both together.
+One compiled kernel (text/index/topk/windowed_kernel.py) therefore ranks by any of them, directly from packed postings,
+and one kind of upper bound prunes for all of them (text/index/topk/block_max.py). `score_numpy` is the reference: the
+kernel does the same operations in the same order and gives the same bits. Change both together.
 """
 
 from __future__ import annotations
@@ -32,34 +32,33 @@ from hybridkg.text.models.logarithm import log
 KERNEL = LazyKernel("hybridkg.text.index.topk.windowed_kernel", background=True)
 
 SMALLEST = 1e-70
-"""No probability counts as less: four of them multiplied are still a normal float."""
+"""Lower bound of a probability: the product of four is still a normal float."""
 
 GROUP = 4
-"""Neighbouring terms of the same gain whose probabilities are multiplied before the logarithm is taken, which is the
-dear part."""
+"""Neighbouring terms of the same gain whose probabilities are multiplied before the logarithm, which is the expensive
+part."""
 
 CHUNK = 256
-"""Entities that a kernel scores at once, so that LLVM works on several and the scratch memory stays near."""
+"""Entities that a kernel scores at once, so that LLVM vectorises and the scratch memory stays in the cache."""
 
 LAST_STAMP = 1 << 31
-"""A call needs fewer stamps than are left from here to 2 ** 32: one for each window, and one for each term in it."""
+"""A call needs fewer stamps than remain from here to 2 ** 32: one per window, and one per term in it."""
 
 Floats = NDArray[np.float64]
 
 
 class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
-    """A model and a query in numbers. Terms may be words, or pairs of words, which decide on no match.
+    """The numbers of a model and a query. Terms are words, or pairs of words, which do not affect matching.
 
     Args:
         rows: int64[fields], the row of each field in `lengths`.
-        base: float64[fields], at least 0.
-        slope: float64[fields], at least 0; not both 0.
+        base, slope: float64[fields], at least 0; not both 0.
         coefficient: float64[terms, fields], at least 0.
         gain: float64[terms].
         k1: saturation, above 0; 0 for logarithms.
         background: float64[terms, fields], at least 0; for logarithms, and only where base is above 0.
         constant: float64[terms], at least 0; for logarithms.
-        words: how many of the terms decide which entities match; the others come after them.
+        words: the number of terms that decide which entities match; they come before the others.
         lengths: uint32[rows, nodes], tokens.
     """
 
@@ -76,14 +75,14 @@ class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
 
     @property
     def together(self) -> bool:
-        """Whether several fields are read as one text, whose length all of them are divided by; then this is done
-        once, so that equal sums of occurrences are equal scores.
+        """Whether several fields are read as one text with one length. The sum is then divided by it once, so that
+        equal sums of occurrences are equal scores.
         """
         return not self.k1 and len(self.rows) > 1 and not (self.rows != self.rows[0]).any()
 
 
 class FormCoefficients(NamedTuple):
-    """How a form follows from what the index has of words, where each is in the query once:
+    """The derivation of a form from the statistics of words, each once in the query:
 
         share[t, f] = weight[f] * cf[t, f] / tokens[f], weight 0 where cf is 0
         gain[t] = gain[df[t]], 0 where no share is above 0
@@ -92,13 +91,11 @@ class FormCoefficients(NamedTuple):
         constant[t] = sum_f lambda[f] * share[t, f]
 
     Where k1 is above 0 coefficients are the weights, and there is neither background nor constant. Fields that are read
-    as one text have one number each, and cf is that of all.
+    as one text have one number each, and cf is their sum.
 
     Args:
         gain: float64[n], by df.
-        weight: float64[fields].
-        lambda_: float64[fields].
-        mu: float64[fields].
+        weight, lambda_, mu: float64[fields].
         tokens: float64[fields], above 0.
     """
 
@@ -110,53 +107,48 @@ class FormCoefficients(NamedTuple):
 
 
 class FormTemplate(Protocol):
-    """What of a form does not depend on the words of the query."""
+    """The part of a form that does not depend on the words of the query."""
 
     def word_numbers(self, most: int) -> tuple[AdditiveForm, FormCoefficients]:
-        """A form of no words, and how that of words that at most `most` entities have follows from it."""
+        """A form without words, and the derivation of the form of words with df up to `most`."""
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
         """The form of words that may occur in every field, and of pairs of them.
 
         Args:
-            counts: how often the query has each word, then each pair.
+            counts: occurrences in the query of each word, then of each pair.
             df: entities that have each word in any field.
-            cf: int64[words + 2 * pairs, fields], occurrences of each word, of each pair as a phrase, and in a window.
+            cf: int64[words + 2 * pairs, fields], occurrences of each word, of each pair as a phrase, and as a window.
         """
 
 
 class AdditiveModel:
-    """A model that can say what it is in numbers."""
+    """A model with an additive form."""
 
     def frame(self, task: ScoringTask) -> FormTemplate | None:
-        """What `form` takes from the fields of a task; None for a model that looks at more than words."""
+        """The form's template for the fields of a task; None for a model that reads more than words."""
         del task
         return None
 
     def form(self, task: ScoringTask) -> AdditiveForm:
-        """The model and the query; looks at no postings."""
+        """The form of a task; reads no postings."""
         raise NotImplementedError
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the terms' postings."""
         form = self.form(task)
-        terms = (*task.terms, *task.ordered, *task.unordered)[: len(form.gain)]  # some models do not look at pairs
+        terms = (*task.terms, *task.ordered, *task.unordered)[: len(form.gain)]  # some models ignore pairs
         return score(form, [postings for term in terms for postings in term.postings])
 
 
 def score(form: AdditiveForm, lists: Sequence[Postings]) -> tuple[Ids, Scores]:
-    """(ids ascending, scores) of every entity in the postings of the words.
-
-    Args:
-        form: the query.
-        lists: terms x fields, term by term.
-    """
+    """(ids ascending, scores) of every entity in the postings of the words; lists are terms x fields, term by term."""
     kernel = KERNEL.for_work(sum(len(postings.ids) for postings in lists))
     return score_numpy(form, lists) if kernel is None else score_compiled(kernel, form, lists)
 
 
 def score_numpy(form: AdditiveForm, lists: Sequence[Postings]) -> tuple[Ids, Scores]:
-    """The kernel's twin: one term at a time, whole arrays."""
+    """The reference implementation of the kernel: one term at a time, whole arrays."""
     fields = range(len(form.rows))
     ids = union([postings.ids for postings in lists[: form.words * len(fields)]])
     if not len(ids):
@@ -192,7 +184,7 @@ def score_numpy(form: AdditiveForm, lists: Sequence[Postings]) -> tuple[Ids, Sco
 
 @dataclass(frozen=True)
 class PackedPostings:
-    """The packed postings of a segment, as `embedded/packing.py` has them: words, and first, at, widths of blocks."""
+    """The packed postings of a segment (text/index/codec/packing.py): words, and first, at, widths of blocks."""
 
     words: NDArray[np.uint32]
     first: NDArray[np.uint32]
@@ -205,13 +197,12 @@ NOTHING_PACKED = PackedPostings(_NO_WORDS, _NO_WORDS, _NO_WORDS, np.zeros((0, 2)
 
 
 class QueryLists(NamedTuple):
-    """The posting lists of a query that are not empty, by term, then field.
+    """The non-empty posting lists of a query, by term, then field.
 
     Args:
         rows: int64[5, lists]: term of the form, field of the form, first block of a packed list or -1, first posting of
-            a plain one, and how many postings it has.
-        ids: uint32[...], of the plain lists.
-        tf: uint32[...], of the plain lists.
+            a plain one, and number of postings.
+        ids, tf: uint32[...], of the plain lists.
     """
 
     rows: NDArray[np.int64]
@@ -232,7 +223,7 @@ class QueryLists(NamedTuple):
 
     @classmethod
     def plain(cls, lists: Sequence[Postings], n_fields: int) -> QueryLists:
-        """From lists for each term and field, some of them empty."""
+        """The lists of each term and field, some of them empty."""
         active = [(i, postings) for i, postings in enumerate(lists) if len(postings.ids)]
         number = np.array([i for i, _ in active], np.int64)
         sizes = np.array([len(postings.ids) for _, postings in active], np.int64)
@@ -243,7 +234,7 @@ class QueryLists(NamedTuple):
 
 
 class TopKHeap:
-    """The best entities so far: a heap of at most k that the kernel keeps."""
+    """The best k entities so far, a heap that the kernel maintains."""
 
     def __init__(self, k: int):
         self.ids, self.ranks, self.scores = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k)
@@ -252,19 +243,19 @@ class TopKHeap:
 
     @property
     def threshold(self) -> float:
-        """What a score must reach to be among them."""
+        """The k-th best score; -inf with fewer than k entities."""
         return float(self.scores[0]) if self.n == len(self.ids) else -math.inf
 
     def found(self) -> tuple[Ids, Scores]:
-        """(ids, scores), best first once the last `rank` has been told so."""
+        """(ids, scores), best first after the `rank` with `last`."""
         return self.ids[: self.n], self.scores[: self.n]
 
 
 class _Scratch(threading.local):
-    """Memory of a thread, so that a query of a few postings need not make it anew.
+    """Reusable memory of a thread, which saves a query of few postings the allocation.
 
-    `table` is 0 before and after a kernel has used it, no number of `stamps` is above `stamp`, which only grows; the
-    others hold anything.
+    `table` is 0 before and after each kernel call; no number of `stamps` is above `stamp`, which only grows; the others
+    have arbitrary contents.
     """
 
     def __init__(self) -> None:
@@ -297,18 +288,18 @@ def rank(
     complete: bool = False,
     last: bool = True,
 ) -> None:
-    """Adds the best entities of some lists to those so far.
+    """Adds the best entities of some lists to a heap.
 
     Args:
         kernel: compiled.
         form: the query.
         lists: its postings.
-        best: gets them; with room for all of them where `complete`.
-        packed: what packed lists are in.
-        allowed: uint32[...], ascending: the only entities that count; None for all.
-        ranks: uint32[nodes], which decide ties; empty for the ids themselves.
-        complete: whether all entities are wanted, ascending, and not the best.
-        last: whether nothing more will be added, so that the best are put in order.
+        best: the heap; with room for all entities where `complete`.
+        packed: the segment of the packed lists.
+        allowed: uint32[...], ascending: the candidate set; None for all entities.
+        ranks: uint32[nodes], which break ties; empty for the ids themselves.
+        complete: whether all entities are returned, ascending by id.
+        last: whether this is the last call, which sorts the heap.
     """
     n_terms, n_fields = form.coefficient.shape
     width = _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
@@ -338,15 +329,8 @@ def rank_small(
 ) -> tuple[Ids, Scores]:
     """(ids, scores) of the best k, best first, of lists that fit memory unpacked.
 
-    Args:
-        kernel: compiled.
-        form: the query.
-        lists: its postings.
-        postings: how many there are.
-        k: how many at most.
-        packed: what packed lists are in.
-        ranks: uint32[nodes], which decide ties; empty for the ids themselves.
-        narrow: uint8[nodes, rows], of `narrow_lengths`; NO_LENGTHS where it is not at hand.
+    Arguments are as of `rank`; `postings` is their number, and `narrow` is uint8[nodes, rows] of `narrow_lengths`,
+    NO_LENGTHS where they are not loaded.
     """
     each = 3 if form.k1 else 3 + len(form.gain)
     _scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
@@ -359,8 +343,8 @@ def rank_small(
 
 
 def _window(postings: int, nodes: int, terms: int) -> int:
-    """How many entities are scored at once: a power of two; more where postings are few and far between, fewer where
-    the scratch memory of many terms would not fit the cache.
+    """Entities scored at once, a power of two: more where postings are few and sparse, fewer where the scratch memory
+    of many terms would exceed the cache.
     """
     width = 16_384 if postings > 1_000 and postings * 2 < nodes else 4_096
     while width > 64 and terms * width > 65_536:
@@ -369,22 +353,17 @@ def _window(postings: int, nodes: int, terms: int) -> int:
 
 
 def score_compiled(kernel: Any, form: AdditiveForm, postings: Sequence[Postings]) -> tuple[Ids, Scores]:
-    """The same numbers from the kernel, which sees fewer arrays and releases the GIL."""
+    """Same bits as `score_numpy` by the kernel, which allocates fewer arrays and releases the GIL."""
     lists = QueryLists.plain(postings, len(form.rows))
-    every = TopKHeap(int(lists.sizes[lists.terms < form.words].sum()))
-    rank(kernel, form, lists, every, complete=True)
-    return every.ids[: every.n], every.scores[: every.n]
+    heap = TopKHeap(int(lists.sizes[lists.terms < form.words].sum()))
+    rank(kernel, form, lists, heap, complete=True)
+    return heap.ids[: heap.n], heap.scores[: heap.n]
 
 
-def places_in(ids: Ids, questions: int) -> Callable[[Ids], NDArray[Any]]:
-    """A function from members of `ids`, which ascend, to their places in it.
-
-    Args:
-        ids: uint32[n], ascending, at least one.
-        questions: how many members will be looked up.
-    """
+def places_in(ids: Ids, lookups: int) -> Callable[[Ids], NDArray[Any]]:
+    """The function from members of `ids`, ascending and not empty, to their places, for so many lookups."""
     low, span = ids[0], int(ids[-1]) - int(ids[0]) + 1
-    if span > 4 * questions + 65_536:
+    if span > 4 * lookups + 65_536:
         return lambda members: np.searchsorted(ids, members)
     # A table over the range of the ids costs less than a search for each posting.
     table = np.empty(span, np.uint32)

@@ -1,14 +1,12 @@
 """BM25 as Lucene and Elasticsearch compute it, over the ON fields read as one text.
 
-With one field these are the numbers of Elasticsearch's `match` query on it;
-with several, those of a `match` on a field into which all of them are copied.
-Source: Robertson and Walker (1994) in the form of Lucene's BM25Similarity,
-design/ranking.md 6.1. tests/text/models/test_bm25.py repeats the formula.
+With one field the scores equal those of Elasticsearch's `match` query on it; with several, those of a `match` on a
+field into which all of them are copied. Source: Robertson and Walker (1994) in the form of Lucene's BM25Similarity.
+tests/text/models/test_bm25.py repeats the formula.
 
-Lengths are rounded down to one byte, exactly up to 40 tokens; the score has
-the factor 1 + k1 of Elasticsearch. A query word written n times is one clause
-with boost n, which is what Elasticsearch makes of a repeated word too. A
-phrase is one term with its own df; Lucene sums the idf of its words instead.
+Lengths are rounded down to one byte, exact up to 40 tokens; the score has the factor 1 + k1 of Elasticsearch. A query
+word written n times is one clause with boost n, as in Elasticsearch. A phrase is one term with its own df; Lucene sums
+the idf of its words instead.
 """
 
 from __future__ import annotations
@@ -45,17 +43,15 @@ class BM25:
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings; each score is exactly a float32.
 
-        A word that may occur only in some fields (`title:red`) is counted in those; lengths, their mean and the
-        number of entities are those of all the ON fields all the same.
+        A word that is restricted to some fields (`title:red`) is counted in those; lengths, their mean and N remain
+        those of all ON fields.
         """
         return score_terms(task, *self._view(task))
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
-        """The parts of the score of the task's only entity."""
         return explain_terms(task, *self._view(task))
 
     def _view(self, task: ScoringTask) -> tuple[float, Callable[[ScoredTerm, Ids], TermView]]:
-        """k1, and what a term's score is taken from."""
         k1 = task.arguments.get("k1", DEFAULT_K1)
         fields = range(len(task.fields))
         weights = [ONE] * len(task.fields)
@@ -70,7 +66,7 @@ class BM25:
 
 
 def _inverse(task: ScoringTask, k1: float, ids: Ids) -> Floats:
-    """The inverse norm of each entity: the length byte is that of the summed exact lengths."""
+    """The inverse norm of each entity, by the length byte of the summed exact lengths."""
     lengths = np.zeros(len(ids), np.int64)
     for field in task.fields:
         lengths += task.lengths[field.row, ids]

@@ -1,13 +1,11 @@
 """BM25F: BM25 over several weighted fields.
 
-Combines the fields into one pseudo term frequency before the saturation, so a
-term that occurs in two fields is not counted as two pieces of evidence.
-Source: Zaragoza et al., "Microsoft Cambridge at TREC 13" (2004); restated in
-Robertson and Zaragoza, "BM25 and Beyond" (2009). The idf is the non-negative
-one, ln(1 + x), as in Lucene; `form=galago` has that of the BM25F-CA of
-DBpedia-Entity v2. tests/text/models/test_bm25f.py repeats the formula.
+Combines the fields into one pseudo term frequency before the saturation, so a term that occurs in two fields is not
+counted as two pieces of evidence. Source: Zaragoza et al., "Microsoft Cambridge at TREC 13" (2004); restated in
+Robertson and Zaragoza, "BM25 and Beyond" (2009). The idf is the non-negative one, ln(1 + x), as in Lucene;
+`form=galago` has that of the BM25F-CA of DBpedia-Entity v2. tests/text/models/test_bm25f.py repeats the formula.
 
-It is an additive form (text/models/additive.py), which the compiled kernel ranks by.
+The compiled kernel ranks by its additive form (text/models/additive.py).
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ def idf(df: int, n_entities: int) -> float:
 
 
 def galago_idf(df: int, n_entities: int) -> float:
-    """ln(N / (df + 0.5)), below 0 where every entity has the term: that of BM25F-CA (design/ranking.md 1.3).
+    """ln(N / (df + 0.5)), below 0 where every entity has the term: the idf of BM25F-CA.
 
     >>> round(galago_idf(1, 10), 4)
     1.8971
@@ -51,7 +49,7 @@ IDF = {"lucene": idf, "galago": galago_idf}
 
 @dataclass(frozen=True)
 class Bm25fNumbers:
-    """A task in numbers, without its postings.
+    """The numbers of a task, without its postings.
 
     Args:
         rows: int64[fields], row of each field in the lengths.
@@ -71,14 +69,14 @@ class Bm25fNumbers:
 
 
 @dataclass(frozen=True)
-class Bm25fFrame:
-    """The fields, and how rare words count."""
+class Bm25fTemplate:
+    """The template of BM25F forms: the fields and the idf."""
 
     numbers: Bm25fNumbers
     idf: Callable[[int, int], float]
     n_entities: int
     lengths: NDArray[np.uint32]
-    _known: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict, compare=False)
+    _constants_of: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def base(self) -> Floats:
@@ -91,10 +89,9 @@ class Bm25fFrame:
         return self.numbers.b / self.numbers.mean
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64] | None = None) -> AdditiveForm:
-        """The form of some words."""
         del cf
         q, n, k = self.numbers, len(counts), self.n_entities
-        coefficient, nothing, zeros = self._constants(n)
+        coefficient, background, zeros = self._constants(n)
         return AdditiveForm(
             rows=q.rows,
             base=self.base,
@@ -102,7 +99,7 @@ class Bm25fFrame:
             coefficient=coefficient,
             gain=np.array([c * self.idf(d, k) for c, d in zip(counts, df, strict=True)], np.float64),
             k1=q.k1,
-            background=nothing,
+            background=background,
             constant=zeros,
             words=n,
             lengths=self.lengths,
@@ -115,16 +112,16 @@ class Bm25fFrame:
         return self.form((), ()), FormCoefficients(gain, self.numbers.weight, zeros, zeros, zeros)
 
     def _constants(self, n: int) -> tuple[Floats, Floats, Floats]:
-        """What forms of n words share."""
-        found = self._known.get(n)
-        if found is None:
-            nothing = np.zeros((n, len(self.numbers.rows)))
-            found = self._known[n] = (nothing + self.numbers.weight, nothing, np.zeros(n))
-        return found
+        """The arrays shared by forms of n words."""
+        constants = self._constants_of.get(n)
+        if constants is None:
+            background = np.zeros((n, len(self.numbers.rows)))
+            constants = self._constants_of[n] = (background + self.numbers.weight, background, np.zeros(n))
+        return constants
 
 
 class BM25F(AdditiveModel):
-    """`bm25f(k1=1.2, b=..., form=lucene)`; b may also stand behind a field, where it wins over the model's."""
+    """`bm25f(k1=1.2, b=..., form=lucene)`; b may also follow a field, where it overrides the model's."""
 
     arguments: ClassVar = (
         ModelArgument("k1", 0, above_low=True),
@@ -134,19 +131,17 @@ class BM25F(AdditiveModel):
     field_arguments: ClassVar = (ModelArgument("b", 0, 1),)
     traits: ClassVar = ModelTraits(least_score=0.0)
 
-    def frame(self, task: ScoringTask) -> Bm25fFrame:
-        """The fields' part of the form."""
-        return Bm25fFrame(as_numbers(replace(task, terms=())), idf_of(task), task.n_entities, task.lengths)
+    def frame(self, task: ScoringTask) -> Bm25fTemplate:
+        return Bm25fTemplate(as_numbers(replace(task, terms=())), idf_of(task), task.n_entities, task.lengths)
 
     def form(self, task: ScoringTask) -> AdditiveForm:
         """tf / ((1 - b) + b * length / mean), weighted and saturated."""
         return self.frame(task).form([term.count for term in task.terms], [term.df for term in task.terms])
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
-        """The parts of the score of the task's only entity."""
         q = as_numbers(task)
         entity = int(next(p.ids[0] for term in task.terms for p in term.postings if len(p.ids)))
-        found = []
+        explained = []
         for t, term in enumerate(task.terms):
             fields = []
             for i, (f, postings) in enumerate(zip(task.fields, term.postings, strict=True)):
@@ -160,17 +155,16 @@ class BM25F(AdditiveModel):
             own = shares(contribution, [f.contribution for f in fields])
             divided = tuple(replace(f, contribution=part) for f, part in zip(fields, own, strict=True))
             values = {"idf": float(q.gain[t]) / term.count, "x": x, "k1": q.k1}
-            found.append(TermShare(term.shown, TERM, term.count, term.df, contribution, values, divided))
-        return found
+            explained.append(TermShare(term.shown, TERM, term.count, term.df, contribution, values, divided))
+        return explained
 
 
 def idf_of(task: ScoringTask) -> Callable[[int, int], float]:
-    """The idf that a task asks for: (df, entities) -> float."""
     return IDF[task.choices.get("form", "lucene")]
 
 
 def as_numbers(task: ScoringTask) -> Bm25fNumbers:
-    """What a task says in numbers; a field that no entity has gets mean 1, which nothing reads."""
+    """The numbers of a task; a field that no entity has gets mean 1, which is never read."""
     model_b = task.arguments.get("b")
     idf = idf_of(task)
     return Bm25fNumbers(

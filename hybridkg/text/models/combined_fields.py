@@ -1,14 +1,12 @@
 """Elasticsearch's `combined_fields`: BM25 over a virtual field made of weighted copies of the ON fields.
 
-A field of weight w counts as if its text were written w times. Unlike in a
-real field, df and N are the largest of any one field, and lengths are rounded
-to a byte twice: each field's, then their weighted sum. Source: Lucene's
-CombinedFieldQuery (BM25F-simple of Robertson, Zaragoza and Taylor, 2004),
-design/ranking.md 6.2. tests/text/models/test_combined_fields.py repeats the formula.
+A field of weight w counts as if its text were written w times. Unlike in a real field, df and N are the largest of any
+one field, and lengths are rounded to a byte twice: each field's, then their weighted sum. Source: Lucene's
+CombinedFieldQuery (BM25F-simple of Robertson, Zaragoza and Taylor, 2004). tests/text/models/test_combined_fields.py
+repeats the formula.
 
-A query word written n times is one clause with boost n, which is what
-Elasticsearch makes of a repeated word too. A phrase, which the query of
-Elasticsearch does not have, is one term with its own df.
+A query word written n times is one clause with boost n, as in Elasticsearch. A phrase, which Elasticsearch's query does
+not have, is one term with its own df.
 """
 
 from __future__ import annotations
@@ -49,16 +47,14 @@ class CombinedFields:
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings; each score is exactly a float32.
 
-        A word that may occur only in some fields (`title:red`) is scored as if only those were searched.
+        A word that is restricted to some fields (`title:red`) is scored as if only those were searched.
         """
         return score_terms(task, *self._view(task))
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
-        """The parts of the score of the task's only entity."""
         return explain_terms(task, *self._view(task))
 
     def _view(self, task: ScoringTask) -> tuple[float, Callable[[ScoredTerm, Ids], TermView]]:
-        """k1, and what a term's score is taken from."""
         k1 = task.arguments.get("k1", DEFAULT_K1)
         weights = [np.float32(field.weight) for field in task.fields]
         order = sorted(range(len(weights)), key=lambda i: java_order(task.fields[i].name))
@@ -78,7 +74,7 @@ class CombinedFields:
 
 
 def java_order(name: str) -> bytes:
-    """The key by which Java sorts strings: code units of UTF-16.
+    """The sort key of Java strings: UTF-16 code units.
 
     >>> sorted(["title", "abstract"], key=java_order)
     ['abstract', 'title']
@@ -87,7 +83,7 @@ def java_order(name: str) -> bytes:
 
 
 def tokens_in_all(fields: list[ScoredField], weights: list[np.float32]) -> int:
-    """The weighted sum of the fields' tokens, cut to an integer after every field.
+    """The weighted sum of the fields' tokens, truncated to an integer after every field.
 
     >>> one = ScoredField("title", 0, 1.5, 0.75, 2, 5, {})
     >>> tokens_in_all([one, one], [np.float32(1.5), np.float32(1.5)])  # 7.5 -> 7, 7 + 7.5 -> 14
@@ -102,7 +98,7 @@ def tokens_in_all(fields: list[ScoredField], weights: list[np.float32]) -> int:
 def _combined_bytes(
     task: ScoringTask, fields: list[ScoredField], weights: list[np.float32], ids: Ids
 ) -> NDArray[np.uint8]:
-    """uint8[len(ids)]: the length byte of the weighted sum of the lengths that the fields' bytes stand for."""
+    """uint8[len(ids)]: the length byte of the weighted sum of the decoded length bytes of the fields."""
     total = np.zeros(len(ids), np.float32)
     of_byte = LENGTHS.astype(np.float32)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Entity linking in the query: a language model of the words, and of the nodes that the query mentions.
+"""ELR, entity linking in retrieval: a language model of the words and of the nodes that the query mentions.
 
     score = terms / |T|     * sum_t      ln p(t|d)           (base lm, mlm, prms, sdm or fsdm)
           + ordered / |B|   * sum_(t,t+1) ln p(#od1(t,t+1)|d)
@@ -6,11 +6,10 @@
           + entities        * sum_e s(e) ln p(e|d)
     p(e|d) = sum_f p(f|e) [(1 - l) * 1{e in d_f} + l * df(e,f) / df(f)],   l = 0.1
 
-|T| and |B| are the numbers of words and pairs of the query. d_f are the nodes that entity d has as values of
-predicate f: the graph itself is the index. p(f|e) is that of PRMS over the ten predicates by which most entities
-point to e; s(e) are the confidences of the links of at least 0.1, made to sum to 1. A node that nothing points to is
-left out. Source: Hasibi, Balog and Bratsberg (2016) and its code; design/ranking.md 1.3.
-tests/text/models/test_elr.py repeats the formula.
+|T| and |B| are the numbers of words and pairs of the query. d_f are the nodes that entity d has as values of predicate
+f: the graph itself is the index. p(f|e) is that of PRMS over the ten predicates by which most entities point to e; s(e)
+are the confidences of the links of at least 0.1, normalised to sum 1. A node without incoming triples is left out.
+Source: Hasibi, Balog and Bratsberg (2016) and its code. tests/text/models/test_elr.py repeats the formula.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class ELR:
     """`elr(base=fsdm, entities=0.1, links=...)`, and the arguments of the base.
 
     `links` are nodes with their confidences, `'<http://...> 0.8 <http://...>'`, or a file, `@links.tsv`; without it
-    the text is linked to the graph by hybridkg itself.
+    hybridkg links the text to the graph.
     """
 
     arguments: ClassVar = (
@@ -65,7 +64,7 @@ class ELR:
     traits: ClassVar = ModelTraits(pairs=True, links=True, base=next(iter(BASES)))
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
-        """(ids ascending, scores) of every entity in the terms' postings; links add to scores, and match nothing."""
+        """(ids ascending, scores) of every entity in the terms' postings; links add to scores, but match nothing."""
         base = _base(task)
         m = base.outline(task)
         lists = [postings for term in (*task.terms, *task.ordered, *task.unordered) for postings in term.postings]
@@ -82,7 +81,7 @@ class ELR:
         """The parts of the score of the task's only entity: words, pairs, then linked nodes."""
         base = _base(task)
         m = base.mixture(task)
-        found = explained(m, _parts(task, base.parts(task, m)))
+        terms = explained(m, _parts(task, base.parts(task, m)))
         factor = task.arguments.get("entities", ENTITIES)
         for node, confidence in normalised(task.links):
             has = [bool(contains(m.ids, f.ids)[0]) for f in node.fields]
@@ -99,23 +98,23 @@ class ELR:
             )
             values = {"p": float(p), "factor": factor}
             df = max(f.df for f in node.fields)
-            found.append(TermShare(f"<{node.link.node}>", ENTITY, confidence, df, contribution, values, fields))
-        return found
+            terms.append(TermShare(f"<{node.link.node}>", ENTITY, confidence, df, contribution, values, fields))
+        return terms
 
 
 def normalised(links: Sequence[LinkedNode]) -> list[tuple[LinkedNode, float]]:
-    """The nodes that count, with s(e): confident enough, something points to them, and their sum is 1.
+    """The nodes with s(e): those of enough confidence that something points to, normalised to sum 1.
 
-    >>> from hybridkg.interfaces.links import Link, LinkedField
+    >>> from hybridkg.interfaces.links import EntityLink, LinkedField
     >>> none = np.zeros(0, np.uint32)
     >>> there = (LinkedField("x:p", none, 1, 2, 2),)
     >>> links = [("x:a", 0.6, there), ("x:b", 0.05, there), ("x:c", 0.2, there), ("x:d", 0.2, ())]
-    >>> [round(s, 2) for _, s in normalised([LinkedNode(Link(n, c), f) for n, c, f in links])]
+    >>> [round(s, 2) for _, s in normalised([LinkedNode(EntityLink(n, c), f) for n, c, f in links])]
     [0.75, 0.25]
     """
-    kept = [node for node in links if node.fields and node.link.confidence >= MIN_CONFIDENCE]
-    whole = sum(node.link.confidence for node in kept)
-    return [(node, node.link.confidence / whole) for node in kept]
+    confident = [node for node in links if node.fields and node.link.confidence >= MIN_CONFIDENCE]
+    total = sum(node.link.confidence for node in confident)
+    return [(node, node.link.confidence / total) for node in confident]
 
 
 def _base(task: ScoringTask) -> MixtureModel:
@@ -125,12 +124,12 @@ def _base(task: ScoringTask) -> MixtureModel:
 def _parts(task: ScoringTask, parts: Sequence[Part]) -> list[Part]:
     """The base's sums as means over words and pairs, with ELR's own factors."""
     defaults = OF_PAIRS if len(parts) > 1 else OF_WORDS
-    found = []
+    means = []
     for part in parts:
         name = "terms" if part.kind == TERM else part.kind
         factor = task.arguments.get(name, defaults[name]) / _number(part.terms)
-        found.append(Part(part.kind, part.terms, part.weights, factor))
-    return found
+        means.append(Part(part.kind, part.terms, part.weights, factor))
+    return means
 
 
 def _number(terms: Sequence[ScoredTerm]) -> float:

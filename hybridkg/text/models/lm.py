@@ -2,8 +2,8 @@
 
     score = sum_t count(t) * ln p(t|d)
 
-Source: Ponte and Croft (1998), Zhai and Lafferty (2004); design/ranking.md 1.3. tests/text/models/test_language_models.py
-repeats the formula. The `LM` row of DBpedia-Entity v2 is this over the catchall with mu 2000.
+Source: Ponte and Croft (1998), Zhai and Lafferty (2004). tests/text/models/test_language_models.py repeats the formula.
+The `LM` row of DBpedia-Entity v2 is this model over the catchall with mu 2000.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ class LM(MixtureModel):
     traits: ClassVar = ModelTraits(weights=False, one_text=True)
 
     def frame(self, task: ScoringTask) -> MixtureTemplate:
-        """The fields' part of the form."""
         return template_of(task, self.outline(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
-        """The terms."""
         return [Part(TERM, m.terms, by_field_weight)]

@@ -1,8 +1,8 @@
 """A natural logarithm with the same bits on every machine.
 
 numpy's logarithm depends on the instructions of the processor, and compiled code calls that of the C library: their
-last bits differ, so a score would depend on who computed it. This one is only additions, multiplications and one
-division, in a fixed order, which IEEE 754 rounds alike everywhere.
+last bits differ, and so would scores. This one consists of additions, multiplications and one division in a fixed
+order, which IEEE 754 rounds alike everywhere.
 
 With x = 2^k (1 + f) and 1 + f between sqrt(1/2) and sqrt(2), and with s = f / (2 + f),
 
@@ -10,8 +10,9 @@ With x = 2^k (1 + f) and 1 + f between sqrt(1/2) and sqrt(2), and with s = f / (
     ln x      = k ln 2 + f - (f^2/2 - s (f^2/2 + R))
 
 where f is exact, so the largest part of ln(1 + f) is. Source: Ng, "e_log.c" of fdlibm (Sun Microsystems, 1993); the
-step without cases for small f is that of FreeBSD. The polynomial for R is our own: the minimax one of degree 7 by the
-algorithm of Remez, its coefficients rounded one after the other, 2^-58.49 from R (tests/text/models/test_logarithm.py).
+variant without cases for small f is that of FreeBSD. The polynomial for R is our own: the minimax one of degree 7 by
+the algorithm of Remez, its coefficients rounded one after the other, 2^-58.49 from R
+(tests/text/models/test_logarithm.py).
 
 `logarithm_kernel.py` does the same in compiled code, in the same order of operations: change both together.
 """
@@ -31,17 +32,17 @@ R7 = float.fromhex("0x1.2f03ba66740edp-3")
 """R(z) is near z (R1 + z (R2 + ... + z R7))."""
 
 LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
-"""ln 2 in 32 bits, so its product with an exponent is exact."""
+"""ln 2 in 32 bits, so that its product with an exponent is exact."""
 
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
-"""The rest."""
+"""The remainder of ln 2."""
 
 MIN_NORMAL = 2.0**-1022
 SCALE = 2.0**54
-"""Makes a subnormal number a normal one."""
+"""Scales a subnormal number to a normal one."""
 
 SQRT_HALF = 0x3FE6A09E_00000000
-"""The bits of sqrt(1/2), shortened: the smallest 1 + f."""
+"""The truncated bits of sqrt(1/2), the smallest 1 + f."""
 
 TO_EXPONENT = 0x3FF00000_00000000 - SQRT_HALF
 """Added to the bits of x, it carries into the exponent where the mantissa is at least that of sqrt(1/2)."""
@@ -49,12 +50,12 @@ TO_EXPONENT = 0x3FF00000_00000000 - SQRT_HALF
 MANTISSA = 0x000FFFFF_FFFFFFFF
 
 MAGIC = 0x43300000_00000000
-"""The bits of 2^52: a small whole number in the mantissa makes them 2^52 plus that number."""
+"""The bits of 2^52; with a small whole number in the mantissa they are 2^52 plus that number."""
 
 BIASED_ZERO = 2.0**52 + 1023
 
 AT_ONCE = 4_096
-"""Values whose intermediate results, 32 KiB each, stay in the cache."""
+"""Values per pass; their intermediate results, 32 KiB each, stay in the cache."""
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def log(x: Floats) -> Floats:
     """The natural logarithm, less than 1 ulp from the true one.
 
     Args:
-        x: float64[n], finite and above 0, subnormal or not; of other numbers the result means nothing.
+        x: float64[n], finite and above 0, subnormal or not; for other numbers the result is undefined.
 
     Returns:
         float64[n], a new array; ln 1 is 0.
@@ -71,10 +72,10 @@ def log(x: Floats) -> Floats:
     >>> log(np.array([1.0, 10.0]))
     array([0.        , 2.30258509])
     """
-    found = np.empty(len(x), np.float64)
+    logarithms = np.empty(len(x), np.float64)
     for start in range(0, len(x), AT_ONCE):
-        found[start : start + AT_ONCE] = _log(np.ascontiguousarray(x[start : start + AT_ONCE], np.float64))
-    return found
+        logarithms[start : start + AT_ONCE] = _log(np.ascontiguousarray(x[start : start + AT_ONCE], np.float64))
+    return logarithms
 
 
 def _log(x: Floats) -> Floats:
@@ -87,5 +88,5 @@ def _log(x: Floats) -> Floats:
     z = s * s
     w = z * z
     r = w * (R2 + w * (R4 + w * R6)) + z * (R1 + w * (R3 + w * (R5 + w * R7)))
-    found: Floats = s * (half + r) + k * LN2_LOW - half + f + k * LN2_HIGH
-    return found
+    logarithms: Floats = s * (half + r) + k * LN2_LOW - half + f + k * LN2_HIGH
+    return logarithms

@@ -1,7 +1,7 @@
-"""The compiled logarithm, to be called from other kernels. Import it from kernel modules only: it imports numba.
+"""The compiled logarithm, for other kernels. Only kernel modules import it: it imports numba.
 
-`logarithm.py` is its reference and gives the same bits: no fastmath, and no reordering of operations here. There is
-no branch, so LLVM works on several values of a loop at once.
+`logarithm.py` is the reference and gives the same bits: no fastmath, and no reordering of operations here. Without
+branches, LLVM vectorises loops over it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BIASED_ZERO_SMALL = BIASED_ZERO + 54
 
 @njit(float64(float64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def log(x: Any) -> Any:
-    """The natural logarithm of one number, finite and above 0; as `hybridkg.text.models.logarithm.log`."""
+    """The natural logarithm of a number, finite and above 0; as `hybridkg.text.models.logarithm.log`."""
     small = x < MIN_NORMAL
     bits = np.float64(x * (SCALE if small else 1.0)).view(np.uint64) + _TO_EXPONENT
     k = np.uint64((bits >> _SHIFT) | _MAGIC).view(np.float64) - (_BIASED_ZERO_SMALL if small else BIASED_ZERO)

@@ -1,13 +1,10 @@
 """The float32 arithmetic of Lucene's BM25, as Elasticsearch returns it in `_score`.
 
-Sources: Lucene's BM25Similarity and SmallFloat, Elasticsearch's
-LegacyBM25Similarity (the factor 1 + k1); described in design/ranking.md 6.1
-and compared with a real server by benchmarks/lucene_scores.py.
-`bm25` and `combined_fields` differ only in what they take a term's frequency,
-an entity's length and the statistics from: their `TermView`.
+Sources: Lucene's BM25Similarity and SmallFloat, Elasticsearch's LegacyBM25Similarity (the factor 1 + k1); compared with
+a real server by benchmarks/lucene_scores.py. `bm25` and `combined_fields` differ only in their `TermView`: the source
+of a term's frequency, an entity's length and the statistics.
 
-Every operation here is one rounding to float32, in Lucene's order; another
-order, or float64, gives other last digits.
+Every operation here is one rounding to float32, in Lucene's order; another order, or float64, gives other last digits.
 """
 
 from __future__ import annotations
@@ -35,14 +32,14 @@ DEFAULT_K1 = 1.2
 DEFAULT_B = 0.75
 
 ARGUMENTS = (ModelArgument("k1", 0, 1000), ModelArgument("b", 0, 1))
-"""Above 1000 a saturation k1 leaves float32 few digits to tell scores apart."""
+"""Above 1000 a saturation k1 leaves float32 too few digits to distinguish scores."""
 
 MAX_LENGTH = 2**31 - 1
-"""Lengths are Java's int; longer ones count as this."""
+"""The maximum length, Java's int; longer ones count as this."""
 
 
 def _length_of_byte(byte: int) -> int:
-    """SmallFloat.byte4ToInt: exact below 24, then three bits behind a leading one."""
+    """SmallFloat.byte4ToInt: exact below 24, then three bits after a leading one."""
     value = byte - 24
     if value < 8:
         return byte
@@ -50,14 +47,14 @@ def _length_of_byte(byte: int) -> int:
 
 
 LENGTHS = np.array([_length_of_byte(byte) for byte in range(256)], np.int64)
-"""int64[256], ascending: the length that each length byte stands for."""
+"""int64[256], ascending: the decoded length of each length byte."""
 
 _SHORT = 1 << 13
 _BYTE_OF_SHORT = (np.searchsorted(LENGTHS, np.arange(_SHORT), side="right") - 1).astype(np.uint8)
 
 
 def length_bytes(lengths: NDArray[Any]) -> Bytes:
-    """SmallFloat.intToByte4 of each length: the byte of the longest length that is no longer.
+    """SmallFloat.intToByte4 of each length: the byte of the largest decoded length not above it.
 
     Args:
         lengths: integers, at least 0; above 2^31 - 1 they count as that.
@@ -98,7 +95,7 @@ def inverse_norms(k1: float, b: float, mean: np.float32) -> Floats:
 
 
 def boosted(idf: np.float32, count: float, k1: float) -> np.float32:
-    """What a term can reach: (boost * (1 + k1)) * idf, the boost being how often the query has the term.
+    """The supremum of a term's score: (boost * (1 + k1)) * idf, the boost being its count in the query.
 
     >>> float(boosted(np.float32(0.5), 2, 1.0))
     2.0
@@ -112,21 +109,21 @@ def saturated(weight: np.float32, frequency: Floats, inverse: Floats) -> Floats:
     >>> saturated(np.float32(2), np.array([1, 3], np.float32), np.array([1, 1], np.float32)).tolist()
     [1.0, 1.5]
     """
-    # Past the largest float32 the quotient is 0, and the score all that the term can reach.
+    # Beyond the largest float32 the quotient is 0 and the score its supremum.
     with np.errstate(over="ignore"):
         return np.asarray(weight - weight / (ONE + frequency * inverse))
 
 
 @dataclass(frozen=True)
 class TermView:
-    """What a model takes a term's score from.
+    """The inputs of a term's score.
 
     Args:
-        fields: positions of the fields whose occurrences count, in the order in which they are added.
+        fields: positions of the fields whose occurrences count, in the order of their addition.
         weights: float32 weight of each of them.
         df: entities that have the term.
-        n: entities counted by the idf.
-        inverse: float32[m], `inverse_norms` of each entity that is scored.
+        n: the N of the idf.
+        inverse: float32[m], `inverse_norms` of each scored entity.
     """
 
     fields: Sequence[int]
@@ -137,16 +134,7 @@ class TermView:
 
 
 def score_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids], TermView]) -> tuple[Ids, Scores]:
-    """The sum of the terms' scores, in float64, rounded once to float32.
-
-    Args:
-        task: the question.
-        k1: saturation.
-        view_of: what a term's score is taken from, given the term and the ids that are scored.
-
-    Returns:
-        (ids uint32[m] ascending, scores float64[m], each exactly a float32).
-    """
+    """(ids uint32[m] ascending, scores float64[m]): the sum of the terms' scores in float64, rounded to float32."""
     ids = union([postings.ids for term in task.terms for postings in term.postings])
     if not len(ids):
         return NONE, np.zeros(0)
@@ -166,7 +154,7 @@ def score_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids
 def explain_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids], TermView]) -> list[TermShare]:
     """The parts of the score of the task's only entity; a field's share is its part of the weighted occurrences."""
     ids = union([postings.ids for term in task.terms for postings in term.postings])
-    found = []
+    explained = []
     for term in task.terms:
         tf = [int(postings.tf[0]) if len(postings.ids) else 0 for postings in term.postings]
         view = view_of(term, ids)
@@ -185,8 +173,8 @@ def explain_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, I
             for i, f in enumerate(task.fields)
         )
         values = {"idf": float(idf(view.df, view.n)), "k1": k1}
-        found.append(TermShare(term.shown, TERM, term.count, term.df, contribution, values, fields))
-    return found
+        explained.append(TermShare(term.shown, TERM, term.count, term.df, contribution, values, fields))
+    return explained
 
 
 def _frequencies(

@@ -1,15 +1,14 @@
-"""Language models of entities with fields: what `lm`, `mlm`, `prms`, `sdm`, `fsdm` and `elr` have in common.
+"""Language models of entities with fields: the common part of `lm`, `mlm`, `prms`, `sdm`, `fsdm` and `elr`.
 
-A term's probability is a mixture of the fields' own: p(t|d) = sum_f w_f p(t|d_f), and each of those is smoothed by
-the field of the whole collection:
+A term's probability is a mixture of the fields' own, p(t|d) = sum_f w_f p(t|d_f), each smoothed by the field of the
+whole collection:
 
     Dirichlet       p(t|d_f) = (tf + mu * cf / |C_f|) / (|d_f| + mu)
     Jelinek-Mercer  p(t|d_f) = (1 - lambda) * tf / |d_f| + lambda * cf / |C_f|
 
-with tf and |d_f| of the entity's field, cf and |C_f| of the field in the whole index. An entity without the field
-has tf = |d_f| = 0. Sources: Zhai and Lafferty (2004) for the smoothing; Ogilvie and Callan (2003) for the mixture;
-design/ranking.md 1.3. A term that no entity has, or only fields of weight 0 have, would give every entity log 0; it
-is left out, as Nordlys does.
+with tf and |d_f| of the entity's field, cf and |C_f| of the field in the whole index. An entity without the field has
+tf = |d_f| = 0. Sources: Zhai and Lafferty (2004) for the smoothing; Ogilvie and Callan (2003) for the mixture. A term
+that no entity has, or only fields of weight 0 have, would give every entity log 0; it is left out, as in Nordlys.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from hybridkg.text.models.additive import SMALLEST, AdditiveForm, AdditiveModel
 DEFAULT_LAMBDA = 0.1
 
 DEFAULT_MU = 1500.0
-"""Of fields read as one text: that of Galago, and of the SDM of DBpedia-Entity v2. The mean length, which serves
-single fields, is too little where half of the entities lack their long field: MAP .198 against .34 on CACM
+"""The mu of fields read as one text: that of Galago, and of the SDM of DBpedia-Entity v2. The mean length, the default
+of single fields, is too small where half of the entities lack their long field: MAP .198 against .34 on CACM
 (docs/models.md)."""
 
 MU = ModelArgument("mu", 1e-6, 1e9)
@@ -46,7 +45,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MixedField:
-    """A field as the mixture sees it.
+    """A field of a mixture.
 
     Args:
         name: its name; several names where fields are read as one text.
@@ -55,8 +54,8 @@ class MixedField:
         tokens: |C_f|, sum of their lengths.
         mu: strength of Dirichlet smoothing, in tokens, above 0.
         lambda_: of Jelinek-Mercer smoothing, 0..1, above 0; 0 for Dirichlet.
-        ordered: weight for neighbouring words as phrases.
-        unordered: weight for neighbouring words near each other.
+        ordered: weight of phrases.
+        unordered: weight of windows.
     """
 
     name: str
@@ -71,15 +70,14 @@ class MixedField:
 
 @dataclass(frozen=True)
 class Mixture:
-    """A task, narrowed to the entities that are scored.
+    """A task, restricted to the scored entities.
 
     Args:
         ids: uint32[m], ascending.
-        fields: the fields.
         lengths: float64[fields, m], tokens.
-        terms: the terms; in their postings, ids are places in `ids`.
+        terms: the terms; the ids in their postings are places in `ids`.
         ordered: neighbouring words as phrases.
-        unordered: neighbouring words near each other.
+        unordered: neighbouring words as windows.
     """
 
     ids: Ids
@@ -91,13 +89,13 @@ class Mixture:
 
 
 Weights = Callable[[Sequence[MixedField], ScoredTerm], Sequence[float]]
-"""The weight of each field for a term, at least 0; they are made to sum to 1."""
+"""The weight of each field for a term, at least 0, before they are normalised to sum 1."""
 
 
 def outline(task: ScoringTask) -> Mixture:
     """The fields and terms of a task, without entities: lengths are float64[fields, 0], postings those of the task.
 
-    The default mu of a field is its mean length (ranking.md 6.0: that of whole entities is too much for short fields).
+    The default mu of a field is its mean length; that of whole entities is too large for short fields.
     """
     fields = []
     for f in task.fields:
@@ -148,13 +146,13 @@ def by_field_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[
 
 
 def by_ordered_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[float]:
-    """The fields' weights for neighbouring words as phrases."""
+    """The fields' weights for phrases."""
     del term
     return [f.ordered for f in fields]
 
 
 def by_unordered_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[float]:
-    """The fields' weights for neighbouring words near each other."""
+    """The fields' weights for windows."""
     del term
     return [f.unordered for f in fields]
 
@@ -165,8 +163,6 @@ class Part:
 
     Args:
         kind: `term`, `ordered` or `unordered`.
-        terms: of the mixture.
-        weights: of the fields for each term.
         factor: at least 0.
     """
 
@@ -177,45 +173,37 @@ class Part:
 
 
 class MixtureModel(AdditiveModel):
-    """A model whose score is a sum of logarithms; one of them says of what."""
+    """A model whose score is a sum of logarithms; a subclass defines its parts."""
 
     traits: ClassVar = ModelTraits()
 
     def mixture(self, task: ScoringTask) -> Mixture:
-        """The entities and the fields as the model reads them."""
+        """The task restricted to its entities, with the fields as the model reads them."""
         m = narrowed(outline(task), task)
         return one_text(m, task) if self.traits.one_text else m
 
     def outline(self, task: ScoringTask) -> Mixture:
-        """The same without the entities; looks at no postings."""
+        """The same without the entities; reads no postings."""
         if not self.traits.one_text:
             return outline(task)
         bare = [tuple(replace(t, postings=()) for t in terms) for terms in (task.terms, task.ordered, task.unordered)]
         return one_text(outline(replace(task, terms=bare[0], ordered=bare[1], unordered=bare[2])), task)
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
-        """What its score is the sum of."""
+        """The sums of its score."""
         raise NotImplementedError
 
     def form(self, task: ScoringTask) -> AdditiveForm:
-        """Scores are logarithms, so below 0."""
         m = self.outline(task)
         return form_of(task, m, self.parts(task, m))
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
-        """The parts of the score of the task's only entity."""
         m = self.mixture(task)
         return explained(m, self.parts(task, m))
 
 
 def form_of(task: ScoringTask, m: Mixture, parts: Sequence[Part]) -> AdditiveForm:
-    """Some sums in numbers.
-
-    Args:
-        task: the question.
-        m: its outline, of all fields or of one text.
-        parts: sums over the terms of the outline.
-    """
+    """The additive form of sums over the terms of an outline, of all fields or of one text."""
     n_fields, together = len(task.fields), len(m.fields) < len(task.fields)
     first = {TERM: 0, ORDERED: len(m.terms), UNORDERED: len(m.terms) + len(m.ordered)}
     n_terms = first[UNORDERED] + len(m.unordered)
@@ -278,7 +266,7 @@ def probabilities(m: Mixture, term: ScoredTerm, weights: Sequence[float], invers
 def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:
     """The parts of the score of a mixture's only entity, term by term."""
     inverse = _inverse_lengths(m)
-    found = []
+    shares_of_terms = []
     for part in parts:
         for term in part.terms if part.factor else ():
             weights = part.weights(m.fields, term)
@@ -297,8 +285,8 @@ def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:
             values = {"p": 0.0 if p is None else float(p[0])}
             if part.factor != 1:
                 values["factor"] = part.factor
-            found.append(TermShare(term.shown, part.kind, term.count, term.df, contribution, values, fields))
-    return found
+            shares_of_terms.append(TermShare(term.shown, part.kind, term.count, term.df, contribution, values, fields))
+    return shares_of_terms
 
 
 def _lambda(task: ScoringTask, own: float | None) -> float:
@@ -309,7 +297,7 @@ def _lambda(task: ScoringTask, own: float | None) -> float:
 
 
 def _inverse_lengths(m: Mixture) -> list[Floats]:
-    """For each field 1 / (|d_f| + mu), or 1 / |d_f| for Jelinek-Mercer (of no use where the entity lacks the field)."""
+    """For each field 1 / (|d_f| + mu), or 1 / |d_f| for Jelinek-Mercer (unused where the entity lacks the field)."""
     return [
         1.0 / (np.maximum(lengths, 1.0) if f.lambda_ else lengths + f.mu)
         for f, lengths in zip(m.fields, m.lengths, strict=True)

@@ -1,6 +1,6 @@
-"""What of the form of a mixture does not depend on the words of the query, for words and pairs of them.
+"""The template of a mixture's form: its part that does not depend on the words of the query, for words and pairs.
 
-`mixture.form_of` is the reference and gives the same numbers; tests/text/index/topk/test_bag_of_words.py holds them together.
+`mixture.form_of` is the reference with the same bits (tests/text/index/topk/test_bag_of_words.py).
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from hybridkg.text.models.mixture import Mixture, form_of
 
 @dataclass(frozen=True)
 class MixtureTemplate:
-    """The form of a task without terms, and what makes a background of occurrences.
+    """The form of a task without terms, and the numbers that turn occurrences into a background.
 
     Args:
         bare: a form without terms.
-        share: float64[kinds, fields], weights that sum to 1: of words; then, for a model that looks at pairs, of
-            phrases and of windows.
-        factors: float64[kinds], of a query that has pairs; words of one without count as they are.
-        lambda_: float64[fields].
-        mu: float64[fields].
-        tokens: float64[fields]; a field without any has 1.
+        share: float64[kinds, fields], weights that sum to 1: of words; then, for a model that scores pairs, of phrases
+            and of windows.
+        factors: float64[kinds], of a query with pairs; without pairs the factor of words is 1.
+        lambda_, mu: float64[fields].
+        tokens: float64[fields]; 1 for a field without any.
         together: whether the fields are one text.
     """
 
@@ -41,7 +40,7 @@ class MixtureTemplate:
     together: bool
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
-        """The form of some words, then pairs, as `form_of` makes it; additive.py tells of the arguments."""
+        """The form of words, then pairs, with the bits of `form_of`; arguments as in FormTemplate."""
         bare, n, words = self.bare, len(cf), len(df)
         often, own_share = np.array(counts, np.float64), self.share[:1]
         if n > words:
@@ -71,7 +70,6 @@ class MixtureTemplate:
         )
 
     def word_numbers(self, most: int) -> tuple[AdditiveForm, FormCoefficients]:
-        """The weights and the smoothing."""
         return self.bare, FormCoefficients(np.ones(most + 1), self.share[0], self.lambda_, self.mu, self.tokens)
 
     @cached_property
@@ -81,12 +79,9 @@ class MixtureTemplate:
 
 
 def template_of(task: ScoringTask, m: Mixture, factors: Sequence[float] = (1.0,)) -> MixtureTemplate:
-    """The frame of a model whose terms are words with the weights of the ON clause, and pairs with those for pairs.
+    """The template of a model that weights words and pairs by the ON clause; reads no terms of the task.
 
-    Args:
-        task: its terms are not looked at.
-        m: its outline.
-        factors: of words, phrases and windows; of words alone for a model that does not look at pairs.
+    `factors` are those of words, phrases and windows, or of words alone for a model without pairs.
     """
     bare = replace(m, terms=(), ordered=(), unordered=())
     weights = [[f.weight, f.ordered, f.unordered][: len(factors)] for f in m.fields]

@@ -1,7 +1,7 @@
 """Sequential dependence model: `fsdm` over the ON fields read as one text.
 
-Pairs of words are looked for inside each field, never across two. Source: Metzler and Croft (2005);
-design/ranking.md 1.3. tests/text/models/test_language_models.py repeats the formula.
+Pairs of words are matched inside each field, never across two. Source: Metzler and Croft (2005).
+tests/text/models/test_language_models.py repeats the formula.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ class SDM(MixtureModel):
     traits: ClassVar = ModelTraits(weights=False, one_text=True, pairs=True)
 
     def frame(self, task: ScoringTask) -> MixtureTemplate:
-        """The fields' part of the form."""
         return template_of(task, self.outline(task), factors_of(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
-        """Words, phrases and windows."""
         return dependence(task, m)

@@ -216,7 +216,7 @@ class ToyTextIndex:
             lengths=self._lengths,
             arguments={name: float(value) for name, value in arguments.items() if not isinstance(value, str)},
             choices={name: value for name, value in arguments.items() if isinstance(value, str)},
-            text_lengths=self._lengths[rows].sum(axis=0),
+            text_lengths=self._lengths[rows].sum(axis=0, dtype=np.uint32),
         )
 
     def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:

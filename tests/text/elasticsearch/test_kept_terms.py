@@ -87,7 +87,7 @@ class TestQueries:
             elastic.url, elastic_name, tmp_path, {0: {"title": ["red"]}}, fields, 1, analysis="native"
         )
         for text in ("re*", "red~1"):
-            with pytest.raises(TextQueryError, match="cannot tell") as caught:
+            with pytest.raises(TextQueryError, match="cannot list") as caught:
                 index.check(TextQuery(text))
             assert caught.value.hint == "write the words out"
 

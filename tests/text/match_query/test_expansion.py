@@ -13,7 +13,7 @@ from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TermStatis
 from hybridkg.kb import KnowledgeBase
 from hybridkg.text.match_query.analyzed import as_query
 from hybridkg.text.match_query.fuzzy_terms import NearTerms
-from hybridkg.text.match_query.vocabulary import ArrayVocabulary, SortedTerms, TermsFound
+from hybridkg.text.match_query.vocabulary import ArrayVocabulary, Expansion, SortedTerms
 
 words = st.text(st.sampled_from("abcé神😀"), min_size=1, max_size=6)
 
@@ -53,7 +53,7 @@ def scanned(common, fields, edits_of, most):
         df = sum(counts[field] for field in fields)
         if df and (edits := edits_of(term)) is not None:
             found.append((edits, -df, term.encode("utf-8", "surrogatepass"), term))
-    return TermsFound(tuple(term for *_, term in sorted(found)[:most]), len(found))
+    return Expansion(tuple(term for *_, term in sorted(found)[:most]), len(found))
 
 
 @settings(deadline=None, max_examples=examples(80, 400))
@@ -227,7 +227,7 @@ def test_what_an_index_remembers_of_expansions_and_phrases_is_bounded_by_their_p
     for i in range(200):
         index.score_all(TextQuery(text.format(f"{i:03}"[:2] if "*" in text else f"{i:03}")))
         kept = [
-            1 if isinstance(key[2], int) else len(key[2]) for key in index._occurrences._found.found
+            1 if isinstance(key[2], int) else len(key[2]) for key in index._occurrences._cache.entries
         ]  # a pair of words is one
         assert sum(kept) <= 50
         assert sum(sum(map(len, item.places)) for _, item in index._occurrences._df) <= 100

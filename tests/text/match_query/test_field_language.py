@@ -145,7 +145,7 @@ def test_a_language_without_literals_is_an_error_that_lists_the_others(signs, fi
 
 
 def test_an_index_that_does_not_keep_languages_apart_says_so():
-    with pytest.raises(TextQueryError, match="does not keep languages apart, which 'title@en' needs") as e:
+    with pytest.raises(TextQueryError, match="does not store languages, which 'title@en' needs") as e:
         check_language(IndexedField("title"), "en")
     assert "embedded" in e.value.hint
 

@@ -68,7 +68,7 @@ class Tree:
 
     def holds(self, doc, field="", every=False):
         only = self.field or field
-        found = [(role, part.supports_pushdown(doc, only)) for role, part, _ in self.parts]
+        found = [(role, part.holds(doc, only)) for role, part, _ in self.parts]
         if any(yes for role, yes in found if role == "not"):
             return False
         required = [yes for role, yes in found if role == "must" or (every and role == "should")]
@@ -110,7 +110,7 @@ def test_exactly_the_entities_match_for_which_the_tree_holds(build, docs, tree, 
     index = built(build, docs)
     tree = Tree(tree.parts)
     query = TextQuery(tree.inside(), all_terms=every)
-    want = [e for e in sorted(docs) if tree.supports_pushdown(docs[e], every=every)]
+    want = [e for e in sorted(docs) if tree.holds(docs[e], every=every)]
     assert index.score_all(query)[0].tolist() == want
     scores = index.score(query, np.arange(8, dtype=np.uint32))
     assert [e for e in range(8) if scores[e] == scores[e]] == want

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import SourceName, Span, TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, TextQuery
-from hybridkg.text.match_query.query_string import DEEPEST, Clause, clauses_of, parse_query_string
+from hybridkg.text.match_query.query_string import MAX_DEPTH, Clause, clauses_of, parse_query_string
 
 
 def plain(*words):
@@ -72,8 +72,8 @@ def test_the_clauses_of_a_text(text, want):
     ("text", "message", "span"),
     [
         ('red "old man', "this quote is not closed", (4, 12)),
-        ("title: red", "no term behind 'title:'", (0, 6)),
-        ("red title:", "no term behind 'title:'", (4, 10)),
+        ("title: red", "no term after 'title:'", (0, 6)),
+        ("red title:", "no term after 'title:'", (4, 10)),
         (":red", 'no field name before ":"', (0, 1)),
         ("-red -sea", "only excluded terms; nothing is left to search for", (0, 9)),
         ("red (sea", "this parenthesis is not closed", (4, 8)),
@@ -87,10 +87,10 @@ def test_the_clauses_of_a_text(text, want):
         ("red^0", "boost ^0 is not between 0.000001 and 1,000,000", (3, 5)),
         ("(red)^1e7", "boost ^1e7 is not between 0.000001 and 1,000,000", (5, 9)),
         ("red^" + "9" * 400, "boost ^9999999999999999999… is not between 0.000001 and 1,000,000", (3, 404)),
-        ('"a b"~', "'~' means nothing behind a phrase", (5, 6)),
-        ('"a b"~2x', "'~' means nothing behind a phrase", (5, 6)),
-        ('"a b"*', "'*' means nothing behind a phrase", (5, 6)),
-        ("(a b)~2", "'~' means nothing behind a group", (5, 6)),
+        ('"a b"~', "'~' has no meaning after a phrase", (5, 6)),
+        ('"a b"~2x', "'~' has no meaning after a phrase", (5, 6)),
+        ('"a b"*', "'*' has no meaning after a phrase", (5, 6)),
+        ("(a b)~2", "'~' has no meaning after a group", (5, 6)),
         (
             "red -low-res*",
             "words that are excluded together are a phrase, and a phrase has no prefix and no fuzzy words",
@@ -142,7 +142,7 @@ def test_the_tree_of_a_text(text, want):
 
 
 def test_fifty_groups_inside_each_other_are_read_and_no_more():
-    assert [c.text for c in clauses_of(parse_query_string("(" * DEEPEST + "red" + ")" * DEEPEST))] == ["red"]
+    assert [c.text for c in clauses_of(parse_query_string("(" * MAX_DEPTH + "red" + ")" * MAX_DEPTH))] == ["red"]
     for text in ("(" * 51 + "red" + ")" * 51, "(" * 1_000_000, "+title:(" * 100_000):
         with pytest.raises(TextQueryError, match=r"more than 50 groups inside each other|more than 10,000 parts"):
             parse_query_string(text)

@@ -166,7 +166,7 @@ def test_what_is_written_reads_back(rules):
         ("a =>", "in this rule of synonyms an entry is missing", 1),
         ("=> a", "in this rule of synonyms an entry is missing", 1),
         ("a => b => c", "two '=>' in one rule of synonyms", 1),
-        ("\nword", "'word' alone says nothing", 2),
+        ("\nword", "'word' alone has no synonym", 2),
         ("a, --", "in this rule of synonyms '--' has no word", 1),
         ("a, " + "b" * 201, "an entry of more than 200 characters", 1),
         (",".join(f"a{i}" for i in range(101)), "more than 100 entries in one rule of synonyms", 1),
@@ -283,8 +283,8 @@ def test_synonyms_of_one_word_score_as_if_the_texts_said_the_same(build, texts):
 def test_a_knowledge_base_keeps_the_synonyms_of_its_index(tmp_path):
     (tmp_path / "d.ttl").write_text('<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "a hotel in New York" .')
     kb = KnowledgeBase.create(tmp_path / "d.kb")
-    with (tmp_path / "d.kb" / "kb.toml").open("a") as file:
-        file.write('synonyms = "synonyms.txt"\n')
+    settings = tmp_path / "d.kb" / "kb.toml"
+    settings.write_text('synonyms = "synonyms.txt"\n' + settings.read_text())  # no table is before it
     with pytest.raises(ConfigError, match="cannot read the synonyms"):
         kb.load(tmp_path / "d.ttl", index=True)
     file = tmp_path / "d.kb" / "synonyms.txt"

@@ -222,7 +222,7 @@ def no_peaks(n_nodes):
     """Peaks of an index that has no common terms."""
     ranges = -(-n_nodes // DOC_BLOCK)
     return SimpleNamespace(
-        ranges=ranges,
+        n_blocks=ranges,
         members=np.zeros((0, words_of(ranges)), np.uint64),
         levels=np.zeros(0, np.uint8),
         codes=np.zeros((0, FINE)),
@@ -248,7 +248,7 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, want
     lengths = narrow_lengths(form.lengths) if narrow else NO_LENGTHS
     found = TopKHeap(min(k, int(query.sizes.sum())))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(topk, "FIRST_RANGES", wanted)
+        patch.setattr(topk, "FIRST_BLOCKS", wanted)
         patch.setattr(topk, "MAX_BLOCKS", most)
         patch.setattr(topk, "MIN_BLOCKS", 1)
         topk.rank_with_block_max(

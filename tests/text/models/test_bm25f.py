@@ -153,7 +153,7 @@ def test_an_argument_out_of_range_is_an_error_that_names_the_range(build, query,
 )
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(build, query, message, hint):
     index = build({0: {"title": "red"}})
-    for ask in (index.check, index.matching, index.terms):
+    for ask in (index.check, index.score_all, index.terms):
         with pytest.raises(UnknownNameError) as e:
             ask(query)
         assert (e.value.message, e.value.hint) == (message, hint)

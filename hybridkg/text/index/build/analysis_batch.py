@@ -1,12 +1,9 @@
-"""A batch: some texts of one field on their way to term numbers, and what came of them.
+"""The analysis of a batch: texts of one field to term numbers.
 
-A batch is told by its bytes alone: the analyzer with its chain, the texts and
-their languages, nothing of entities or of what else is indexed. So what comes
-of it is the same whoever works it out and whenever, and can be kept in a file
-that is named by the hash of these bytes. Numbers of terms are the batch's own,
-in the order in which its terms are met.
-
-A file is checked before it is believed: its checksum, its sizes, its ranges.
+The bytes of a batch are the analyzer with its chain, the texts and their languages, without entities or the rest of the
+index. So its result is deterministic, and is cached in a file named by the hash of these bytes. Term numbers are local
+to
+the batch, in the order of first occurrence. A file is validated when read: checksum, sizes, ranges.
 """
 
 from __future__ import annotations
@@ -27,17 +24,25 @@ from numpy.typing import NDArray
 from hybridkg import __version__
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.index.build.runs import NEXT_VALUE, U32
-from hybridkg.text.index.build.token_columns import KERNEL, MAX_LETTERS, Texts, TokenColumns, Words, columns, suits
+from hybridkg.text.index.build.token_columns import (
+    KERNEL,
+    MAX_LETTERS,
+    Texts,
+    TokenColumns,
+    Words,
+    analyze_columns,
+    supports_columns,
+)
 from hybridkg.text.index.build.tokens import TermNumberer, TokenStream
 
 VERSION = 1
-"""Of both formats; a file of another one has another name and is never read."""
+"""Version of both formats; part of the file name, so that files of another version are never read."""
 
 MAX_CACHED_TERMS = 3_000_000
-"""Distinct terms after which an analyst starts with an empty memory, at about 150 bytes each."""
+"""Distinct terms at which an analyzer of batches clears its caches, at about 150 bytes each."""
 
 COMPILED_FROM = 1_000_000
-"""Bytes: the analysis of as many takes half a second without the kernel, and so does loading the kernel."""
+"""Bytes whose analysis without the kernel takes as long as loading the kernel, half a second."""
 
 _MAGIC = b"hybridkg-batch\n"
 _SEPARATOR = "\0"
@@ -46,16 +51,14 @@ _ARRAYS = ("tokens", "records", "slots", "changed", "changed_at", "tags")
 
 @dataclass(frozen=True)
 class AnalyzedBatch:
-    """What came of a batch.
+    """An analysed batch.
 
     Args:
-        terms: its distinct terms; a position in this list is the number of a term.
-        tokens: uint32[n], the slots of the records one after another.
+        terms: distinct terms, in the order of their numbers.
+        tokens: uint32[n], the concatenated slots of the records.
         records: uint32[r], ascending: the records that have any slot, by their place in the batch.
-        slots: uint32[r], how many, at least 1.
-        changed: uint32[c], ascending: positions in `records` where the language changes.
-        changed_at: uint32[c], at which slot.
-        tags: uint32[c], to which of the languages.
+        slots: uint32[r], slots of each, at least 1.
+        changed, changed_at, tags: uint32[c], changes of language: position in `records`, ascending, slot, and language.
         languages: lower-case tags.
         text_bytes: of the texts in UTF-8.
     """
@@ -71,7 +74,7 @@ class AnalyzedBatch:
     text_bytes: int
 
     def write(self, path: Path) -> bool:
-        """Writes a file, as a whole or not at all; false where a term cannot be in one.
+        """Writes a file atomically; false where a term contains the separator.
 
         Raises:
             OSError: the disk refuses.
@@ -81,11 +84,9 @@ class AnalyzedBatch:
             return False
         parts = [getattr(self, name).tobytes() for name in _ARRAYS] + [text.encode("utf-8", "surrogatepass")]
         head = {
-            "sizes": [len(part) for part in parts],
-            "terms": len(self.terms),
-            "languages": self.languages,
+            "sizes": [len(part) for part in parts], "terms": len(self.terms), "languages": self.languages,
             "text_bytes": self.text_bytes,
-        }
+        }  # fmt: skip
         parts.insert(0, json.dumps(head).encode() + b"\n")
         crc = 0
         for part in parts:
@@ -100,12 +101,7 @@ class AnalyzedBatch:
 
     @classmethod
     def read(cls, path: Path, records: int) -> AnalyzedBatch | None:
-        """Reads a file; None where there is none, or one that is damaged or of a batch of another size.
-
-        Args:
-            path: of the file.
-            records: of the batch.
-        """
+        """Reads a file; None where it is missing, damaged or of a batch with another number of records."""
         try:
             data = memoryview(path.read_bytes())
         except OSError:
@@ -122,10 +118,10 @@ class AnalyzedBatch:
 
 
 def _checked(data: memoryview, records: int) -> AnalyzedBatch:
-    """What is in a file.
+    """The contents of a file.
 
     Raises:
-        ValueError, TypeError, KeyError, IndexError: it is not what `write` writes.
+        ValueError, TypeError, KeyError, IndexError: the file is damaged.
     """
     end_of_head = bytes(data[:1_000_000]).index(b"\n") + 1
     head = json.loads(bytes(data[:end_of_head]))
@@ -133,11 +129,11 @@ def _checked(data: memoryview, records: int) -> AnalyzedBatch:
     if len(cuts) != len(_ARRAYS) + 2 or cuts[-1] != len(data) or any(b < a for a, b in pairwise(cuts)):
         raise ValueError("wrong sizes")
     pieces = [data[a:b] for a, b in pairwise(cuts)]
-    found = {name: np.frombuffer(piece, np.uint32) for name, piece in zip(_ARRAYS, pieces, strict=False)}
+    arrays = {name: np.frombuffer(piece, np.uint32) for name, piece in zip(_ARRAYS, pieces, strict=False)}
     text = str(pieces[-1], "utf-8", "surrogatepass")
     terms = text.split(_SEPARATOR) if head["terms"] else []
     languages = tuple(str(tag) for tag in head["languages"])
-    batch = AnalyzedBatch(terms, **found, languages=languages, text_bytes=int(head["text_bytes"]))
+    batch = AnalyzedBatch(terms, **arrays, languages=languages, text_bytes=int(head["text_bytes"]))
     real = batch.tokens[batch.tokens < NEXT_VALUE]
     lengths = {len(batch.changed), len(batch.changed_at), len(batch.tags)}
     if (
@@ -162,15 +158,7 @@ def _below(values: U32, end: int) -> bool:
 
 
 def payload_of(name: str, chain: str, texts: list[str], languages: list[str], counts: list[int]) -> bytes:
-    """The bytes of a batch.
-
-    Args:
-        name: of the analyzer.
-        chain: of the analyzer.
-        texts: of all values, one after another.
-        languages: their tags.
-        counts: the number of values of each record.
-    """
+    """The bytes of a batch: the analyzer, the texts and tags of all values, the number of values of each record."""
     numbers: dict[str, int] = {}
     tags = [numbers.setdefault(tag, len(numbers)) for tag in languages]
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -181,19 +169,14 @@ def payload_of(name: str, chain: str, texts: list[str], languages: list[str], co
         b"".join(encoded),
     ]
     head = {
-        "version": VERSION,
-        "hybridkg": __version__,
-        "python": sys.version_info[:2],
-        "analyzer": name,
-        "chain": chain,
-        "languages": list(numbers),
-        "sizes": [len(part) for part in parts],
-    }
+        "version": VERSION, "hybridkg": __version__, "python": sys.version_info[:2], "analyzer": name, "chain": chain,
+        "languages": list(numbers), "sizes": [len(part) for part in parts],
+    }  # fmt: skip
     return b"".join([json.dumps(head).encode(), b"\n", *parts])
 
 
 def key_of(payload: bytes) -> str:
-    """The name of what comes of a batch.
+    """The file name of the result of a batch.
 
     >>> key_of(b"texts")
     '3bc2daa42a18ca51b0262ee9a0cc05d5'
@@ -201,103 +184,89 @@ def key_of(payload: bytes) -> str:
     return hashlib.blake2b(payload, digest_size=16).hexdigest()
 
 
-class Analyst:
-    """Works batches out, one after another; what it remembers changes nothing. One thread at a time.
+class BatchAnalyzer:
+    """Analyses batches; its caches do not change the result. One thread at a time.
 
     Args:
         analyzers: by name.
-        compiled_from: bytes of a batch from which on the compiled kernel is used, where it is to be had and suits; the
-            result is the same.
+        compiled_from: minimum bytes of a batch for the compiled kernel, which gives the same result.
     """
 
     def __init__(self, analyzers: Mapping[str, Analyzer], *, compiled_from: float = COMPILED_FROM):
         self._analyzers, self._compiled_from = analyzers, compiled_from
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._analysis = TermNumberer(self._analyzers)
         self._words: Words | None = None
 
     def _words_for(self, size: int) -> Words | None:
-        """The words met so far, for a batch of `size` bytes; None where it is not worth the loading of the kernel."""
+        """The words so far; None where a batch of `size` bytes does not justify loading the kernel."""
         if self._words is None and size >= self._compiled_from and (kernel := KERNEL.load()) is not None:
             self._words = Words(kernel)
         return self._words if size >= self._compiled_from else None
 
-    def analyzed(self, payload: bytes) -> AnalyzedBatch:
-        """What comes of a batch.
-
-        Args:
-            payload: from `payload_of`.
+    def analyze(self, payload: bytes) -> AnalyzedBatch:
+        """Analyses a batch of `payload_of`.
 
         Raises:
-            KeyError: the analyzer is not among them.
-            ValueError: the analyzer has another chain here.
+            KeyError: the analyzer is unknown.
+            ValueError: the analyzer has another chain.
         """
         if len(self._analysis.numbers) > MAX_CACHED_TERMS or (
             self._words is not None and self._words.letters > MAX_LETTERS
         ):
-            self._forget()
+            self._reset()
         end_of_head = payload.index(b"\n") + 1
         head: dict[str, Any] = json.loads(payload[:end_of_head])
         name = head["analyzer"]
         analyzer = self._analyzers[name]
         if analyzer.chain != head["chain"]:
-            raise ValueError(f"analyzer {name!r} has another chain here")
+            raise ValueError(f"the local analyzer {name!r} has another chain")
         texts = _texts(payload, list(accumulate(head["sizes"], initial=end_of_head)), head["languages"])
         words = self._words_for(len(payload))
-        if words is not None and suits(analyzer, texts.languages):
-            found = columns(texts, name, analyzer, self._analysis, words)
+        if words is not None and supports_columns(analyzer, texts.languages):
+            stream = analyze_columns(texts, name, analyzer, self._analysis, words)
         else:
-            found = _read_one_by_one(texts, name, self._analysis)
-        return _numbered_alone(found, self._analysis.numbers, len(texts.text))
+            stream = _read_one_by_one(texts, name, self._analysis)
+        return _numbered_alone(stream, self._analysis.numbers, len(texts.text))
 
 
 def _texts(payload: bytes, cuts: list[int], languages: list[str]) -> Texts:
-    """The texts of a batch."""
     counts, lengths, tags = (np.frombuffer(payload[a:b], np.uint32).astype(np.int64) for a, b in pairwise(cuts[:4]))
     text = np.frombuffer(payload, np.uint8, cuts[4] - cuts[3], cuts[3])
     return Texts(counts, np.cumsum(lengths), tags if len(tags) else np.zeros_like(lengths), languages, text)
 
 
 def _read_one_by_one(texts: Texts, name: str, analysis: TermNumberer) -> TokenColumns:
-    """The twin of `columns`, for every analyzer."""
+    """The reference implementation of `analyze_columns`, for every analyzer."""
     values = ((texts.value(i), texts.languages[tag]) for i, tag in enumerate(texts.tags.tolist()))
-    records = ((i, list(islice(values, count))) for i, count in enumerate(texts.counts.tolist()))
+    entries = ((i, list(islice(values, count))) for i, count in enumerate(texts.counts.tolist()))
     stream = TokenStream()
-    analysis.add(name, records, stream, len(texts.counts), float("inf"))
+    analysis.add(name, entries, stream, len(texts.counts), float("inf"))
     tagged = stream.tagged
-    return TokenColumns(
-        tokens=_array(stream.tokens),
-        records=_array(stream.entities),
-        slots=_array(stream.slots),
-        changed=_array(tagged.records),
-        changed_at=_array(tagged.slots),
-        tags=_array(tagged.tags),
-        languages=tuple(tagged.numbers),
-    )
+    streams = (stream.tokens, stream.entities, stream.slots, tagged.records, tagged.slots, tagged.tags)
+    tokens, records, slots, changed, changed_at, tags = map(_array, streams)
+    return TokenColumns(tokens, records, slots, changed, changed_at, tags, tuple(tagged.numbers))
 
 
-def _numbered_alone(found: TokenColumns, numbers: dict[str, int], text_bytes: int) -> AnalyzedBatch:
-    """A stream with the numbers of its own terms, in the order in which they are met."""
-    tokens = found.tokens
+def _numbered_alone(stream: TokenColumns, numbers: dict[str, int], text_bytes: int) -> AnalyzedBatch:
+    """The batch of a stream, with local term numbers in the order of first occurrence."""
+    tokens = stream.tokens
     real = tokens < NEXT_VALUE
     met = tokens[real]
     first = np.full(len(numbers), len(met), np.int64)
-    first[met[::-1]] = np.arange(len(met) - 1, -1, -1)  # of equal places the last one stays
+    first[met[::-1]] = np.arange(len(met) - 1, -1, -1)  # the last assignment wins
     present = np.flatnonzero(first < len(met))
     present = present[np.argsort(first[present])]
-    own = np.zeros(len(numbers), np.uint32)
-    own[present] = np.arange(len(present), dtype=np.uint32)
+    local_numbers = np.zeros(len(numbers), np.uint32)
+    local_numbers[present] = np.arange(len(present), dtype=np.uint32)
     local = tokens.copy()
-    local[real] = own[met]
-    known = list(numbers)
-    terms = [known[number] for number in present.tolist()]
-    return AnalyzedBatch(terms, local, **_others(found), text_bytes=text_bytes)
-
-
-def _others(found: TokenColumns) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in ("records", "slots", "changed", "changed_at", "tags", "languages")}
+    local[real] = local_numbers[met]
+    all_terms = list(numbers)
+    terms = [all_terms[number] for number in present.tolist()]
+    others = {name: getattr(stream, name) for name in (*_ARRAYS[1:], "languages")}
+    return AnalyzedBatch(terms, local, **others, text_bytes=text_bytes)
 
 
 def _array(values: Any) -> NDArray[np.uint32]:

@@ -1,9 +1,8 @@
-"""The folder of analysed batches, which outlives an interrupted build.
+"""The cache of analysed batches, a folder that outlives an interrupted build.
 
-Its files are named by what they were made from, so a later build finds those
-that still fit and nobody has to tell it which. A build that succeeds removes
-the folder, files of older builds included; until then its size is bounded: at the beginning of a build the oldest
-files go, and in its course what comes when there is no more room.
+Its files are named by the hash of their input, so that a later build finds those that are still valid. A successful
+build removes the folder, with the files of older builds; until then its size is bounded: a build first deletes the
+oldest files and then adds none beyond the bound.
 """
 
 from __future__ import annotations
@@ -12,41 +11,40 @@ from contextlib import suppress
 from pathlib import Path
 
 NAME = ".text-work"
-"""Of the folder, in that of the knowledge base."""
+"""Name of the folder in that of the knowledge base."""
 
 SUFFIX = ".batch"
-"""Of the files."""
 
 MAX_BYTES = 8 << 30
 """460 million tokens take 2.3 GB."""
 
 
-def opened(folder: Path, most: int = MAX_BYTES) -> Path:
-    """Makes the folder, or clears it of unfinished files and of the oldest beyond `most` bytes.
+def opened(folder: Path, max_bytes: int = MAX_BYTES) -> Path:
+    """Creates the folder, or deletes its unfinished files and the oldest files beyond `max_bytes`.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     folder.mkdir(exist_ok=True)
     for unfinished in folder.glob("*.new"):
         unfinished.unlink(missing_ok=True)
-    found = [(status.st_mtime_ns, path, status.st_size) for path in kept(folder) if (status := path.stat())]
+    by_age = [(status.st_mtime_ns, path, status.st_size) for path in files(folder) if (status := path.stat())]
     size = 0
-    for _, path, own in sorted(found, reverse=True):
-        size += own
-        if size > most:
+    for _, path, file_size in sorted(by_age, reverse=True):
+        size += file_size
+        if size > max_bytes:
             path.unlink(missing_ok=True)
     return folder
 
 
-def kept(folder: Path) -> list[Path]:
-    """The files of batches, in the order of their names."""
+def files(folder: Path) -> list[Path]:
+    """The files of batches, sorted by name."""
     return sorted(folder.glob(f"*{SUFFIX}"))
 
 
 def remove(folder: Path) -> None:
-    """Removes the files of batches, and the folder unless it holds anything else."""
+    """Removes the files of batches, and the folder unless it has other files."""
     with suppress(OSError):
-        for path in [*kept(folder), *folder.glob("*.new")]:
+        for path in [*files(folder), *folder.glob("*.new")]:
             path.unlink(missing_ok=True)
         folder.rmdir()

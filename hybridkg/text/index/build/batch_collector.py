@@ -1,4 +1,4 @@
-"""Collects the texts of one field until they make a batch."""
+"""The collection of the texts of one field into batches."""
 
 from __future__ import annotations
 
@@ -16,16 +16,11 @@ BATCH_BYTES = 16_000_000
 """Characters of a batch, and VALUE_BYTES more for each value: one to three seconds of work."""
 
 VALUE_BYTES = 32
-"""What a value costs beside its characters."""
+"""The constant cost of a value, in characters."""
 
 
 class PendingTexts:
-    """Texts that wait.
-
-    Args:
-        analyzer: of the field.
-        chain: of the analyzer.
-    """
+    """Texts of a field that are not yet in a batch, with the field's analyzer and its chain."""
 
     def __init__(self, analyzer: str, chain: str):
         self._analyzer, self._chain = analyzer, chain
@@ -39,8 +34,8 @@ class PendingTexts:
         self._counts: list[int] = []
         self.size = 0
 
-    def add(self, records: Iterator[tuple[int, Values]], n_nodes: int, most: int) -> bool:
-        """Takes records until they make a batch of size `most` (true) or end (false).
+    def add(self, records: Iterator[tuple[int, Values]], n_nodes: int, batch_size: int) -> bool:
+        """Consumes records until they fill a batch (true) or end (false).
 
         Raises:
             ValueError: an entity is not below `n_nodes`.
@@ -56,18 +51,18 @@ class PendingTexts:
                 texts.append(text)
                 languages.append(language)
                 size += len(text) + VALUE_BYTES
-            if size >= most:
+            if size >= batch_size:
                 self.size = size
                 return True
         self.size = size
         return False
 
     def renumber(self, final: U32) -> None:
-        """Gives final ids to the entities, whose numbers were provisional."""
+        """Replaces provisional entity numbers by final ids."""
         self.entities = array("I", final[np.frombuffer(self.entities, np.uint32)].tobytes())
 
     def records(self) -> Iterator[tuple[int, Values]]:
-        """What waits; nothing does after this."""
+        """Empties the collection and returns its records."""
         entities, counts = self.entities, self._counts
         values = zip(self._texts, self._languages, strict=True)
         self._clear()
@@ -75,7 +70,7 @@ class PendingTexts:
             yield entity, list(islice(values, count))
 
     def taken(self) -> tuple[bytes, U32]:
-        """The batch and whose its records are; nothing waits after this."""
+        """Empties the collection and returns it as a batch, with the entities of its records."""
         payload = payload_of(self._analyzer, self._chain, self._texts, self._languages, self._counts)
         entities = np.frombuffer(self.entities, np.uint32)
         self._clear()

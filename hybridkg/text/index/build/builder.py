@@ -1,11 +1,9 @@
-"""Builds an embedded text index: text in, packed postings out.
+"""The builder of the embedded text index: text in, packed postings out.
 
-Four steps, each in bounded memory and on all cores. Texts become streams of
-term numbers (tokens.py), the long fields batch by batch in other processes
-(worker_pool.py). Streams are sorted in chunks (sorting.py), chunks are merged
-range by range (merging.py) and packed (lists.py). Memory holds the vocabulary,
-a few batches, chunks or ranges, and about 30 bytes for each pair of entity and
-field; tokens and postings wait in temporary files. The same input gives the
+Four steps, each in bounded memory and on all cores. Texts become streams of term numbers (tokens.py), long fields in
+batches in worker processes (worker_pool.py). Streams are sorted in chunks (sorting.py), chunks are merged range by
+range (merging.py) and packed (posting_lists.py). Memory holds the vocabulary, a few batches, chunks or ranges, and
+about 30 bytes for each pair of entity and field; tokens and postings are in temporary files. The same input gives the
 same bytes, whatever the number of processes and the size of batches.
 """
 
@@ -43,13 +41,13 @@ from hybridkg.text.index.term_field_sets import write_term_sets
 from hybridkg.text.index.topk.block_max import write_block_maxima
 
 SEGMENT = "1"
-"""Of an index that is built anew."""
+"""Name of the only segment."""
 
 DIRECT_BYTES = 2_000_000
-"""Text of each field that is analysed at once, without batches: a quarter of a second."""
+"""Text of each field that is analysed immediately, without batches: a quarter of a second."""
 
 FIRST_BATCH_BYTES = 4_000_000
-"""Text of a field, beyond that, for which processes are started: they are busy for 0.5 s before they analyse."""
+"""Further text of a field for which processes are started, which takes 0.5 s."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -57,14 +55,13 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class BuildLimits:
-    """What bounds memory and work; never changes the result.
+    """Bounds of memory and work, which do not change the result.
 
     Args:
         direct_bytes: text of each field that is analysed in this thread.
         batch_bytes: text of a batch, and 32 more for each value.
-        chunk_tokens: tokens sorted at once.
-        range_tokens: tokens merged at once.
-        workers: processes that analyse, and threads that sort and merge; None for one to a core.
+        chunk_tokens, range_tokens: tokens of a sorted chunk, and of a merged range.
+        workers: processes that analyse, and threads that sort and merge; None for one per core.
     """
 
     direct_bytes: int = DIRECT_BYTES
@@ -79,11 +76,11 @@ class EmbeddedTextBuilder:
 
     Args:
         folder: an existing empty folder.
-        fields: what the index stores, in the profile's order; at most 64.
-        n_nodes: ids are below this.
+        fields: of the index, in the profile's order; at most 64.
+        n_nodes: exclusive upper bound of ids.
         sizes: bounds.
-        kept: folder of analysed batches that outlives a broken build; None for one that does not.
-        progress: told by `finish` about what it sorts and merges.
+        cache: folder of the batch cache, which outlives an interrupted build; None for a temporary one.
+        progress: of `finish`.
 
     Raises:
         UnknownNameError: a field names an unknown analyzer.
@@ -97,7 +94,7 @@ class EmbeddedTextBuilder:
         n_nodes: int,
         *,
         sizes: BuildLimits = BuildLimits(),
-        kept: Path | None = None,
+        cache: Path | None = None,
         progress: Progress = SILENT,
     ):
         if len(fields) > MAX_FIELDS:
@@ -108,7 +105,7 @@ class EmbeddedTextBuilder:
                 raise ProfileError(f"two text fields are named {name!r}")
         self._folder, self._fields, self._n_nodes = folder, fields, n_nodes
         self._sizes, self._progress = sizes, progress
-        self._kept, self._keeps = (kept, True) if kept is not None else (folder / "batches.tmp", False)
+        self._cache, self._is_persistent = (cache, True) if cache is not None else (folder / "batches.tmp", False)
         self._analyzers: dict[str, Analyzer] = {
             name: ANALYZERS.get(name)() for name in sorted({f.analyzer for f in fields})
         }
@@ -124,7 +121,7 @@ class EmbeddedTextBuilder:
         self._spill: RunSpill | None = None
 
     def add(self, entity: int, field: int, values: Values) -> None:
-        """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
+        """Adds all values of one field of one entity: (text, language tag or ""), in a deterministic order.
 
         Args:
             entity: id of the node; ascending order is fastest, any order gives the same index.
@@ -134,21 +131,21 @@ class EmbeddedTextBuilder:
         self.add_all(field, ((entity, values),))
 
     def add_all(self, field: int, records: Iterable[tuple[int, Values]]) -> None:
-        """The same for many entities, (entity, values) each; a third faster for short texts."""
-        left = iter(records)
+        """`add` for many entities, (entity, values) each; a third faster for short texts."""
+        remaining = iter(records)
         direct = self._direct[field]
         if direct is not None:
-            most = self._sizes.direct_bytes
-            self._analysis.add(self._fields[field].analyzer, left, direct, self._n_nodes, most)
-            if direct.text_bytes < most:
+            limit = self._sizes.direct_bytes
+            self._analysis.add(self._fields[field].analyzer, remaining, direct, self._n_nodes, limit)
+            if direct.text_bytes < limit:
                 return
             self._end_direct(field)
         collected = self._collected[field]
-        while collected.add(left, self._n_nodes, self._sizes.batch_bytes):
+        while collected.add(remaining, self._n_nodes, self._sizes.batch_bytes):
             self._submit(field)
 
     def _end_direct(self, field: int) -> None:
-        """Moves what was analysed in this thread to the field's stream."""
+        """Moves the tokens analysed in this thread to the field's stream."""
         direct = self._direct[field]
         if direct is not None:
             self._add_stream(field, direct)
@@ -159,17 +156,17 @@ class EmbeddedTextBuilder:
         self._text_bytes += stream.text_bytes
 
     def _submit(self, field: int) -> None:
-        """Sends the texts that are collected of a field to be analysed."""
+        """Submits the collected texts of a field as a batch."""
         if self._pool is None:
-            self._pool = WorkerPool(batch_cache.opened(self._kept), self._analyzers, self._threads)
+            self._pool = WorkerPool(batch_cache.opened(self._cache), self._analyzers, self._threads)
         payload, entities = self._collected[field].taken()
         self._pending.append((field, entities, self._pool.submit(payload, len(entities))))
         self._collect(2 * max(1, self._threads))
 
-    def _collect(self, most: int) -> None:
-        """Takes what has been analysed, in the order in which it was sent, until at most so many are left."""
+    def _collect(self, max_pending: int) -> None:
+        """Takes analysed batches in the order of submission, until at most `max_pending` are pending."""
         numbers = self._analysis.numbers
-        while len(self._pending) > most:
+        while len(self._pending) > max_pending:
             field, entities, future = self._pending.popleft()
             batch = future.result()
             table = np.fromiter(
@@ -179,12 +176,7 @@ class EmbeddedTextBuilder:
             self._text_bytes += batch.text_bytes
 
     def renumber(self, ids: Sequence[int], n_nodes: int) -> None:
-        """Gives final ids to the entities added so far, whose numbers were provisional.
-
-        Args:
-            ids: the id of each provisional number; distinct.
-            n_nodes: ids are below this, from now on.
-        """
+        """Replaces the provisional numbers of the entities added so far by distinct `ids`, all below `n_nodes`."""
         final = np.asarray(ids, np.uint32)
         self._collect(0)
         for i, stream in enumerate(self._streams):
@@ -194,28 +186,28 @@ class EmbeddedTextBuilder:
         self._n_nodes = n_nodes
 
     def complete(self, field: int) -> None:
-        """Tells that `add` will not be called for this field again; saves time, never changes the result."""
+        """Ends a field, so that its analysis can start before `finish`; does not change the result."""
         self._end_direct(field)
         collected = self._collected[field]
-        least = 0 if self._pool is not None else min(FIRST_BATCH_BYTES, self._sizes.batch_bytes)
-        if collected.entities and collected.size >= least:
+        min_size = 0 if self._pool is not None else min(FIRST_BATCH_BYTES, self._sizes.batch_bytes)
+        if collected.entities and collected.size >= min_size:
             self._submit(field)
-        elif collected.entities:  # less than a batch in all: no process is worth its start
+        elif collected.entities:  # too little to start a process
             rest = TokenStream()
             self._analysis.add(self._fields[field].analyzer, collected.records(), rest, self._n_nodes, float("inf"))
             self._add_stream(field, rest)
 
     @property
     def batches(self) -> int:
-        """How many batches are kept in files, in the folder that outlives this builder."""
-        return len(batch_cache.kept(self._kept)) if self._keeps and self._pool is not None else 0
+        """The number of batches in the cache that outlives this builder."""
+        return len(batch_cache.files(self._cache)) if self._is_persistent and self._pool is not None else 0
 
     def close(self) -> None:
-        """Stops the work in the background and removes its files; needed when `finish` was not reached."""
+        """Stops background work and removes its files; required if `finish` is not reached."""
         if self._pool is not None:
             self._pool.close()
-            if not self._keeps:
-                batch_cache.remove(self._kept)
+            if not self._is_persistent:
+                batch_cache.remove(self._cache)
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
         if self._spill is not None:
@@ -260,19 +252,19 @@ class EmbeddedTextBuilder:
     def _write_segment(
         self, out: ArrayWriter, n_terms: int, about: dict[str, object], totals: list[tuple[int, int]]
     ) -> None:
-        """What is worked out from the finished lists, and the header of the segment."""
-        out.finish(about)  # so that the lists can be read
+        """Writes the term sets and block maxima, derived from the lists, and the header of the segment."""
+        out.finish(about)  # makes the lists readable
         n_fields = len(self._fields)
         lists = SegmentPostings(ArrayReader(self._folder, SEGMENT), n_terms * n_fields)
         write_term_sets(out, lists, n_terms, n_fields)
         out.finish(about)
         reader = ArrayReader(self._folder, SEGMENT)
         defaults = [(field.weight, field.b) for field in self._fields]
-        peaks = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals)
-        out.finish({**about, "peaks": peaks})
+        forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals)
+        out.finish({**about, "peaks": forms})
 
     def _placed(self, terms: list[str]) -> U32:
-        """uint32[terms], the final number of each provisional one; nothing is analysed after this."""
+        """uint32[terms], the final number of each provisional one; ends the analysis."""
         numbers = self._analysis.numbers
         places = np.zeros(len(terms), np.uint32)
         places[np.fromiter((numbers[term] for term in terms), np.int64, len(terms))] = np.arange(len(terms))
@@ -297,7 +289,7 @@ class EmbeddedTextBuilder:
             def sort(chunk: tuple[int, int], field: FieldInOrder = field) -> SortedChunk:
                 return field.sort(*chunk, table, spill)
 
-            for chunk in self._side_by_side(sort, field.chunks(self._sizes.chunk_tokens)):
+            for chunk in self._concurrently(sort, field.chunks(self._sizes.chunk_tokens)):
                 lengths[i][chunk.entities] = chunk.counts
                 runs.append(chunk.run)
                 largest = max(largest, chunk.largest_position)
@@ -320,9 +312,9 @@ class EmbeddedTextBuilder:
         total = sum(int(run.tokens[-1]) for run in runs)
         self._progress.start("merging postings", total)
         try:
-            for made in self._side_by_side(piece, range(len(spill.ranges))):
-                writer.add(made)
-                self._progress.advance(len(made.positions), int(made.df.sum(dtype=np.int64)))
+            for packed in self._concurrently(piece, range(len(spill.ranges))):
+                writer.add(packed)
+                self._progress.advance(len(packed.positions), int(packed.df.sum(dtype=np.int64)))
         except BaseException:
             writer.close()
             raise
@@ -331,8 +323,8 @@ class EmbeddedTextBuilder:
         self._progress.done(postings)
         return postings
 
-    def _side_by_side(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterator[_Result]:
-        """The results in the order of the items; a few are worked out ahead."""
+    def _concurrently(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterator[_Result]:
+        """The results in the order of the items, computed in threads a few ahead."""
         if len(items) < 2 or self._executor is None:
             yield from map(work, items)
             return

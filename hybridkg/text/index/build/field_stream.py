@@ -17,15 +17,11 @@ from hybridkg.text.index.language_view import TaggedValues
 MAX_TOKENS_IN_MEMORY = 1_000_000
 
 MARKS = 2
-"""How far a token moves so that the two marks come before the numbers (they wrap around to 0 and 1)."""
+"""The shift of tokens that wraps the two marks around to 0 and 1, before the numbers."""
 
 
 class FieldStream:
-    """What has been analysed of a field so far.
-
-    Args:
-        path: of the temporary file.
-    """
+    """The token stream of a field so far; `path` is its temporary file."""
 
     def __init__(self, path: Path):
         self.entities, self.slots = array("I"), array("I")
@@ -44,37 +40,27 @@ class FieldStream:
         return counts
 
     def add_stream(self, stream: TokenStream, n_terms: int) -> None:
-        """Adds records whose tokens are numbers of the whole index, of which there are `n_terms` by now."""
+        """Adds records whose tokens are numbers of the whole index, below `n_terms`."""
         if not stream.slots:
             return
-        changes = (np.frombuffer(values, np.uint32) for values in _changes(stream.tagged)) if stream.tagged.tags else ()
-        table = np.arange(n_terms, dtype=np.uint32)
-        self._add(
-            np.frombuffer(stream.tokens, np.uint32),
-            table,
-            np.frombuffer(stream.entities, np.uint32),
-            np.frombuffer(stream.slots, np.uint32),
-            tuple(changes),
-            list(stream.tagged.numbers),
+        tagged = stream.tagged
+        changes = (tagged.records, tagged.slots, tagged.tags) if tagged.tags else ()
+        tokens, entities, slots, *runs = (
+            np.frombuffer(values, np.uint32) for values in (stream.tokens, stream.entities, stream.slots, *changes)
         )
+        self._add(tokens, np.arange(n_terms, dtype=np.uint32), entities, slots, tuple(runs), list(tagged.numbers))
 
     def add_batch(self, batch: AnalyzedBatch, entities: U32, table: U32) -> None:
-        """Adds what came of a batch.
-
-        Args:
-            batch: of some records.
-            entities: uint32[records], whose they are.
-            table: uint32[terms of the batch], the numbers of its terms in the whole index.
-        """
+        """Adds an analysed batch: entities, uint32[records]; table, uint32[terms of the batch], their index numbers."""
         changes = (batch.changed, batch.changed_at, batch.tags)
         self._add(batch.tokens, table, entities[batch.records], batch.slots, changes, list(batch.languages))
 
     def _add(
         self, tokens: U32, table: U32, entities: U32, slots: U32, changes: tuple[U32, ...], languages: list[str]
     ) -> None:
-        whole = np.concatenate((np.array([NEXT_VALUE, NO_TERM], np.uint32), table))
+        with_marks = np.concatenate((np.array([NEXT_VALUE, NO_TERM], np.uint32), table))
         moved = tokens + np.uint32(MARKS)
-        self._count(table, np.bincount(moved, minlength=len(whole))[MARKS:])
+        self._count(table, np.bincount(moved, minlength=len(with_marks))[MARKS:])
         if changes and len(changes[0]):
             tags = np.array([self.tagged.number(tag) for tag in languages], np.uint32)
             self.tagged.records.frombytes((changes[0] + np.uint32(len(self.slots))).tobytes())
@@ -82,14 +68,17 @@ class FieldStream:
             self.tagged.tags.frombytes(tags[changes[2]].tobytes())
         self.entities.frombytes(entities.tobytes())
         self.slots.frombytes(slots.tobytes())
-        self._parts.append(whole[moved])
+        self._parts.append(with_marks[moved])
         self.n_tokens += len(tokens)
         self._in_memory += len(tokens)
         if self._in_memory > MAX_TOKENS_IN_MEMORY:
-            with self._path.open("ab") as file:
-                for part in self._parts:
-                    part.tofile(file)
-            self._parts, self._in_memory = [], 0
+            self._spill()
+
+    def _spill(self) -> None:
+        with self._path.open("ab") as file:
+            for part in self._parts:
+                part.tofile(file)
+        self._parts, self._in_memory = [], 0
 
     def _count(self, terms: U32, counts: NDArray[Any]) -> None:
         if not len(terms):
@@ -101,41 +90,29 @@ class FieldStream:
         self._counts[terms] += counts
 
     def tokens(self, records: U32, starts: NDArray[np.int64]) -> U32:
-        """The slots of some records, one record after another; once everything is added and `finish` was called.
-
-        Args:
-            records: uint32[r], how many slots each has.
-            starts: int64[r], where they begin in the stream.
-        """
+        """The concatenated slots of records, after `finish`: records, uint32[r], slots of each; starts, int64[r]."""
         n = int(records.sum(dtype=np.int64))
         ends = np.cumsum(records, dtype=np.int64)
-        in_a_row = bool(np.all(starts[1:] == starts[:-1] + records[:-1]))
+        contiguous = bool(np.all(starts[1:] == starts[:-1] + records[:-1]))
         if self._path.exists():
-            if in_a_row:
+            if contiguous:
                 return np.fromfile(self._path, np.uint32, n, offset=4 * int(starts[0]))
-            stream: Any = np.memmap(self._path, np.uint32, mode="r")  # unmapped again when this is done
+            stream: Any = np.memmap(self._path, np.uint32, mode="r")
         else:
             stream = self._parts[0]
-            if in_a_row:
+            if contiguous:
                 first = int(starts[0])
                 return np.asarray(stream[first : first + n])
         return np.asarray(stream[np.repeat(starts - (ends - records), records) + np.arange(n)])
 
     def finish(self) -> None:
-        """Writes the rest, where there is a file."""
+        """Completes the stream for `tokens`."""
         if self._path.exists() and self._parts:
-            with self._path.open("ab") as file:
-                for part in self._parts:
-                    part.tofile(file)
-            self._parts = []
+            self._spill()
         elif len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
 
     def remove(self) -> None:
-        """Lets go of the tokens."""
+        """Deletes the tokens."""
         self._path.unlink(missing_ok=True)
         self._parts = []
-
-
-def _changes(tagged: TaggedValues) -> tuple[array[int], ...]:
-    return tagged.records, tagged.slots, tagged.tags

@@ -1,11 +1,8 @@
-"""Merges sorted runs into posting lists, in memory that does not grow with the index.
+"""The merge of sorted runs into posting lists, in bounded memory.
 
-All lists are cut into ranges of bounded size before anything is sorted, which
-the counts of the terms allow. Each run is written to one temporary file as a
-block for each range, in the narrowest types, so that a range is later read
-with one read for each run. The runs of a field do not overlap and come in
-ascending order of their entities: within a list, the blocks only have to
-follow each other.
+All lists are cut into ranges of bounded size before sorting, by the counts of the terms. Each run is written to one
+temporary file as a block for each range, in the narrowest types, so that a range needs one read for each run. The runs
+of a field are disjoint and ascend by entity: within a list, its blocks are concatenated.
 """
 
 from __future__ import annotations
@@ -23,33 +20,24 @@ from hybridkg.text.index.build.runs import KERNEL, U32, PostingRun, chunks
 from hybridkg.text.index.layout import Array, smallest_unsigned
 
 RANGE_TOKENS = 4_000_000
-"""Tokens of a range, with one more for each list; about 60 bytes of memory each while it is merged. One list may
-have more of them and is a range of its own then."""
+"""Tokens of a range, with one more for each list; about 60 bytes of memory each during the merge. A longer list is a
+range of its own."""
 
 _Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class ListRanges:
-    """Consecutive ranges of lists; list number = term * fields + field.
-
-    Args:
-        bounds: int64[ranges + 1], the first list of each range, and the number of all lists.
-        n_fields: of the index.
-    """
+    """Consecutive ranges of lists; bounds: int64[ranges + 1], the first list of each, and the number of all lists."""
 
     bounds: _Counts
     n_fields: int
 
     @classmethod
     def of(cls, cf: Sequence[_Counts], limit: int = RANGE_TOKENS) -> ListRanges:
-        """The ranges of an index.
+        """The ranges of an index, by cf, int64[terms] for each field, of at most `limit` tokens and lists each.
 
-        Args:
-            cf: for each field, int64[terms], its occurrences of each term.
-            limit: tokens and lists of a range.
-
-        >>> Ranges.of([np.array([5, 0, 2]), np.array([1, 1, 1])], 8).bounds
+        >>> ListRanges.of([np.array([5, 0, 2]), np.array([1, 1, 1])], 8).bounds
         array([0, 2, 6])
         """
         sizes = np.stack(cf, axis=1).reshape(-1) + 1 if cf else np.zeros(0, np.int64)
@@ -66,16 +54,15 @@ class ListRanges:
 
 @dataclass(frozen=True)
 class SpilledRun:
-    """Where a run is in the temporary file.
+    """The place of a run in the temporary file.
 
     Args:
-        field: whose.
-        base: what was taken off its ids.
+        field: of the run.
+        base: the minimum id, subtracted from its ids.
         types: of terms, df, cf, ids, tf, positions.
-        entries: int64[ranges + 1], how many of its (term, df, cf) come before each range.
-        postings: the same of its postings.
-        tokens: the same of its positions.
-        at: the byte at which its block of each range begins.
+        entries: int64[ranges + 1], the first (term, df, cf) of each range.
+        postings, tokens: the same of its postings and positions.
+        at: the first byte of its block of each range.
     """
 
     field: int
@@ -88,12 +75,7 @@ class SpilledRun:
 
 
 class RunSpill:
-    """The temporary file of runs. Safe to use from many threads.
-
-    Args:
-        path: a new file.
-        ranges: the lists.
-    """
+    """The temporary file of runs, new at `path`. Safe to use from many threads."""
 
     def __init__(self, path: Path, ranges: ListRanges):
         self.ranges = ranges
@@ -108,7 +90,7 @@ class RunSpill:
             self._file = -1
 
     def write(self, run: PostingRun, field: int) -> SpilledRun:
-        """Writes a run, which is empty for no more than its field."""
+        """Writes a run, which may be empty."""
         base = int(run.ids.min()) if len(run.ids) else 0
         arrays = (run.terms, run.df, run.cf, run.ids - np.uint32(base), run.tf, run.positions)
         narrow = [a.astype(smallest_unsigned(int(a.max()) if len(a) else 0)) for a in arrays]
@@ -145,25 +127,23 @@ class RunSpill:
             if not parts[-1]:
                 raise OSError(f"{str(self._path)!r} has become shorter while it was read")
             start += len(parts[-1])
-        data, offset, found = b"".join(parts), 0, []
+        data, offset, arrays = b"".join(parts), 0, []
         cuts = (run.entries, run.entries, run.entries, run.postings, run.postings, run.tokens)
         for dtype, cut in zip(run.types, cuts, strict=True):
             count = int(cut[i + 1] - cut[i])
-            found.append(np.frombuffer(data, dtype, count, offset))
+            arrays.append(np.frombuffer(data, dtype, count, offset))
             offset += count * dtype.itemsize
-        return found
+        return arrays
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of a range, run by run: for each entry, a piece of a list.
+    """The blocks of a range, run by run; each entry is a piece of a list.
 
     Args:
         lists: int64[e], the list of each entry, counted from the first one of the range.
-        df: int64[e], its postings.
-        cf: int64[e], its tokens.
-        ids: uint32[sum(df)].
-        tf: uint32[sum(df)].
+        df, cf: int64[e], its postings and its tokens.
+        ids, tf: uint32[sum(df)].
         positions: uint32[sum(cf)].
     """
 
@@ -176,13 +156,7 @@ class Blocks:
 
     @classmethod
     def read(cls, spill: RunSpill, runs: Sequence[SpilledRun], i: int) -> Blocks:
-        """The blocks of range `i`.
-
-        Args:
-            spill: has them.
-            runs: ascending by field and entities.
-            i: number of the range.
-        """
+        """The blocks of range `i`; runs ascend by field and entities."""
         runs = [run for run in runs if run.entries[i] < run.entries[i + 1]]
         n_entries, n_postings, n_tokens = (
             sum(int(cut[i + 1] - cut[i]) for cut in cuts)
@@ -194,13 +168,13 @@ class Blocks:
         e = p = t = 0
         first = int(spill.ranges.bounds[i])
         for run in runs:
-            found = spill.read(run, i)
-            e_end, p_end, t_end = e + len(found[0]), p + len(found[3]), t + len(found[5])
-            lists[e:e_end] = found[0]
+            arrays = spill.read(run, i)
+            e_end, p_end, t_end = e + len(arrays[0]), p + len(arrays[3]), t + len(arrays[5])
+            lists[e:e_end] = arrays[0]
             lists[e:e_end] *= spill.ranges.n_fields
             lists[e:e_end] += run.field - first
-            df[e:e_end], cf[e:e_end] = found[1], found[2]
-            ids[p:p_end], tf[p:p_end], positions[t:t_end] = found[3], found[4], found[5]
+            df[e:e_end], cf[e:e_end] = arrays[1], arrays[2]
+            ids[p:p_end], tf[p:p_end], positions[t:t_end] = arrays[3], arrays[4], arrays[5]
             ids[p:p_end] += np.uint32(run.base)
             e, p, t = e_end, p_end, t_end
         return cls(lists, df, cf, ids, tf, positions)
@@ -212,11 +186,18 @@ def merged(blocks: Blocks, n_lists: int) -> tuple[_Counts, _Counts, U32, U32, U3
         counts = np.array([len(blocks.ids)]), np.array([len(blocks.positions)])
         return *counts, blocks.ids, blocks.tf, blocks.positions
     kernel = KERNEL.for_work(len(blocks.ids))
-    return merged_numpy(blocks, n_lists) if kernel is None else _merged_compiled(kernel, blocks, n_lists)
+    if kernel is None:
+        return merged_numpy(blocks, n_lists)
+    df, cf = np.zeros(n_lists, np.int64), np.zeros(n_lists, np.int64)
+    ids, tf, positions = (np.empty_like(a) for a in (blocks.ids, blocks.tf, blocks.positions))
+    kernel.merge(
+        blocks.lists, blocks.df, blocks.cf, blocks.ids, blocks.tf, blocks.positions, df, cf, ids, tf, positions
+    )
+    return df, cf, ids, tf, positions
 
 
 def merged_numpy(blocks: Blocks, n_lists: int) -> tuple[_Counts, _Counts, U32, U32, U32]:
-    """What the kernel does."""
+    """The numpy reference of the kernel `merge`."""
     order = np.argsort(blocks.lists, kind="stable")
     df, cf = (
         np.bincount(blocks.lists, counts, n_lists).astype(np.int64)  # float64 holds these counts exactly
@@ -227,17 +208,8 @@ def merged_numpy(blocks: Blocks, n_lists: int) -> tuple[_Counts, _Counts, U32, U
 
 
 def _places(widths: _Counts, order: NDArray[np.intp]) -> _Counts:
-    """int64[sum(widths)]: where the elements of pieces of these widths are, the pieces taken in this order."""
+    """int64[sum(widths)]: the places of the elements of pieces of these widths, the pieces in this order."""
     starts = (np.cumsum(widths) - widths)[order]
     widths = widths[order]
     ends = np.cumsum(widths)
     return np.repeat(starts - (ends - widths), widths) + np.arange(int(ends[-1]) if len(ends) else 0)
-
-
-def _merged_compiled(kernel: object, blocks: Blocks, n_lists: int) -> tuple[_Counts, _Counts, U32, U32, U32]:
-    df, cf = np.zeros(n_lists, np.int64), np.zeros(n_lists, np.int64)
-    ids, tf, positions = (np.empty_like(a) for a in (blocks.ids, blocks.tf, blocks.positions))
-    kernel.merge(  # type: ignore[attr-defined]
-        blocks.lists, blocks.df, blocks.cf, blocks.ids, blocks.tf, blocks.positions, df, cf, ids, tf, positions
-    )
-    return df, cf, ids, tf, positions

@@ -1,7 +1,6 @@
-"""The compiled merge and sort of runs. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""The merge and sort of runs, compiled. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
 
-`merged_numpy` in merging.py and `sort_run_numpy` in runs.py are the references
-and give the same numbers.
+`merging.merged_numpy` and `runs.sort_run_numpy` are the numpy references and give the same numbers.
 """
 
 from __future__ import annotations
@@ -10,16 +9,12 @@ from typing import Any
 
 import numpy as np
 from numba import int64, njit, uint32, void
-from numba.core.types import Array
 
 from hybridkg.text.index.build.runs import NEXT_VALUE, VALUE_GAP
+from hybridkg.text.index.codec.cursor_kernel import OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 
 _NEXT_VALUE, _VALUE_GAP = NEXT_VALUE, VALUE_GAP
-
-
-def _input(dtype: Any) -> Any:
-    return Array(dtype, 1, "C", readonly=True)
-
 
 _MERGE = void(
     _input(int64), _input(int64), _input(int64), _input(uint32), _input(uint32), _input(uint32),
@@ -27,12 +22,12 @@ _MERGE = void(
 )  # fmt: skip
 
 
-@njit(_MERGE, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(_MERGE, **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def merge(
     lists: Any, widths: Any, occurrences: Any, ids: Any, tf: Any, positions: Any,
     df: Any, cf: Any, out_ids: Any, out_tf: Any, out_positions: Any,
 ) -> None:  # fmt: skip
-    """Adds up `df` and `cf`, zeros before, and puts each piece where its list goes on."""
+    """Sums up `df` and `cf`, 0 before, and appends each piece to its list."""
     for e in range(len(lists)):
         df[lists[e]] += widths[e]
         cf[lists[e]] += occurrences[e]
@@ -66,18 +61,18 @@ _SORT = void(
 )  # fmt: skip
 
 _RADIX = 11
-"""Bits of a term that one pass sorts by: as many buckets as the cache holds the ends of."""
+"""Bits of a term sorted in one pass; the ends of the buckets fit the cache."""
 
 
-@njit(_SORT, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(_SORT, **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def sort(
     tokens: Any, entities: Any, slots: Any, scratch: Any,
     terms: Any, df: Any, cf: Any, ids: Any, tf: Any, counts: Any, sizes: Any,
 ) -> None:  # fmt: skip
-    """Sorts a chunk by radix, which keeps the order of equal terms, and counts what comes together.
+    """Sorts a chunk by radix, which is stable, and groups it into postings.
 
-    `scratch` is uint32[6, n]; its row `sizes[3]` has the positions at last. `counts` gets the tokens of each record,
-    `sizes` the numbers of terms, postings and tokens.
+    `scratch` is uint32[6, n]; its row `sizes[3]` gets the positions. `counts` gets the tokens of each record, `sizes`
+    the numbers of terms, postings and tokens.
     """
     n = 0
     slot = 0

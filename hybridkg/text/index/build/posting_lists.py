@@ -1,8 +1,7 @@
-"""Writes the posting lists of a segment, in the order of their numbers.
+"""The writer of the posting lists of a segment, in the order of their numbers.
 
-The list of a term in a field has the number `term * fields + field`, so what
-a query reads of one term lies together. Three arrays of `lists + 1` numbers
-add up what the lists before each one take: postings, tokens and blocks.
+The list of a term in a field has the number `term * fields + field`, so the lists of one term are adjacent. Three
+arrays of `lists + 1` numbers are the offsets of each list in postings, tokens and blocks.
 """
 
 from __future__ import annotations
@@ -17,14 +16,7 @@ from hybridkg.text.index.layout import Array, ArrayWriter, smallest_unsigned
 
 @dataclass(frozen=True)
 class Piece:
-    """Some consecutive lists, ready to be written.
-
-    Args:
-        df: int64[l], postings of each.
-        cf: int64[l], occurrences of each.
-        packed: the postings.
-        positions: unsigned[sum(cf)].
-    """
+    """Consecutive packed lists: their df and cf, int64[l], and positions, unsigned[sum(cf)]."""
 
     df: Array
     cf: Array
@@ -33,13 +25,7 @@ class Piece:
 
 
 class ListsWriter:
-    """Writes `lists.*`, `blocks.*`, `packed` and `positions`.
-
-    Args:
-        out: of the segment.
-        n_lists: how many there will be.
-        largest_position: over all lists.
-    """
+    """Writes `lists.*`, `blocks.*`, `packed` and `positions` of `n_lists` lists with positions up to a maximum."""
 
     def __init__(self, out: ArrayWriter, n_lists: int, largest_position: int):
         self._out, self._n_lists = out, n_lists
@@ -58,7 +44,7 @@ class ListsWriter:
 
         Args:
             df: int64[l], postings of each list.
-            cf: int64[l], occurrences of each.
+            cf: int64[l], occurrences of each list.
             ids: uint32[sum(df)], ascending within each list.
             tf: uint32[sum(df)], at least 1.
             positions: unsigned[sum(cf)].
@@ -68,7 +54,7 @@ class ListsWriter:
         )
 
     def add(self, piece: Piece) -> None:
-        """Writes lists that follow those written so far.
+        """Appends lists.
 
         Raises:
             OverflowError: the segment has more than 64 GB of packed postings.
@@ -87,16 +73,16 @@ class ListsWriter:
         self._rows += rows
 
     def append(self, df: Array, cf: Array, ids: U32, tf: U32, positions: Array) -> None:
-        """Packs and writes the lists that come next."""
+        """Packs and appends lists."""
         self.add(self.packed(df, cf, ids, tf, positions))
 
     def close(self) -> None:
-        """Lets go of the files; needed when `finish` was not reached."""
+        """Closes the files; required if `finish` is not reached."""
         for stream in (self._first, self._at, self._widths, self._words, self._positions):
             stream.close()
 
     def finish(self) -> int:
-        """Ends the arrays and returns the number of postings."""
+        """Finishes the arrays and returns the number of postings."""
         self._words.append(np.zeros(PADDING, np.uint32))
         self.close()
         df, cf = _joined(self._df), _joined(self._cf)

@@ -1,8 +1,7 @@
-"""Sorts token streams into postings.
+"""The sort of token streams into runs of postings.
 
-A token stream holds one uint32 per position: a term number, or one of the two
-marks below. A stream is sorted in chunks of bounded size (runs), each of some
-entities of one field; merging.py puts the runs together.
+A token stream has one uint32 per position: a term number, or one of the two marks below. It is sorted in chunks of
+bounded size, each of entities of one field; merging.py merges the runs.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from numpy.typing import NDArray
 from hybridkg.compute.kernels import LazyKernel
 
 NO_TERM = 0xFFFF_FFFF
-"""Mark of a word that keeps its position but has no term (a stop word)."""
+"""The mark of a position without a term (a stop word)."""
 
 NEXT_VALUE = 0xFFFF_FFFE
-"""Mark between two values of a field."""
+"""The mark between two values of a field."""
 
 VALUE_GAP = 100
 """Positions between the values of a field, so that no phrase crosses them."""
 
 CHUNK_TOKENS = 1_000_000
-"""Tokens sorted at once; about 40 bytes of memory each. Four times as many take four times as long per token,
-because the allocator then takes new pages from the system for every array."""
+"""Tokens of a chunk; about 40 bytes of memory each. Four times as many take four times as long per token, because the
+allocator then takes new pages from the system for every array."""
 
 KERNEL = LazyKernel("hybridkg.text.index.build.merging_kernel")
 
@@ -36,14 +35,12 @@ U32 = NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class PostingRun:
-    """The postings of some entities, ascending by (term number, entity).
+    """Postings in ascending order of (term number, entity).
 
     Args:
         terms: uint32[t], the distinct term numbers, ascending.
-        df: uint32[t], entities of each term.
-        cf: uint32[t], occurrences of each term.
-        ids: uint32[p], entity of each posting.
-        tf: uint32[p], occurrences in that entity.
+        df, cf: uint32[t], of each term.
+        ids, tf: uint32[p], of each posting.
         positions: uint32[sum(cf)], ascending within each posting.
     """
 
@@ -74,29 +71,29 @@ def sort_run(tokens: U32, entities: U32, slots: U32) -> tuple[PostingRun, NDArra
     """Sorts one chunk.
 
     Args:
-        tokens: uint32[n], the token streams of the records one after another.
+        tokens: uint32[n], the concatenated token streams of the records.
         entities: uint32[r], ascending, the entity of each record.
-        slots: uint32[r], the length of each record's stream; they add up to n.
+        slots: uint32[r], the length of each stream; they add up to n.
 
     Returns:
-        The run, and int64[r] with the indexed tokens of each record.
+        The run, and int64[r], the indexed tokens of each record.
     """
     kernel = KERNEL.for_work(len(tokens))
     if kernel is None:
         return sort_run_numpy(tokens, entities, slots)
     n = len(tokens)
     scratch = np.empty((6, n), np.uint32)
-    found = [np.empty(n, np.uint32) for _ in range(5)]
+    out = [np.empty(n, np.uint32) for _ in range(5)]
     counts, sizes = np.zeros(len(slots), np.int64), np.zeros(4, np.int64)
-    kernel.sort(tokens, entities, slots, scratch, *found, counts, sizes)
+    kernel.sort(tokens, entities, slots, scratch, *out, counts, sizes)
     n_terms, n_postings, n_tokens, row = sizes.tolist()
-    terms, df, cf = (a[:n_terms] for a in found[:3])
-    ids, tf = (a[:n_postings] for a in found[3:])
+    terms, df, cf = (a[:n_terms] for a in out[:3])
+    ids, tf = (a[:n_postings] for a in out[3:])
     return PostingRun(terms, df, cf, ids, tf, scratch[row, :n_tokens]), counts
 
 
 def sort_run_numpy(tokens: U32, entities: U32, slots: U32) -> tuple[PostingRun, NDArray[np.int64]]:
-    """What the kernel does."""
+    """The numpy reference of the kernel `sort`."""
     step = np.where(tokens == NEXT_VALUE, VALUE_GAP, 1).astype(np.int64)
     before = np.cumsum(step) - step
     starts = np.cumsum(slots, dtype=np.int64) - slots

@@ -1,4 +1,4 @@
-"""Sorts the token stream of a field, chunk by chunk, in the order of its entities."""
+"""The sort of the token stream of a field, in chunks of ascending entities."""
 
 from __future__ import annotations
 
@@ -14,20 +14,14 @@ from hybridkg.text.index.language_view import LanguageRuns, places_of
 
 
 def table_of(places: U32) -> U32:
-    """uint32[2 + terms]: what becomes of each token of a stream that has been moved by MARKS."""
+    """uint32[2 + terms]: the final number of each token of a stream shifted by MARKS."""
     return np.concatenate((np.array([NEXT_VALUE, NO_TERM], np.uint32), places))
 
 
 @dataclass(frozen=True)
 class SortedChunk:
-    """A chunk in the temporary file.
-
-    Args:
-        run: where.
-        entities: uint32[r], ascending.
-        counts: int64[r], their tokens.
-        largest_position: of all.
-        slots: that it was made of.
+    """A sorted chunk: the place of its run in the temporary file; its entities, uint32[r], ascending, and the tokens of
+    each, int64[r]; its largest position; its slots of the token stream.
     """
 
     run: SpilledRun
@@ -39,11 +33,6 @@ class SortedChunk:
 
 class FieldInOrder:
     """The records of a field in ascending order of their entities. Chunks can be sorted in many threads.
-
-    Args:
-        name: of the field, for errors.
-        number: its position.
-        stream: finished.
 
     Raises:
         ValueError: an entity was added twice.
@@ -71,14 +60,7 @@ class FieldInOrder:
         return list(chunks(self._slots, limit))
 
     def sort(self, first: int, last: int, table: U32, spill: RunSpill) -> SortedChunk:
-        """Sorts some records.
-
-        Args:
-            first: of the records.
-            last: the one behind them.
-            table: from `table_of`.
-            spill: takes what comes of them.
-        """
+        """Sorts the records first..last-1 with the `table_of` terms, and writes the run to `spill`."""
         entities, slots = self._entities[first:last], self._slots[first:last]
         tokens = self._stream.tokens(slots, self._starts[first:last])
         tokens = table[tokens + np.uint32(MARKS)]
@@ -91,6 +73,6 @@ class FieldInOrder:
         return SortedChunk(spill.write(run, self._number), entities, counts, largest, len(tokens))
 
     def languages(self) -> LanguageRuns:
-        """Where they change; once every chunk is sorted."""
+        """The language runs; valid once every chunk is sorted."""
         entities, numbers = self._entities[self._changed], self._stream.tagged.numbers
         return LanguageRuns.of(entities, self._positions, self._tags, self._lengths, numbers)

@@ -1,8 +1,7 @@
-"""Analyses a whole batch at once: words numbered by a compiled kernel, everything else in columns.
+"""Columnar analysis of a batch, with words numbered by a compiled kernel.
 
-For the analyzers that split text by `split_words`; each distinct word then
-goes through the analyzer once. Gives what `TermNumberer.add` gives, some ten times
-as fast; texts that are not plain (other letters than Latin ones) go through that.
+It applies to analyzers that split text by `split_words`; each distinct word goes through the analyzer once. The result
+is that of `TermNumberer.add`, about ten times as fast; texts that are not plain (other letters than Latin) use that.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from hybridkg.text.index.build.tokens import TermNumberer
 KERNEL = LazyKernel("hybridkg.text.index.build.words_kernel")
 
 MAX_STEMMERS = 8
-"""Of a batch; each reads all of its words once more."""
+"""Maximum per batch; each stemmer reads all of its words."""
 
 MAX_LETTERS = 256_000_000
-"""Bytes of distinct words that are remembered."""
+"""Cached bytes of distinct words."""
 
 _UNKNOWN = NO_TERM - 2
 
@@ -41,10 +40,7 @@ class Texts:
 
     Args:
         counts: int64[records], values of each record.
-        ends: int64[values], where each text ends in `text`.
-        tags: int64[values], the language of each, a position in `languages`.
-        languages: tags.
-        text: uint8[bytes], UTF-8.
+        ends, tags: int64[values], end of each text in `text` (UTF-8), and position of its language in `languages`.
     """
 
     counts: _I64
@@ -54,14 +50,14 @@ class Texts:
     text: NDArray[np.uint8]
 
     def value(self, i: int) -> str:
-        """A text."""
+        """Text number `i`."""
         begin = int(self.ends[i - 1]) if i else 0
         return self.text[begin : int(self.ends[i])].tobytes().decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True)
 class TokenColumns:
-    """A token stream; the arrays of AnalyzedBatch, with the numbers of an Analysis."""
+    """A token stream; the arrays of AnalyzedBatch, with the numbers of a TermNumberer."""
 
     tokens: U32
     records: U32
@@ -73,17 +69,13 @@ class TokenColumns:
 
 
 class Words:
-    """The distinct words that have been met, numbered, and what became of them. One thread at a time.
-
-    Args:
-        kernel: the module.
-    """
+    """The distinct words so far, numbered, with their term numbers. One thread at a time."""
 
     def __init__(self, kernel: ModuleType):
         self._kernel = kernel
-        self._secret = np.uint64(int.from_bytes(os.urandom(8), "little") | 1)  # nobody can choose words that collide
+        self._secret = np.uint64(int.from_bytes(os.urandom(8), "little") | 1)  # against chosen collisions
         self._table = np.zeros(1 << 16, np.uint64)
-        self._known = np.full(1 << 16, -1, np.int32)
+        self._codes = np.full(1 << 16, -1, np.int32)
         self._keys = np.zeros(1 << 15, np.uint64)
         self._offsets = np.zeros((1 << 15) + 1, np.int64)
         self._letters = np.zeros(1 << 18, np.uint8)
@@ -92,11 +84,11 @@ class Words:
 
     @property
     def letters(self) -> int:
-        """Bytes of all of them."""
+        """Bytes of all words."""
         return int(self._offsets[self._n])
 
     def split(self, texts: Texts) -> tuple[U32, _I64]:
-        """(words of all plain texts, words of each text, -1 for one that is not plain)."""
+        """(word numbers of all plain texts, number of words of each text, -1 for one that is not plain)."""
         sizes = np.diff(texts.ends, prepend=0)
         scratch = np.empty(int(sizes.max(initial=0)) + 1, np.uint8)
         out = np.empty(int(((sizes + 1) // 2).sum()), np.uint32)
@@ -105,7 +97,7 @@ class Words:
         at = 0
         while True:
             at = self._kernel.split(
-                texts.text, texts.ends, at, scratch, self._secret, self._table, self._known, self._keys,
+                texts.text, texts.ends, at, scratch, self._secret, self._table, self._codes, self._keys,
                 self._offsets, self._letters, done, out, counts,
             )  # fmt: skip
             self._n = int(done[0])
@@ -114,7 +106,7 @@ class Words:
             self._grow(int(sizes[at]))
 
     def _grow(self, size: int) -> None:
-        """Makes room for a text of `size` bytes, and then as much again."""
+        """Doubles the arrays, at least for a text of `size` bytes."""
         words = 2 * (self._n + size // 2 + 2)
         if words > len(self._keys):
             self._keys = np.resize(self._keys, words)
@@ -122,45 +114,37 @@ class Words:
             offsets[: self._n + 1] = self._offsets[: self._n + 1]
             self._offsets = offsets
             self._table = np.zeros(1 << (2 * words).bit_length(), np.uint64)
-            self._known = np.full(len(self._table), -1, np.int32)
-            self._kernel.rehash(self._secret, self._keys, self._offsets, self._n, self._table, self._known)
+            self._codes = np.full(len(self._table), -1, np.int32)
+            self._kernel.rehash(self._secret, self._keys, self._offsets, self._n, self._table, self._codes)
         if (letters := self.letters + size) > len(self._letters):
             self._letters = np.resize(self._letters, 2 * letters)
 
     def numbers(self, words: U32, name: str, analyzer: Analyzer, stemmer: str, numbers: dict[str, int]) -> U32:
-        """The term numbers of words, NO_TERM where they have none."""
-        known = self._numbers.get((name, stemmer), np.zeros(0, np.uint32))
-        if len(known) < self._n:
+        """The term numbers of words, or NO_TERM."""
+        cached = self._numbers.get((name, stemmer), np.zeros(0, np.uint32))
+        if len(cached) < self._n:
             grown = np.full(2 * self._n, _UNKNOWN, np.uint32)
-            grown[: len(known)] = known
-            known = self._numbers[name, stemmer] = grown
-        found = known[words]
-        unknown = np.unique(words[found == _UNKNOWN])
+            grown[: len(cached)] = cached
+            cached = self._numbers[name, stemmer] = grown
+        result = cached[words]
+        unknown = np.unique(words[result == _UNKNOWN])
         if len(unknown):
             begins, ends = self._offsets[unknown].tolist(), self._offsets[unknown + np.uint32(1)].tolist()
             letters = self._letters.data
             for word, begin, end in zip(unknown.tolist(), begins, ends, strict=True):
                 term = analyzer.term(str(letters[begin:end], "utf-8"), stemmer)
-                known[word] = numbers.setdefault(term, len(numbers)) if term else NO_TERM
-            found = known[words]
-        return found
+                cached[word] = numbers.setdefault(term, len(numbers)) if term else NO_TERM
+            result = cached[words]
+        return result
 
 
-def suits(analyzer: Analyzer, languages: Sequence[str]) -> bool:
-    """Whether a batch can be analysed here."""
+def supports_columns(analyzer: Analyzer, languages: Sequence[str]) -> bool:
+    """Whether a batch can be analysed in columns."""
     return type(analyzer) is StandardAnalyzer and len({analyzer.stemmer(tag) for tag in languages}) <= MAX_STEMMERS
 
 
-def columns(texts: Texts, name: str, analyzer: Analyzer, analysis: TermNumberer, words: Words) -> TokenColumns:
-    """Analyses a batch.
-
-    Args:
-        texts: of the batch.
-        name: of the analyzer.
-        analyzer: one that `suits`.
-        analysis: numbers the terms.
-        words: of this analysis.
-    """
+def analyze_columns(texts: Texts, name: str, analyzer: Analyzer, analysis: TermNumberer, words: Words) -> TokenColumns:
+    """Analyses a batch whose analyzer, `name`, `supports_columns`; `words` belong to `analysis`."""
     met, per_value = words.split(texts)
     plain = per_value >= 0
     stemmers = [analyzer.stemmer(tag) for tag in texts.languages]
@@ -182,7 +166,7 @@ def columns(texts: Texts, name: str, analyzer: Analyzer, analysis: TermNumberer,
 def _laid_out(
     texts: Texts, plain: NDArray[np.bool_], per_value: _I64, numbers: U32, others: dict[int, U32]
 ) -> TokenColumns:
-    """Puts the values of each record one after another, as `TermNumberer.add` does."""
+    """Concatenates the values of each record, as `TermNumberer.add` does."""
     record = np.repeat(np.arange(len(texts.counts)), texts.counts)
     last = np.cumsum(texts.counts)
     first = last - texts.counts
@@ -198,18 +182,18 @@ def _laid_out(
         tokens[starts[i] : starts[i] + len(other)] = other
 
     per_record = slots[last] - slots[first]
-    kept = per_record > 0
+    nonempty = per_record > 0
     no_tag = texts.languages.index("") if "" in texts.languages else -1
     before = np.full(len(texts.tags), no_tag)
     before[1:] = np.where(record[1:] == record[:-1], texts.tags[:-1], no_tag)
-    changes = np.flatnonzero((texts.tags != before) & kept[record])
+    changes = np.flatnonzero((texts.tags != before) & nonempty[record])
     tags = {"": 0}
     final = np.array([tags.setdefault(tag.lower(), len(tags)) for tag in texts.languages], np.int64)
     return TokenColumns(
         tokens=tokens,
-        records=np.flatnonzero(kept).astype(np.uint32),
-        slots=per_record[kept].astype(np.uint32),
-        changed=(np.cumsum(kept) - 1)[record[changes]].astype(np.uint32),
+        records=np.flatnonzero(nonempty).astype(np.uint32),
+        slots=per_record[nonempty].astype(np.uint32),
+        changed=(np.cumsum(nonempty) - 1)[record[changes]].astype(np.uint32),
         changed_at=(starts - slots[first[record]])[changes].astype(np.uint32),
         tags=final[texts.tags[changes]].astype(np.uint32) if len(final) else np.zeros(0, np.uint32),
         languages=tuple(tags),

@@ -1,8 +1,7 @@
-"""From texts to streams of term numbers, in one thread.
+"""Term numbering: from texts to streams of term numbers, in one thread.
 
-Each distinct raw word is folded and stemmed once, then looked up; so is each
-short text, because the label of a node comes back with every link to it. What
-is remembered is bounded, and forgetting changes nothing but the time.
+Each distinct raw word is folded and stemmed once, and cached; so is each short text, because the label of a node recurs
+with every link to it. The caches are bounded and do not change the result.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ MAX_CACHED_WORDS = 1_000_000
 MAX_CACHED_WORD_LENGTH = 255
 
 MAX_CACHED_VALUES = 200_000
-"""The label of a node comes back with every link to it; at most about 300 bytes each."""
+"""Cached texts of at most about 300 bytes each."""
 MAX_CACHED_VALUE_LENGTH = 150
 
 MAX_LANGUAGE_TAGS = 1_000
@@ -28,10 +27,9 @@ Values = Sequence[tuple[str, str]]
 
 
 class TokenStream:
-    """What came of some records: one uint32 for each position, and whose they are.
+    """The token stream of records: one uint32 for each position, without records that have none.
 
-    Records without a position are left out. `tokens` has the slots of the
-    records one after another: term numbers, NO_TERM and NEXT_VALUE.
+    `tokens` has the concatenated slots of the records: term numbers, NO_TERM and NEXT_VALUE.
     """
 
     def __init__(self) -> None:
@@ -41,13 +39,7 @@ class TokenStream:
 
 
 class _TermNumbers(dict[str, int]):
-    """Raw word -> term number, filled on demand; forgets everything when it grows too large.
-
-    Args:
-        analyzer: turns words into terms.
-        stemmer: key of the language, from the analyzer.
-        numbers: term -> number, shared by all languages.
-    """
+    """A cache, raw word -> term number, of one stemmer, filled on demand and cleared when full."""
 
     def __init__(self, analyzer: Analyzer, stemmer: str, numbers: dict[str, int]):
         super().__init__()
@@ -59,12 +51,12 @@ class _TermNumbers(dict[str, int]):
         tokens = self._values.get(text)
         if tokens is not None:
             return tokens
-        found = map(self.__getitem__, self._analyzer.words(text))
+        numbers = map(self.__getitem__, self._analyzer.words(text))
         if len(text) > MAX_CACHED_VALUE_LENGTH:
-            return found
+            return numbers
         if len(self._values) >= MAX_CACHED_VALUES:
             self._values.clear()
-        tokens = self._values[text] = array("I", found)
+        tokens = self._values[text] = array("I", numbers)
         return tokens
 
     def __missing__(self, word: str) -> int:
@@ -78,11 +70,7 @@ class _TermNumbers(dict[str, int]):
 
 
 class TermNumberer:
-    """Numbers terms in the order in which they are first met. One thread at a time.
-
-    Args:
-        analyzers: by name.
-    """
+    """Numbers terms in the order of their first occurrence, with analyzers by name. One thread at a time."""
 
     def __init__(self, analyzers: Mapping[str, Analyzer]):
         self.numbers: dict[str, int] = {}
@@ -92,16 +80,16 @@ class TermNumberer:
         self._of_language: dict[str, dict[str, _TermNumbers]] = {name: {} for name in analyzers}
 
     def add(
-        self, name: str, records: Iterator[tuple[int, Values]], stream: TokenStream, n_nodes: int, most: float
+        self, name: str, records: Iterator[tuple[int, Values]], stream: TokenStream, n_nodes: int, max_bytes: float
     ) -> None:
-        """Takes records of one field until they end, or until the stream has `most` bytes of text.
+        """Consumes records of one field until they end, or until the stream has `max_bytes` of text.
 
         Args:
             name: of the field's analyzer.
-            records: (entity, values) each; what is left when the stream is full stays there.
-            stream: gets them.
-            n_nodes: entities are below this.
-            most: bytes of text.
+            records: (entity, values) each.
+            stream: gets their tokens.
+            n_nodes: exclusive upper bound of entities.
+            max_bytes: of text.
 
         Raises:
             ValueError: an entity is out of range.
@@ -109,7 +97,7 @@ class TermNumberer:
         tokens, slots, entities, tagged = stream.tokens, stream.slots, stream.entities, stream.tagged
         of_language = self._of_language[name]
         text_bytes = stream.text_bytes
-        if text_bytes >= most:
+        if text_bytes >= max_bytes:
             return
         for entity, values in records:
             if not 0 <= entity < n_nodes:
@@ -129,7 +117,7 @@ class TermNumberer:
                 slots.append(len(tokens) - before)
             else:
                 tagged.cut(changes)
-            if text_bytes >= most:
+            if text_bytes >= max_bytes:
                 break
         stream.text_bytes = text_bytes
 

@@ -1,8 +1,7 @@
-"""The compiled splitter of plain text. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""The splitter of plain text into words, compiled. Import it through `hybridkg.compute.kernels` only.
 
-Gives the words of `split_words` (hybridkg.text.analysis.words) for texts of
-Latin letters (to U+024F), common punctuation, arrows and mathematical signs,
-and numbers them in the order in which they are first met.
+Splits texts of Latin letters (to U+024F), common punctuation, arrows and mathematical signs as `split_words`
+(hybridkg.text.analysis.words) does, and numbers the words in the order of their first occurrence.
 tests/text/index/build/test_builder_words.py compares the two.
 """
 
@@ -12,7 +11,9 @@ from typing import Any
 
 import numpy as np
 from numba import int32, int64, njit, uint8, uint32, uint64, void
-from numba.core.types import Array
+
+from hybridkg.text.index.codec.cursor_kernel import OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 
 _LETTER, _DIGIT, _APOSTROPHE, _POINT = 1, 2, 3, 4
 
@@ -39,18 +40,12 @@ def _signs() -> Any:
 
 
 _SIGNS = _signs()
-"""Second bytes of U+00A0 to U+00BF that are no letters, digits or fractions."""
+"""Second bytes of U+00A0 to U+00BF that are not letters, digits or fractions."""
 
 
-def _input(dtype: Any) -> Any:
-    return Array(dtype, 1, "C", readonly=True)
-
-
-@njit(int64(_input(uint8), int64, int64, uint8[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(int64(_input(uint8), int64, int64, uint8[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def plain(text: Any, begin: Any, end: Any, out: Any) -> Any:
-    """Copies a text with an apostrophe or a blank for each sign that is no letter; its length, or -1 for a text with
-    other letters.
-    """
+    """Copies a text with apostrophes and blanks for other signs; returns the length, or -1 for other letters."""
     n = 0
     i = begin
     while i < end:
@@ -91,9 +86,9 @@ def plain(text: Any, begin: Any, end: Any, out: Any) -> Any:
     return n
 
 
-@njit(int64(uint8[::1], int64, int64), inline="always", nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(int64(uint8[::1], int64, int64), inline="always", **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def word_end(text: Any, begin: Any, size: Any) -> Any:
-    """Where the word ends that begins at `begin`."""
+    """The end of the word that begins at `begin`."""
     i = begin
     while i + 1 < size:
         kind = _CLASSES[text[i + 1]]
@@ -109,7 +104,7 @@ def word_end(text: Any, begin: Any, size: Any) -> Any:
     return i + 1
 
 
-@njit(uint64(uint64, uint64, uint64), inline="always", nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(uint64(uint64, uint64, uint64), inline="always", **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _place(key: Any, secret: Any, mask: Any) -> Any:
     mixed = key * secret
     return (mixed ^ (mixed >> uint64(32))) & mask
@@ -120,16 +115,16 @@ _INTERN = int64(
 )  # fmt: skip
 
 
-@njit(_INTERN, inline="always", nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(_INTERN, inline="always", **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def intern(
-    text: Any, begin: Any, end: Any, secret: Any, table: Any, known: Any, keys: Any, offsets: Any, letters: Any,
+    text: Any, begin: Any, end: Any, secret: Any, table: Any, codes: Any, keys: Any, offsets: Any, letters: Any,
     n_words: Any,
 ) -> Any:  # fmt: skip
     """The number of a word; `n_words` for a new one, which is added.
 
-    The key of a word of up to eight letters is these letters, that of a longer one is a hash, and its letters are
-    compared: so most words cost one look into memory. `known` has twice the number of the word at each place of the
-    table, one more for a longer word, and -1 where there is none.
+    The key of a word of up to eight letters is the letters; of a longer one a hash, after which its letters are
+    compared. So most words take one cache miss. `codes` has twice the number of the word at each place of the table,
+    one more for a longer word, and -1 for a free place.
     """
     size = end - begin
     key = uint64(0)
@@ -144,9 +139,9 @@ def intern(
     longer = int64(1) if size > 8 else int64(0)
     mask = uint64(len(table) - 1)
     place = _place(key, secret, mask)
-    while known[place] >= 0:
-        if table[place] == key and known[place] & 1 == longer:
-            number = known[place] >> 1
+    while codes[place] >= 0:
+        if table[place] == key and codes[place] & 1 == longer:
+            number = codes[place] >> 1
             same = True
             if longer:
                 start = offsets[number]
@@ -159,7 +154,7 @@ def intern(
                 return number
         place = (place + uint64(1)) & mask
     table[place] = key
-    known[place] = 2 * n_words + longer
+    codes[place] = 2 * n_words + longer
     keys[n_words] = key
     start = offsets[n_words]
     for i in range(size):
@@ -174,21 +169,21 @@ _SPLIT = int64(
 )  # fmt: skip
 
 
-@njit(_SPLIT, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(_SPLIT, **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def split(
-    text: Any, ends: Any, first: Any, scratch: Any, secret: Any, table: Any, known: Any, keys: Any, offsets: Any,
+    text: Any, ends: Any, first: Any, scratch: Any, secret: Any, table: Any, codes: Any, keys: Any, offsets: Any,
     letters: Any, sizes: Any, out: Any, counts: Any,
 ) -> Any:  # fmt: skip
-    """Splits texts from `first` on until the arrays of words are full; returns the text that comes next.
+    """Splits texts from `first` on until the arrays of words are full; returns the next text.
 
-    `sizes` holds the number of words known and of words written to `out`. `counts` gets the words of each text, -1
-    for one that is not plain.
+    `sizes` has the number of distinct words and of words in `out`. `counts` gets the words of each text, -1 for one
+    that is not plain.
     """
     n_words, n_out = sizes[0], sizes[1]
     for i in range(first, len(ends)):
         begin = ends[i - 1] if i else 0
-        most = n_words + (ends[i] - begin) // 2 + 1
-        if most >= len(keys) or 2 * most > len(table) or offsets[n_words] + ends[i] - begin > len(letters):
+        max_words = n_words + (ends[i] - begin) // 2 + 1
+        if max_words >= len(keys) or 2 * max_words > len(table) or offsets[n_words] + ends[i] - begin > len(letters):
             sizes[0], sizes[1] = n_words, n_out
             return i
         size = plain(text, begin, ends[i], scratch)
@@ -200,7 +195,7 @@ def split(
         while at < size:
             if _CLASSES[scratch[at]] in (_LETTER, _DIGIT):
                 end = word_end(scratch, at, size)
-                number = intern(scratch, at, end, secret, table, known, keys, offsets, letters, n_words)
+                number = intern(scratch, at, end, secret, table, codes, keys, offsets, letters, n_words)
                 if number == n_words:
                     n_words += 1
                 out[n_out] = number
@@ -216,14 +211,14 @@ def split(
 _REHASH = void(uint64, uint64[::1], int64[::1], int64, uint64[::1], int32[::1])
 
 
-@njit(_REHASH, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def rehash(secret: Any, keys: Any, offsets: Any, n_words: Any, table: Any, known: Any) -> None:
-    """Fills a table, all -1 in `known` before, with the first `n_words` words."""
+@njit(_REHASH, **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def rehash(secret: Any, keys: Any, offsets: Any, n_words: Any, table: Any, codes: Any) -> None:
+    """Fills a table, -1 in `codes` before, with the first `n_words` words."""
     mask = uint64(len(table) - 1)
     for word in range(n_words):
         place = _place(keys[word], secret, mask)
-        while known[place] >= 0:
+        while codes[place] >= 0:
             place = (place + uint64(1)) & mask
         table[place] = keys[word]
         longer = 1 if offsets[word + 1] - offsets[word] > 8 else 0
-        known[place] = 2 * word + longer
+        codes[place] = 2 * word + longer

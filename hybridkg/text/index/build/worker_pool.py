@@ -1,8 +1,7 @@
-"""Analyses batches in processes of their own, one to a core, and keeps what came of them in files.
+"""The pool of worker processes that analyse batches, one per core, with a cache of results in files.
 
-Plain child processes that are fed over a pipe (hybridkg.compute.worker_process tells why). One
-that cannot be started, dies or cannot do a batch costs time and nothing else:
-the batch is worked out in this process.
+The workers are plain child processes fed over a pipe (see hybridkg.compute.worker_process). If one cannot be started,
+dies or fails, the batch is analysed in this process.
 """
 
 from __future__ import annotations
@@ -19,46 +18,46 @@ from pathlib import Path
 from hybridkg.compute.worker_process import let_go, started
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.index.build import batch_cache
-from hybridkg.text.index.build.analysis_batch import Analyst, AnalyzedBatch, key_of
+from hybridkg.text.index.build.analysis_batch import AnalyzedBatch, BatchAnalyzer, key_of
 from hybridkg.text.index.build.batch_cache import SUFFIX
 from hybridkg.text.index.build.worker import DONE, frame
 
 MAX_WORKERS = 8
-"""The process that feeds them and collects what they find is busy with about ten; each takes up to 0.6 GB."""
+"""The parent process saturates at about ten workers; each takes up to 0.6 GB."""
 
 MAX_DEATHS = 3
-"""Processes that may end by themselves, before no other one is started."""
+"""Workers that may die before no other one is started."""
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from hybridkg.text.index.build.worker import main; main()"
 _log = logging.getLogger(__name__)
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class WorkerPool:
-    """Works batches out, several at a time.
+    """Analyses batches concurrently.
 
     Args:
-        folder: where files of batches are looked for, and written.
+        folder: of the batch cache.
         analyzers: by name.
-        workers: how many processes; 0 for none, then this process does it.
-        most: bytes of files that stay; what comes once there are so many is read and removed.
+        workers: number of processes; 0 to analyse in this process.
+        max_bytes: of the batch cache; files beyond it are removed once read.
     """
 
     def __init__(
-        self, folder: Path, analyzers: Mapping[str, Analyzer], workers: int, most: int = batch_cache.MAX_BYTES
+        self, folder: Path, analyzers: Mapping[str, Analyzer], workers: int, max_bytes: int = batch_cache.MAX_BYTES
     ):
         self.found = 0
-        """Batches that had a file already."""
-        self._room = most - sum(path.stat().st_size for path in batch_cache.kept(folder))
+        """Batches found in the cache."""
+        self._room = max_bytes - sum(path.stat().st_size for path in batch_cache.files(folder))
         self._folder, self._analyzers, self._workers = folder, analyzers, workers
-        self._analyst: Analyst | None = None
-        self._here = threading.Lock()
+        self._batch_analyzer: BatchAnalyzer | None = None
+        self._analyzer_lock = threading.Lock()
         self._lock = threading.Lock()
         self._idle: list[subprocess.Popen[bytes]] = []
         self._alive: set[subprocess.Popen[bytes]] = set()
@@ -67,16 +66,11 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(max(1, workers), "hybridkg-analysis")
 
     def submit(self, payload: bytes, records: int) -> Future[AnalyzedBatch]:
-        """What will come of a batch.
-
-        Args:
-            payload: the batch.
-            records: how many it has.
-        """
+        """Starts the analysis of a batch with a number of records."""
         return self._threads.submit(self._answer, payload, records)
 
     def close(self) -> None:
-        """Ends the processes and what they are doing."""
+        """Kills the processes and cancels pending batches."""
         with self._lock:
             self._closed = True
             processes = list(self._alive)
@@ -89,31 +83,31 @@ class WorkerPool:
     def _answer(self, payload: bytes, records: int) -> AnalyzedBatch:
         """Runs in one of the threads."""
         path = self._folder / (key_of(payload) + SUFFIX)
-        known = AnalyzedBatch.read(path, records)
-        if known is not None:
+        cached = AnalyzedBatch.read(path, records)
+        if cached is not None:
             with self._lock:
                 self.found += 1
             with suppress(OSError):
-                os.utime(path)  # the oldest go first
-            return known
+                os.utime(path)  # the oldest are deleted first
+            return cached
         process = self._take()
-        if process is not None and self._asked(process, path, payload):
-            found = AnalyzedBatch.read(path, records)
-            if found is not None:
-                self._keep(path)
-                return found
-        with self._here:
+        if process is not None and self._analysed_by(process, path, payload):
+            analysed = AnalyzedBatch.read(path, records)
+            if analysed is not None:
+                self._account_for(path)
+                return analysed
+        with self._analyzer_lock:
             if self._closed:
                 raise CancelledError
-            self._analyst = self._analyst or Analyst(self._analyzers)
-            batch = self._analyst.analyzed(payload)
+            self._batch_analyzer = self._batch_analyzer or BatchAnalyzer(self._analyzers)
+            batch = self._batch_analyzer.analyze(payload)
         with suppress(OSError):
             if batch.write(path):
-                self._keep(path)
+                self._account_for(path)
         return batch
 
-    def _keep(self, path: Path) -> None:
-        """Counts a new file, or removes it: the first batches are those that another build begins with."""
+    def _account_for(self, path: Path) -> None:
+        """Counts a new file, or removes it if the cache is full: another build starts with the first batches."""
         with self._lock, suppress(OSError):
             size = path.stat().st_size
             if size > self._room:
@@ -121,8 +115,8 @@ class WorkerPool:
             else:
                 self._room -= size
 
-    def _asked(self, process: subprocess.Popen[bytes], path: Path, payload: bytes) -> bool:
-        """Whether a process has done a batch; it is put back, or given up."""
+    def _analysed_by(self, process: subprocess.Popen[bytes], path: Path, payload: bytes) -> bool:
+        """Whether a process has analysed a batch; a process without an answer is killed."""
         try:
             answer = _answer_of(process, path, payload)
         except OSError:
@@ -140,7 +134,7 @@ class WorkerPool:
         return answer == DONE
 
     def _take(self) -> subprocess.Popen[bytes] | None:
-        """A process that waits for work, or a new one; None where there should or can be none."""
+        """An idle process, or a new one; None where none may or can be started."""
         with self._lock:
             if self._closed:
                 raise CancelledError
@@ -159,11 +153,7 @@ class WorkerPool:
 
 
 def _answer_of(process: subprocess.Popen[bytes], path: Path, payload: bytes) -> bytes:
-    """What a process says to a batch; empty where it has ended.
-
-    Raises:
-        OSError: it has ended.
-    """
+    """The answer of a process to a batch; empty, or an OSError, where it has ended."""
     if process.stdin is None or process.stdout is None:
         return b""
     process.stdin.write(frame(path, payload))

@@ -1,4 +1,4 @@
-"""Compiled cursors over packed and plain posting lists. Import it from kernel modules only: it imports numba."""
+"""Cursors over packed and plain posting lists, compiled. Import it from kernel modules only: it imports numba."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from numba.extending import intrinsic
 
 BLOCK = 128
 ROOM = BLOCK + 4
-"""Of a block that is being unpacked: it may be filled up to three values beyond its end."""
+"""Room of an unpacked block, which may be filled up to three values beyond its end."""
 
 NEVER = 1 << 40
-"""The next id of a list that has come to its end."""
-
+"""The next id of an exhausted list."""
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
@@ -42,10 +41,10 @@ def _lowest_bit(typing: Any, bits: Any) -> Any:
 
 
 lowest_bit: Any = intrinsic(_lowest_bit)
-"""The place of the lowest bit of a uint64 that is not 0."""
+"""The place of the lowest bit of a uint64 other than 0."""
 
 
-def _how_many_bits(typing: Any, bits: Any) -> Any:
+def _popcount(typing: Any, bits: Any) -> Any:
     del typing, bits
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -55,18 +54,17 @@ def _how_many_bits(typing: Any, bits: Any) -> Any:
     return uint64(uint64), generate
 
 
-how_many_bits: Any = intrinsic(_how_many_bits)
-"""How many bits of a uint64 are 1."""
-
+popcount: Any = intrinsic(_popcount)
+"""The number of set bits of a uint64."""
 
 INLINE: dict[str, Any] = {"inline": "always"}
-"""For what is called for each list and window: a call hands over each array as seven numbers and counts references."""
+"""For functions called for each list and window: a call passes each array as seven numbers and counts references."""
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def open_lists(first: Any, block: Any, start: Any, size: Any, plain: Any, cursor: Any, following: Any) -> None:
-    """Puts every cursor on its first posting; cursor columns: block, place, ids unpacked (-1: not yet), whether their
-    occurrences are too. Of a plain list: -, place, end, -.
+    """Moves every cursor to its first posting; cursor columns: block, place, unpacked ids (-1: none), whether their tf
+    are unpacked. For a plain list: -, place, end, -.
     """
     for i in range(len(block)):
         if block[i] < 0:

@@ -1,16 +1,13 @@
-"""Packs posting lists into blocks of 128, and reads them back.
+"""The posting codec: bit-packed blocks of 128 postings.
 
-A block holds the gaps between neighbouring ids less one, then the occurrences
-less one, each with as few bits as the largest of them needs. Values stand in
-four interleaved lanes: value i is in row i // 4 of lane i % 4, and the four
-lanes of a row lie side by side in four 32-bit words, so that one vector
-instruction unpacks a row (Lemire and Boytsov, "Decoding billions of integers
-per second through vectorization", 2015, of which this is the plain variant).
-Bits, and not bytes, because most gaps of common words need 2 to 6 bits; no
-exceptions (PFOR), because a block is small enough to have few outliers.
+A block holds the gaps between consecutive ids less one, then the tf less one, each with the bits of the largest of
+them.
+Values are in four interleaved lanes: value i is in row i // 4 of lane i % 4, and the four lanes of a row are adjacent
+32-bit words, so that one vector instruction unpacks a row. Source: Lemire and Boytsov, "Decoding billions of integers
+per second through vectorization" (2015), the variant without exceptions (PFOR), since a small block has few outliers.
+Bits instead of bytes, because most gaps of common words need 2 to 6 bits.
 
-`packing_kernel.py` does the same in compiled code and gives the same bytes:
-change both together.
+`packing_kernel.py` is the compiled implementation and gives the same bytes: change both together.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ BLOCK = 128
 LANES = 4
 
 PADDING = 2 * LANES
-"""Words of zeros behind the last block: a reader looks up to two rows further than it needs."""
+"""Words of zeros after the last block: a reader reads up to two rows beyond it."""
 
 KERNEL = LazyKernel("hybridkg.text.index.codec.packing_kernel")
 
@@ -40,12 +37,12 @@ I64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PackedLists:
-    """Some consecutive lists, packed.
+    """Consecutive packed lists.
 
     Args:
-        first: uint32[b], the first id of each block.
-        at: uint32[b], where its values begin in `words`, in rows of four words.
-        widths: uint8[b, 2], bits of its gaps and of its occurrences, 0..32.
+        first, at: uint32[b], the first id of each block, and the first row of its values in `words`, of four words
+        each.
+        widths: uint8[b, 2], bits of its gaps and of its tf, 0..32.
         words: uint32[...], the values; a multiple of four words, without padding.
     """
 
@@ -56,7 +53,7 @@ class PackedLists:
 
 
 def blocks_of(df: NDArray[np.integer]) -> I64:
-    """int64[n]: how many blocks lists of these numbers of postings take.
+    """int64[n]: the number of blocks of lists with `df` postings.
 
     >>> blocks_of(np.array([0, 1, 128, 129])).tolist()
     [0, 1, 1, 2]
@@ -65,12 +62,12 @@ def blocks_of(df: NDArray[np.integer]) -> I64:
 
 
 def pack(df: I64, ids: U32, tf: U32) -> PackedLists:
-    """Packs lists that lie one behind the other.
+    """Packs concatenated lists.
 
     Args:
         df: int64[l], postings of each list.
         ids: uint32[sum(df)], ascending within each list.
-        tf: uint32[sum(df)], occurrences, at least 1.
+        tf: uint32[sum(df)], at least 1.
 
     >>> packed = pack(np.array([3]), np.array([7, 9, 10], np.uint32), np.array([1, 1, 2], np.uint32))
     >>> packed.first.tolist(), packed.widths.tolist(), packed.words.tolist()
@@ -88,7 +85,7 @@ def pack(df: I64, ids: U32, tf: U32) -> PackedLists:
 
 
 def pack_numpy(df: I64, ids: U32, tf: U32) -> PackedLists:
-    """The kernel's twin: every value at once."""
+    """The numpy reference of the kernel `pack`."""
     if not len(ids):
         return PackedLists(*(np.zeros(0, np.uint32),) * 2, np.zeros((0, 2), np.uint8), np.zeros(0, np.uint32))
     sizes = _block_sizes(df)
@@ -101,14 +98,14 @@ def pack_numpy(df: I64, ids: U32, tf: U32) -> PackedLists:
     # The exponent of a whole number as a float is its number of bits; exact below 2**53.
     bits = [np.frexp(np.maximum.reduceat(values, starts).astype(np.float64))[1].astype(np.int64) for values in streams]
     rows = [rows_of(sizes, width) for width in bits]
-    whole = rows[0] + rows[1]
-    at = np.cumsum(whole) - whole
-    words = np.zeros(int(whole.sum()) * LANES + PADDING)
+    block_rows = rows[0] + rows[1]
+    at = np.cumsum(block_rows) - block_rows
+    words = np.zeros(int(block_rows.sum()) * LANES + PADDING)
     place = np.arange(len(ids)) - np.repeat(starts, sizes)
     for values, width, row in zip(streams, bits, (at, at + rows[0]), strict=True):
         word, shift = _addresses(place, np.repeat(width, sizes), np.repeat(row, sizes))
         shifted = values << shift
-        # Bits of different values never meet, so sums are exact: below 2**32 in a float64.
+        # Bits of different values do not overlap, so sums are exact: below 2**32 in a float64.
         words += np.bincount(word, (shifted & np.uint64(0xFFFF_FFFF)).astype(np.float64), len(words))
         words += np.bincount(word + LANES, (shifted >> np.uint64(32)).astype(np.float64), len(words))
     return PackedLists(
@@ -120,13 +117,11 @@ def pack_numpy(df: I64, ids: U32, tf: U32) -> PackedLists:
 
 
 def unpack_numpy(words: Array, first: Array, at: Array, widths: Array, sizes: I64) -> tuple[U32, U32]:
-    """The postings of some blocks, one behind the other: (ids uint32[n], tf uint32[n]).
+    """The concatenated postings of blocks: (ids uint32[n], tf uint32[n]); the numpy reference of the kernel `unpack`.
 
-    Args:
+    Args (in part):
         words: uint32[...], of the whole segment, padding included.
-        first: uint32[b], first id of each block.
-        at: uint32[b], where its values begin, in rows.
-        widths: uint8[b, 2].
+        first, at, widths: of each block, as of PackedLists.
         sizes: int64[b], postings of each block.
     """
     if not len(first):
@@ -153,13 +148,13 @@ def _values(words: Array, place: I64, width: I64, row: I64, sizes: I64) -> I64:
 
 
 def _addresses(place: I64, width: I64, row: I64) -> tuple[I64, NDArray[np.uint64]]:
-    """For each value its first word, and its first bit there."""
+    """The first word of each value, and its first bit in that."""
     bit = (place >> 2) * width
     return (row + (bit >> 5)) * LANES + (place & 3), (bit & 31).astype(np.uint64)
 
 
 def rows_of(sizes: Any, width: Any) -> Any:
-    """Rows of four words that so many values of this width take.
+    """The number of rows of four words for `sizes` values of a width.
 
     >>> rows_of(128, 5), rows_of(3, 1)
     (5, 1)
@@ -168,10 +163,10 @@ def rows_of(sizes: Any, width: Any) -> Any:
 
 
 def _block_sizes(df: I64) -> I64:
-    """int64[b]: postings of each block of lists of these sizes."""
+    """int64[b]: the postings of each block of lists of `df` postings."""
     blocks = blocks_of(df)
     ends = np.cumsum(blocks)
     sizes = np.full(int(ends[-1]) if len(ends) else 0, BLOCK, np.int64)
-    there = blocks > 0
-    sizes[ends[there] - 1] = df[there] - BLOCK * (blocks[there] - 1)
+    present = blocks > 0
+    sizes[ends[present] - 1] = df[present] - BLOCK * (blocks[present] - 1)
     return sizes

@@ -1,6 +1,6 @@
-"""The compiled packing of postings. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""The posting codec, compiled. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
 
-`packing.py` says what the bytes mean; its numpy functions are the reference and give the same bytes.
+`packing.py` documents the format; its numpy functions are the reference and give the same bytes.
 """
 
 from __future__ import annotations
@@ -11,19 +11,11 @@ import numpy as np
 from llvmlite import ir
 from numba import float64, int64, njit, types, uint8, uint32, uint64, void
 from numba.core import cgutils
-from numba.core.types import Array
 from numba.extending import intrinsic
 
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
-
-BLOCK = 128
-
-
-def _input(dtype: Any, dimensions: int = 1) -> Any:
-    return Array(dtype, dimensions, "C", readonly=True)
-
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
@@ -40,9 +32,9 @@ def _rows(size: Any, width: Any) -> Any:
     return ((size + 3) // 4 * width + 31) // 32
 
 
-@njit(int64(_input(int64), _input(uint32), _input(uint32), uint32[::1], uint32[::1], uint8[:, ::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(int64(_input(int64), _input(uint32), _input(uint32), uint32[::1], uint32[::1], uint8[:, ::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def measure(df: Any, ids: Any, tf: Any, first: Any, at: Any, widths: Any) -> Any:
-    """Fills what describes the blocks, and returns the rows of four words that they take."""
+    """Fills `first`, `at` and `widths` of the blocks; returns their rows of four words."""
     block = rows = start = 0
     for i in range(len(df)):
         end = start + df[i]
@@ -72,9 +64,9 @@ def _put(words: Any, row: Any, place: Any, width: Any, value: Any) -> None:
         words[word + 4] |= uint32(shifted >> uint64(32))
 
 
-@njit(void(_input(int64), _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), uint32[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(void(_input(int64), _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def pack(df: Any, ids: Any, tf: Any, at: Any, widths: Any, words: Any) -> None:
-    """Fills `words`, which are all 0, as `measure` has laid them out."""
+    """Fills `words`, all 0 before, by the layout of `measure`."""
     block = start = 0
     for i in range(len(df)):
         end = start + df[i]
@@ -99,7 +91,7 @@ _ZEROS = ir.Constant(_VECTOR, [0, 0, 0, 0])
 
 
 def _lanes(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
-    """The vector of these four of the eight numbers of two vectors."""
+    """The vector of four of the eight numbers of two vectors."""
     return builder.shuffle_vector(first, second, ir.Constant(_VECTOR, places))
 
 
@@ -116,12 +108,12 @@ def _row(builder: Any, source: Any, word: Any, shift: Any, mask: Any) -> Any:
     """1 + the four values of a row."""
 
     def loaded(place: Any) -> Any:
-        found = builder.load(_pointer(builder, source, place))
-        found.align = 4
-        return found
+        vector = builder.load(_pointer(builder, source, place))
+        vector.align = 4
+        return vector
 
     low, high = loaded(word), loaded(builder.add(word, ir.Constant(ir.IntType(64), 4)))
-    # Shifted by 31 - shift and once more: a shift by 32 has no defined value.
+    # Shifted by 31 - shift, then by 1: a shift by 32 is undefined.
     back = _four(builder, builder.sub(ir.Constant(_NUMBER, 31), shift))
     both = builder.or_(builder.lshr(low, _four(builder, shift)), builder.shl(builder.shl(high, back), _ONES))
     return builder.add(builder.and_(both, _four(builder, mask)), _ONES)
@@ -143,7 +135,7 @@ def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: 
 
 
 unpack_row: Any = intrinsic(_unpack_row)
-"""out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
+"""out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM would not generate itself."""
 
 
 def _unpack_sums(
@@ -166,29 +158,27 @@ def _unpack_sums(
             bit = builder.mul(loop.index, width)
             own = builder.add(word, builder.shl(builder.lshr(bit, long(5)), long(2)))
             shift = builder.trunc(builder.and_(bit, long(31)), _NUMBER)
-            found = _row(builder, source, own, shift, mask)
-            found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 0, 1, 2]))
-            found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 4, 0, 1]))
-            found = builder.add(found, builder.load(sums))
+            vector = _row(builder, source, own, shift, mask)
+            vector = builder.add(vector, _lanes(builder, vector, _ZEROS, [4, 0, 1, 2]))
+            vector = builder.add(vector, _lanes(builder, vector, _ZEROS, [4, 4, 0, 1]))
+            vector = builder.add(vector, builder.load(sums))
             stored = builder.store(
-                found, _pointer(builder, target, builder.add(place, builder.shl(loop.index, long(2))))
+                vector, _pointer(builder, target, builder.add(place, builder.shl(loop.index, long(2))))
             )
             stored.align = 4
-            builder.store(_lanes(builder, found, found, [3, 3, 3, 3]), sums)
+            builder.store(_lanes(builder, vector, vector, [3, 3, 3, 3]), sums)
         return context.get_dummy_value()
 
     return signature, generate
 
 
 unpack_sums: Any = intrinsic(_unpack_sums)
-"""out[place:], 4 * rows numbers: before + the sums of 1 + each value up to its own, in vector instructions."""
+"""out[place:], 4 * rows numbers: before + the prefix sums of 1 + value, in vector instructions."""
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: Any) -> None:
-    """1 + the values of a block to out[at:], up to 3 more than it has. All numbers are unsigned: others are checked
-    for being negative at every access, which costs a fifth.
-    """
+    """1 + the values of a block to out[at:], and up to 3 beyond. Signed indices would take a fifth longer."""
     if width == uint64(0):
         for j in range(size):
             out[at + uint64(j)] = uint32(1)
@@ -209,10 +199,10 @@ def _unsigned_rows(size: Any, width: Any) -> Any:
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, at: Any) -> None:
-    """The ids of one block to ids[at:], which has room for three more than it has."""
+    """The ids of one block to ids[at:], and up to 3 beyond."""
     width = uint64(widths[block, 0])
     mask = uint32((uint64(1) << width) - uint64(1))
-    # The first has no gap, which counts as 1.
+    # The first id has no gap, which is stored as 0 and counts as 1.
     unpack_sums(
         words, row * uint64(4), width, mask, (size + uint64(3)) >> uint64(2), uint32(first - uint32(1)), ids, at
     )  # fmt: skip
@@ -222,21 +212,21 @@ def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: 
 def unpack_block(
     words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, tf: Any, at: Any
 ) -> None:
-    """The ids and occurrences of one block to ids[at:] and tf[at:], which have room for three more than it has."""
+    """The ids and tf of one block to ids[at:] and tf[at:], and up to 3 beyond."""
     unpack_ids(words, first, row, widths, block, size, ids, at)
     unpack_occurrences(words, row, widths, block, size, tf, at)
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def unpack_occurrences(words: Any, row: Any, widths: Any, block: Any, size: Any, tf: Any, at: Any) -> None:
-    """The occurrences of one block to tf[at:], which has room for three more than it has."""
+    """The tf of one block to tf[at:], and up to 3 beyond."""
     skipped = _unsigned_rows(size, uint64(widths[block, 0]))
     _unpack_values(words, row + skipped, uint64(widths[block, 1]), size, tf, at)
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def occurrences_of(words: Any, row: Any, widths: Any, block: Any, size: Any, j: Any) -> Any:
-    """The occurrences of posting j of a block, without unpacking the others."""
+    """The tf of posting j of a block, without unpacking the others."""
     width = uint64(widths[block, 1])
     if width == uint64(0):
         return uint32(1)
@@ -248,24 +238,24 @@ def occurrences_of(words: Any, row: Any, widths: Any, block: Any, size: Any, j: 
 
 @njit(
     void(_input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), _input(int64), uint32[::1], uint32[::1]),
-    **_OPTIONS,
+    **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]
 def unpack(words: Any, first: Any, at: Any, widths: Any, sizes: Any, ids: Any, tf: Any) -> None:
-    """The postings of some blocks, one behind the other; each output has room for three more at its end."""
+    """The concatenated postings of blocks; each output has room for 3 more."""
     start = uint64(0)
     for b in range(uint64(len(first))):
         size = uint64(sizes[b])
-        # A block's last row may spill over into the place of the next block, which is filled after it.
+        # The last row of a block may extend into the place of the next block, which is filled after it.
         unpack_block(words, first[b], uint64(at[b]), widths, b, size, ids, tf, start)
         start += size
 
 
-@njit(int64(_input(int64), _input(uint32), int64, int64[::1], uint64[::1], int64[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(int64(_input(int64), _input(uint32), int64, int64[::1], uint64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, entities: Any) -> Any:
-    """Counts the entities of each set of fields, as `term_sets.count_numpy`; at most 8 fields. Returns the sets."""
+    """Counts the entities of each set of at most 8 fields, as `term_field_sets.count_numpy`; returns the sets."""
     counts = np.zeros(1 << n_fields, np.int64)
     cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
-    found = start = 0
+    n_sets = start = 0
     for term in range(len(per_term)):
         lists = 0
         for f in range(n_fields):
@@ -276,8 +266,8 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
                 lists += 1
                 only = f
         if lists == 1:  # as most terms
-            sets[found], entities[found], per_term[term] = uint64(1) << uint64(only), stop[only] - cursor[only], 1
-            found += 1
+            sets[n_sets], entities[n_sets], per_term[term] = uint64(1) << uint64(only), stop[only] - cursor[only], 1
+            n_sets += 1
             continue
         while True:
             lowest = int64(1) << 40
@@ -294,11 +284,11 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
             counts[members] += 1
         for members in range(1 << n_fields):
             if counts[members]:
-                sets[found], entities[found] = members, counts[members]
+                sets[n_sets], entities[n_sets] = members, counts[members]
                 counts[members] = 0
                 per_term[term] += 1
-                found += 1
-    return found
+                n_sets += 1
+    return n_sets
 
 
 @njit(
@@ -306,10 +296,12 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
         _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(float64), _input(float64),
         _input(float64), float64[::1],
     ),
-    **_OPTIONS,
+    **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
-def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base: Any, slope: Any, out: Any) -> None:
-    """Fills float64[ranges], 0 before, with the largest x in each range of ids, as `peaks.highest_numpy`."""
+def block_maxima(
+    sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base: Any, slope: Any, out: Any
+) -> None:
+    """Fills float64[blocks], 0 before, with the largest x in each document block, as `block_max.block_maxima_numpy`."""
     n_fields, width = len(sizes), 65536
     x, cursor, stop = np.zeros(width), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
     start = 0

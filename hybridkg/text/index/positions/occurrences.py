@@ -1,6 +1,4 @@
-"""Where the items of a query occur in a segment: statistics without reading postings, and postings where they are
-needed, packed, whole or of some candidates only.
-"""
+"""Statistics and postings of the items of a query in a segment. Statistics of words need no postings."""
 
 from __future__ import annotations
 
@@ -15,19 +13,19 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.id_sets import NO_POSTINGS, merged, restricted, union
 from hybridkg.text.index.language_view import Views
 from hybridkg.text.index.positions.phrases import pattern_postings
-from hybridkg.text.index.positions.word_pairs import PairPostings, Pairs, Remembered, pair_key
+from hybridkg.text.index.positions.word_pairs import PairPostings, Pairs, PostingsCache, pair_key
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.match_query.items import Item, Pattern, Patterns, ResolvedField, ResolvedQuery
 from hybridkg.text.models.additive import QueryLists
 
 MAX_CACHED_COUNTS = 100_000
-"""Document frequencies over several fields that an open index remembers; a prefix is as many as it has patterns."""
+"""Cached document frequencies over several fields; a prefix counts as many times as it has patterns."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Of an item: occurrences and entities in each ON field, and entities that have it in any."""
+    """The cf and df of an item in each ON field, and its df in any."""
 
     cf: tuple[int, ...]
     field_df: tuple[int, ...]
@@ -35,19 +33,18 @@ class Counts:
 
 
 class Occurrences:
-    """Of a segment. Safe to use from many threads."""
+    """The occurrences of items in a segment. Safe to use from many threads."""
 
     def __init__(self, terms: TermDictionary, lists: SegmentPostings, sets: TermSets, views: Views, n_fields: int):
         self._terms, self._lists, self._sets, self._views, self._n_fields = terms, lists, sets, views, n_fields
         self._df: dict[object, int] = {}
         self._df_size = 0
-        self._found = Remembered()
-        self.pairs = Pairs(lists, n_fields, self._found)
-        """They are remembered with everything else."""
+        self._cache = PostingsCache()
+        self.pairs = Pairs(lists, n_fields, self._cache)
         self._lock = threading.Lock()
 
     def counts(self, item: Item, query: ResolvedQuery) -> Counts:
-        """The statistics of an item; of words they are at hand, phrases and expansions are looked up."""
+        """The statistics of an item: stored for words, counted for phrases and expansions."""
         cf, field_df = [], []
         for field, patterns in zip(query.fields, item.places, strict=True):
             number = self._list(field, patterns)
@@ -61,26 +58,26 @@ class Occurrences:
         return Counts(tuple(cf), tuple(field_df), self._document_frequency(item, query, field_df))
 
     def postings(self, item: Item, query: ResolvedQuery) -> list[Postings]:
-        """Whole, in each ON field."""
+        """The postings of an item in each ON field."""
         return [self.in_field(f, patterns) for f, patterns in zip(query.fields, item.places, strict=True)]
 
     def candidates(self, item: Item, query: ResolvedQuery, candidates: Ids) -> list[Postings]:
-        """Of the candidates only, in each ON field; of words, only the blocks in which they may be are read."""
-        found = []
+        """The postings of the candidates in each ON field; words read only blocks that may contain one."""
+        result = []
         for field, patterns in zip(query.fields, item.places, strict=True):
             number = self._list(field, patterns)
             if number is None:
-                found.append(restricted(self.in_field(field, patterns), candidates))
+                result.append(restricted(self.in_field(field, patterns), candidates))
             else:
-                found.append(self._lists.restricted(number, candidates) if number >= 0 else NO_POSTINGS)
-        return found
+                result.append(self._lists.restricted(number, candidates) if number >= 0 else NO_POSTINGS)
+        return result
 
     def entities(self, item: Item, query: ResolvedQuery) -> Ids:
-        """Those that have it in any ON field."""
+        """The entities that have an item in any ON field."""
         return union([postings.ids for postings in self.postings(item, query)])
 
     def lists(self, items: Sequence[Item], query: ResolvedQuery) -> QueryLists:
-        """The lists of some items for the kernel: those of words packed as they are."""
+        """The lists of items for the kernel; those of words stay packed."""
         rows, plain = [], []
         start = 0
         for t, item in enumerate(items):
@@ -105,9 +102,7 @@ class Occurrences:
         )
 
     def word(self, item: Item, query: ResolvedQuery) -> tuple[int, int] | None:
-        """(term, fields as bits) of an item that is the same single word in each of its fields, none in a language;
-        the term is -1 where the index lacks it.
-        """
+        """(term or -1, fields as bits) of an item that is the same word in all its fields, none in a language."""
         mask, word = 0, ""
         for field, patterns in zip(query.fields, item.places, strict=True):
             if not patterns:
@@ -122,14 +117,14 @@ class Occurrences:
         return self._terms.number(word) if word else -1, mask
 
     def in_field(self, field: ResolvedField, patterns: Patterns) -> Postings:
-        """Postings of the alternatives in one field."""
+        """The postings of any of the patterns in one field."""
         if len(patterns) < 2:
             return self._pattern(field, patterns[0]) if patterns else NO_POSTINGS
         key = (*_key(field), patterns)
-        return self._remembered(key, len(patterns), lambda: merged([self._pattern(field, one) for one in patterns]))
+        return self._cached(key, len(patterns), lambda: merged([self._pattern(field, one) for one in patterns]))
 
     def _list(self, field: ResolvedField, patterns: Patterns) -> int | None:
-        """The number of the list of a single word, -1 where nothing can match; None for anything else."""
+        """The list number of a single word, -1 where nothing can match; None for anything else."""
         if not patterns:
             return -1
         if field.language or len(patterns) > 1 or not patterns[0].is_word:
@@ -138,7 +133,6 @@ class Occurrences:
         return term * self._n_fields + field.number if term >= 0 else -1
 
     def _pattern(self, field: ResolvedField, pattern: Pattern) -> Postings:
-        """Postings of a word, a phrase or words in a window."""
         numbers = tuple((offset, self._terms.number(term)) for offset, term in pattern.words)
         if any(number < 0 for _, number in numbers):
             return NO_POSTINGS
@@ -147,24 +141,23 @@ class Occurrences:
             return view.postings(numbers[0][1])
         key: object = (*_key(field), (pattern,))
         if len(numbers) == 2 and not field.language:
-            (place, first), (following, second) = numbers
-            key = pair_key((first, second, following - place), pattern.window, field.number)
-        return self._remembered(key, 1, lambda: pattern_postings(view, numbers, pattern.window))
+            (place, first), (next_place, second) = numbers
+            key = pair_key((first, second, next_place - place), pattern.window, field.number)
+        return self._cached(key, 1, lambda: pattern_postings(view, numbers, pattern.window))
 
-    def _remembered(self, key: object, patterns: int, find: Callable[[], Postings]) -> Postings:
-        """Postings that are not at hand and cost time to find."""
-        found = self._found.found.get(key)
-        if found is None:
+    def _cached(self, key: object, patterns: int, find: Callable[[], Postings]) -> Postings:
+        cached = self._cache.entries.get(key)
+        if cached is None:
             postings = find()
-            found = PairPostings(postings, int(postings.tf.sum(dtype=np.int64)))
-            self._found.keep(key, found, patterns)
-        return found.postings
+            cached = PairPostings(postings, int(postings.tf.sum(dtype=np.int64)))
+            self._cache.add(key, cached, patterns)
+        return cached.postings
 
     def _document_frequency(self, item: Item, query: ResolvedQuery, field_df: Sequence[int]) -> int:
-        """Entities in any of the fields; where the lists must be united, that is remembered."""
-        there = [df for df in field_df if df]
-        if len(there) < 2:
-            return sum(there)
+        """The df over all fields; cached where it needs a union of lists."""
+        present = [df for df in field_df if df]
+        if len(present) < 2:
+            return sum(present)
         word = self.word(item, query)
         if word is not None:
             return self._sets.df(*word)

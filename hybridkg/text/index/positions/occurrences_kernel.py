@@ -1,13 +1,12 @@
-"""What the compiled searches for pairs and phrases have in common. Compiled when positional_kernel.py is.
+"""Intersection of posting lists by positions, for pairs and phrases. Compiled together with phrases_kernel.py.
 
-The entities of two lists are found by a merge without branches, since the processor would guess half of them wrong;
-two merges, of the lower and the upper half, run side by side, because each waits for what it has just read (1.7 ns a
-posting instead of 2.5). Where one list is much the longer, the entities of the other are searched in it. Where the
-occurrences of an entity begin is the sum of the tf before it. Few words occur more than twice in an entity, so for
-those there are no branches either.
+Two lists are intersected by a merge without branches, half of which would be mispredicted; two merges, of the lower and
+the upper half, are interleaved, because each waits for its loads (1.7 ns a posting instead of 2.5). Where one list is
+much longer, the entities of the other are searched in it. The occurrences of an entity begin at the sum of the tf
+before it. Few words occur more than twice in an entity; up to two occurrences need no branches either.
 
-Positions are read byte by byte, little-endian, whatever their width: one compiled function serves them all. A word's
-positions in an entity are distinct. All numbers are unsigned: others are checked for being negative at every access.
+Positions are read byte by byte, little-endian, so that one compiled function serves all widths. A word's positions in
+an entity are distinct. All numbers are unsigned, since signed indices are checked at every access.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
 TWO: Any = np.uint64(2)
 
-FAR = np.uint64(24)
-"""So many times as long, and entities of the shorter list are searched in the longer one."""
+SEARCH_RATIO = np.uint64(24)
+"""The ratio of lengths above which entities of the shorter list are searched in the longer one."""
 
 _CHUNK = np.uint64(2048)
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _search(ids: Any, start: Any, wanted: Any) -> Any:
-    """The first place from `start` on with an id that is not below `wanted`: doubled steps, then halves."""
+    """The first place from `start` on with an id of at least `wanted`, by galloping search."""
     n = uint64(len(ids))
     low, high, step = start, start, ONE
     while high < n and ids[high] < wanted:
@@ -47,57 +46,57 @@ def _search(ids: Any, start: Any, wanted: Any) -> Any:
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
-def _merge(ids: Any, i: Any, n: Any, others: Any, j: Any, m: Any, places: Any, other_places: Any, found: Any) -> Any:
+def _merge(ids: Any, i: Any, n: Any, others: Any, j: Any, m: Any, places: Any, other_places: Any, n_common: Any) -> Any:
     while i < n and j < m:
         one, other = ids[i], others[j]
-        places[found], other_places[found] = i, j
-        found += uint64(one == other)
+        places[n_common], other_places[n_common] = i, j
+        n_common += uint64(one == other)
         i += uint64(one <= other)
         j += uint64(other <= one)
-    return found
+    return n_common
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _two_merges(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
-    """The places of the ids of both lists; the outputs have room for two more than the shorter list has."""
+    """The places of the common ids in both lists; the outputs have room for two more than the shorter list."""
     n, m = uint64(len(ids)), uint64(len(others))
     middle = n >> ONE
     other_middle = _search(others, ZERO, ids[middle])
-    i = j = found = ZERO
+    i = j = n_common = ZERO
     high_i, high_j = middle, other_middle
     first_high = min(middle, other_middle) + ONE
     high = first_high
     while (i < middle) & (j < other_middle) & (high_i < n) & (high_j < m):
         one, other = ids[i], others[j]
         high_one, high_other = ids[high_i], others[high_j]
-        places[found], other_places[found] = i, j
+        places[n_common], other_places[n_common] = i, j
         places[high], other_places[high] = high_i, high_j
-        found += uint64(one == other)
+        n_common += uint64(one == other)
         i += uint64(one <= other)
         j += uint64(other <= one)
         high += uint64(high_one == high_other)
         high_i += uint64(high_one <= high_other)
         high_j += uint64(high_other <= high_one)
-    found = _merge(ids, i, middle, others, j, other_middle, places, other_places, found)
+    n_common = _merge(ids, i, middle, others, j, other_middle, places, other_places, n_common)
     high = _merge(ids, high_i, n, others, high_j, m, places, other_places, high)
     for k in range(first_high, high):
-        places[found], other_places[found] = places[k], other_places[k]
-        found += ONE
-    return found
+        places[n_common], other_places[n_common] = places[k], other_places[k]
+        n_common += ONE
+    return n_common
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _searched(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
-    """As `_two_merges`, for few ids and many others."""
+    """`_two_merges` for few ids and many others, by search."""
     m = uint64(len(others))
-    j = found = ZERO
+    j = n_common = ZERO
     for i in range(uint64(len(ids))):
         j = _search(others, j, ids[i])
         if j == m:
             break
-        places[found], other_places[found] = i, j
-        found += uint64(others[j] == ids[i])
-    return found
+        places[n_common], other_places[n_common] = i, j
+        n_common += uint64(others[j] == ids[i])
+    return n_common
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
@@ -105,19 +104,19 @@ def meet(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     n, m = uint64(len(ids)), uint64(len(others))
     if not (n and m):
         return ZERO
-    if n * FAR < m:
+    if n * SEARCH_RATIO < m:
         return _searched(ids, others, places, other_places)
-    if m * FAR < n:
+    if m * SEARCH_RATIO < n:
         return _searched(others, ids, other_places, places)
     return _two_merges(ids, others, places, other_places)
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def starts_of(tf: Any, places: Any, n: Any, out: Any) -> None:
-    """The sum of the tf before each of n ascending places."""
+    """Fills `out` with the sum of the tf before each of n ascending places."""
     size = uint64(len(tf))
     total = low = high = ZERO
-    if n * FAR < size:
+    if n * SEARCH_RATIO < size:
         for k in range(n):
             high = uint64(places[k])
             between = ZERO
@@ -155,10 +154,10 @@ def few(
     positions: Any, at: Any, n: Any, offset: Any, others: Any, other_at: Any, m: Any, other_offset: Any, width: Any,
     size: Any,
 ) -> Any:  # fmt: skip
-    """(phrases, windows) of words that occur once or twice; the one occurrence is also read as the last."""
+    """(phrases, windows) of words that occur once or twice; a single occurrence is read as first and last."""
     one, last = position(positions, at, size), position(positions, at + n - ONE, size)
     other, other_last = position(others, other_at, size), position(others, other_at + m - ONE, size)
-    # Sums wrap around, so that no difference need be negative.
+    # Unsigned differences wrap around.
     wanted, wanted_last = one - offset + other_offset, last - offset + other_offset
     begins = uint64((one >= offset) & ((wanted == other) | (wanted == other_last)))
     begins += uint64((n == TWO) & (last >= offset) & ((wanted_last == other) | (wanted_last == other_last)))
@@ -174,8 +173,8 @@ def few(
 def beginnings_of(
     positions: Any, at: Any, n: Any, offset: Any, others: Any, other_at: Any, m: Any, other_offset: Any, size: Any
 ) -> Any:  # fmt: skip
-    """At how many of n places of the first word the phrase begins."""
-    found = ZERO
+    """The number of places of the first word at which the phrase begins."""
+    count = ZERO
     end, stop = at + n, other_at + m
     while at < end:
         place = position(positions, at, size)
@@ -187,17 +186,14 @@ def beginnings_of(
             other_at += ONE
         if other_at == stop:
             break
-        found += uint64(position(others, other_at, size) == wanted)
-    return found
+        count += uint64(position(others, other_at, size) == wanted)
+    return count
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def windows_of(positions: Any, at: Any, n: Any, others: Any, other_at: Any, m: Any, width: Any, size: Any) -> Any:
-    """The windows of two words: neighbours among their places, each in one window only.
-
-    At the same place the first word comes first.
-    """
-    found = ZERO
+    """The number of disjoint windows of two words, which are neighbours among their places; ties: first word first."""
+    count = ZERO
     end, stop = at + n, other_at + m
     last, last_is_first, pending = ZERO, False, False
     while at < end or other_at < stop:
@@ -213,8 +209,8 @@ def windows_of(positions: Any, at: Any, n: Any, others: Any, other_at: Any, m: A
         else:
             other_at += ONE
         if pending and is_first != last_is_first and place - last < width:
-            found += ONE
+            count += ONE
             pending = False
         else:
             last, last_is_first, pending = place, is_first, True
-    return found
+    return count

@@ -1,7 +1,7 @@
-"""Finds phrases, and words near each other, by their positions.
+"""Phrases and unordered windows, by positions.
 
-A process that keeps asking does it with `positional_kernel.py`, in 4 ns a posting instead of 80 (two words of 400,000
-postings each); the numpy functions are its reference and give the same bytes: change both together.
+`phrases_kernel.py` takes 4 ns a posting instead of 80 with numpy (two words of 400,000 postings each); the numpy
+functions are its reference and give the same bytes: change both together.
 """
 
 from __future__ import annotations
@@ -30,27 +30,18 @@ Word = tuple[int, int]
 
 
 def pattern_postings(field: AnyPostings, words: Sequence[Word], window: int) -> Postings:
-    """Entities with the words in the field: one after the other as given, or in any order within a window.
-
-    Args:
-        field: the postings.
-        words: at least one.
-        window: places that the words may take, whatever their order; 0 for a phrase.
-    """
+    """The entities with at least one word as a phrase (window 0), or in any order within `window` places."""
     return window_of(field, [term for _, term in words], window) if window else phrase_postings(field, words)
 
 
 def pair_postings(field: AnyPostings, first: Word, second: Word, window: int) -> tuple[Postings, Postings]:
-    """Two words as a phrase and near each other: what `pattern_postings` finds of each, in one pass.
+    """Two words as a phrase and in a window: both `pattern_postings` in one pass.
 
     Args:
         field: the postings.
         first: a word.
         second: another, or the same at another place of the phrase.
-        window: places that the words may take, whatever their order; at least 1.
-
-    Returns:
-        (entities with the phrase, entities with a window).
+        window: places, at least 1.
     """
     if first[1] < 0 or second[1] < 0:
         return NO_POSTINGS, NO_POSTINGS
@@ -61,7 +52,7 @@ def pair_postings(field: AnyPostings, first: Word, second: Word, window: int) ->
 
 
 def window_of(field: AnyPostings, terms: Sequence[int], width: int) -> Postings:
-    """Entities with the terms within `width` places, tf the number of `windows`."""
+    """The entities with the terms within `width` places, tf the number of `windows`."""
     kernel = KERNEL.for_work(_size(field, terms)) if len(terms) == len(set(terms)) == 2 else None
     if kernel is None:
         return window_numpy(field, terms, width)
@@ -69,12 +60,7 @@ def window_of(field: AnyPostings, terms: Sequence[int], width: int) -> Postings:
 
 
 def phrase_postings(field: AnyPostings, words: Sequence[Word]) -> Postings:
-    """Entities with the phrase in the field, tf the number of places where it begins.
-
-    Args:
-        field: the postings.
-        words: at least one.
-    """
+    """The entities with a phrase of at least one word, tf the number of its occurrences."""
     if len(words) == 1:
         return field.postings(words[0][1])
     kernel = KERNEL.for_work(_size(field, [term for _, term in words]))
@@ -86,24 +72,24 @@ def phrase_postings(field: AnyPostings, words: Sequence[Word]) -> Postings:
 
 
 def window_numpy(field: AnyPostings, terms: Sequence[int], width: int) -> Postings:
-    """`window_of` without the kernel."""
-    often = Counter(terms)
-    lists = {term: field.postings(term) for term in often}
+    """The numpy reference of `window_of`."""
+    counts = Counter(terms)
+    lists = {term: field.postings(term) for term in counts}
     candidates = intersection([postings.ids for postings in lists.values()])
     if not len(candidates):
         return NO_POSTINGS
-    places = [_places(field, term, lists[term], candidates) for term in often]
-    return window_postings(places, list(often.values()), width)
+    places = [_places(field, term, lists[term], candidates) for term in counts]
+    return window_postings(places, list(counts.values()), width)
 
 
 def phrase_numpy(field: AnyPostings, words: Sequence[Word]) -> Postings:
-    """`phrase_postings` of two words or more without the kernel."""
+    """The numpy reference of `phrase_postings` of two words or more."""
     lists = {term: field.postings(term) for _, term in words}
     candidates = intersection([postings.ids for postings in lists.values()])
     if not len(candidates):
         return NO_POSTINGS
-    # A place is entity << 32 | position; a word at offset o of a phrase at p stands at place p + o.
-    # Rarest word first, so that later ones are looked up by few places.
+    # A place is entity << 32 | position; the word at offset o of a phrase at p has place p + o. The rarest word comes
+    # first, so that few places are looked up in the others.
     begins = np.zeros(0, np.uint64)
     for i, (offset, term) in enumerate(sorted(words, key=lambda word: field.occurrences(word[1]))):
         places = _places(field, term, lists[term], candidates)
@@ -111,9 +97,9 @@ def phrase_numpy(field: AnyPostings, words: Sequence[Word]) -> Postings:
         if i == 0:
             begins = places[(places & np.uint64(0xFFFF_FFFF)) >= shift] - shift
         else:
-            found = np.searchsorted(places, begins + shift)
-            found[found == len(places)] = 0
-            begins = begins[places[found] == begins + shift] if len(places) else places
+            at = np.searchsorted(places, begins + shift)
+            at[at == len(places)] = 0
+            begins = begins[places[at] == begins + shift] if len(places) else places
         if not len(begins):
             return NO_POSTINGS
     entities = (begins >> np.uint64(32)).astype(np.uint32)
@@ -122,18 +108,18 @@ def phrase_numpy(field: AnyPostings, words: Sequence[Word]) -> Postings:
 
 
 def _places(field: AnyPostings, term: int, postings: Postings, candidates: NDArray[Any]) -> NDArray[Any]:
-    """uint64[...], ascending: where the term stands in the candidates."""
-    kept = contains(postings.ids, candidates)
+    """uint64[...], ascending: the places of a term in the candidates."""
+    wanted = contains(postings.ids, candidates)
     tf = postings.tf.astype(np.int64)
     positions = field.positions(term)
-    if not kept.all():
-        positions = positions[np.repeat(kept, tf)]
-    entities = np.repeat(postings.ids[kept], tf[kept]).astype(np.uint64)
+    if not wanted.all():
+        positions = positions[np.repeat(wanted, tf)]
+    entities = np.repeat(postings.ids[wanted], tf[wanted]).astype(np.uint64)
     return (entities << np.uint64(32)) | positions.astype(np.uint64)
 
 
 class _List(NamedTuple):
-    """The occurrences of a word, as the kernel takes them: positions are bytes, `size` of them each."""
+    """The kernel's form of a posting list: positions are bytes, `size` of them each."""
 
     ids: NDArray[np.uint32]
     tf: NDArray[np.uint32]
@@ -142,7 +128,7 @@ class _List(NamedTuple):
 
 
 def _size(field: AnyPostings, terms: Sequence[int]) -> int:
-    """About as many postings as will be read; occurrences are known without reading any."""
+    """An estimate of the postings that will be read, by the stored occurrences."""
     return sum(field.occurrences(term) for term in terms)
 
 
@@ -158,18 +144,18 @@ def _list(field: AnyPostings, term: int) -> _List:
 def _pair(
     kernel: Any, field: AnyPostings, first: Word, second: Word, *, ordered: bool, window: int
 ) -> tuple[Postings, Postings]:
-    """The phrase and the windows of two different words; what is not wanted is left empty."""
+    """The phrase (if `ordered`) and the windows (if `window`) of two different words."""
     one, other = _list(field, first[1]), _list(field, second[1])
     room = min(len(one.ids), len(other.ids))
     if not room:
         return NO_POSTINGS, NO_POSTINGS
-    found = [np.empty(room if wanted else 0, np.uint32) for wanted in (ordered, ordered, window, window)]
-    counts = kernel.pairs(*one[:3], first[0], *other[:3], second[0], one.size, ordered, window, *found)
-    return _kept(found[0], found[1], counts[0]), _kept(found[2], found[3], counts[1])
+    out = [np.empty(room if wanted else 0, np.uint32) for wanted in (ordered, ordered, window, window)]
+    counts = kernel.pairs(*one[:3], first[0], *other[:3], second[0], one.size, ordered, window, *out)
+    return _trimmed(out[0], out[1], counts[0]), _trimmed(out[2], out[3], counts[1])
 
 
 def _phrase(kernel: Any, field: AnyPostings, words: Sequence[Word]) -> Postings:
-    """A phrase of three words or more: where the words so far begin is a list of occurrences for the next one."""
+    """A phrase of three words or more: the beginnings of the words so far are joined with the next word."""
     (offset, term), *others = sorted(words, key=lambda word: field.occurrences(word[1]))
     begins = _list(field, term)
     for other_offset, other_term in others:
@@ -178,18 +164,18 @@ def _phrase(kernel: Any, field: AnyPostings, words: Sequence[Word]) -> Postings:
         ids, tf = np.empty(room, np.uint32), np.empty(room, np.uint32)
         places = np.empty(len(begins.positions) // begins.size, np.uint32)
         n, total = kernel.beginnings(*begins, offset, *other, other_offset, ids, tf, places)
-        found = _kept(ids, tf, n)
-        if not len(found.ids):
+        joined = _trimmed(ids, tf, n)
+        if not len(joined.ids):
             return NO_POSTINGS
-        begins, offset = _List(found.ids, found.tf, places[:total].view(np.uint8), 4), 0
+        begins, offset = _List(joined.ids, joined.tf, places[:total].view(np.uint8), 4), 0
     return Postings(begins.ids, begins.tf)
 
 
-def _kept(ids: NDArray[np.uint32], tf: NDArray[np.uint32], n: int) -> Postings:
-    """The n that were filled, without the room that was left.
+def _trimmed(ids: NDArray[np.uint32], tf: NDArray[np.uint32], n: int) -> Postings:
+    """The first n postings.
 
     Raises:
-        CorruptError: the kernel saw that positions are missing.
+        CorruptError: n is `phrases_kernel.WRONG`, so positions are missing.
     """
     if n > len(ids):
         raise CorruptError("the positions of the text index and its postings differ in size", hint="index again")

@@ -1,7 +1,6 @@
-"""The compiled search for pairs of words. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""Phrases and windows of pairs of words, compiled. Import it through `hybridkg.compute.kernels` only.
 
-`positional.py` and `windows.py` do the same with numpy, and are the reference. Each list is read once;
-occurrences_kernel.py says how.
+`phrases.py` and `windows.py` are the numpy reference. occurrences_kernel.py documents the intersection of lists.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from numba import boolean, njit, uint8, uint32, uint64
-from numba.core.types import Array, UniTuple
+from numba.core.types import UniTuple
 
+from hybridkg.text.index.codec.cursor_kernel import OPTIONS, readonly
 from hybridkg.text.index.codec.packing_kernel import unpack_block, unpack_occurrences
 from hybridkg.text.index.positions.occurrences_kernel import (
-    FAR,
     ONE,
+    SEARCH_RATIO,
     TWO,
     ZERO,
     beginnings_of,
@@ -29,19 +29,16 @@ from hybridkg.text.index.positions.occurrences_kernel import (
 BLOCK = np.uint64(128)
 
 WRONG = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-"""Returned as a count where a list has fewer positions than its tf say."""
+"""Returned as a count where a list has fewer positions than the sum of its tf."""
 
-_NUMBERS = Array(uint32, 1, "C", readonly=True)
-_BYTES = Array(uint8, 1, "C", readonly=True)
-_OUT = uint32[::1]
+_NUMBERS, _BYTES, _OUT = readonly(uint32), readonly(uint8), uint32[::1]
 _COUNTS: Any = UniTuple(uint64, 2)  # type: ignore[no-untyped-call, unused-ignore]
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
 @njit(
     _COUNTS(
         *(_NUMBERS, _NUMBERS, _BYTES, uint64) * 2, uint64, boolean, uint64, _OUT, _OUT, _OUT, _OUT
-    ), **_OPTIONS
+    ), **OPTIONS
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def pairs(
     ids: Any, tf: Any, positions: Any, offset: Any, other_ids: Any, other_tf: Any, others: Any, other_offset: Any,
@@ -49,22 +46,14 @@ def pairs(
 ) -> Any:  # fmt: skip
     """Two different words as a phrase, in any order within `width` places, or both.
 
-    Args:
-        ids: ascending.
-        tf: of each.
-        positions: all of them.
-        offset: the word's place in the phrase.
-        other_ids: the same of the other word.
-        other_tf: of each.
-        others: all positions.
-        other_offset: its place.
+    Args (in part):
+        ids, tf, positions, offset: the list of the first word, ascending, and its place in the phrase.
+        other_ids, other_tf, others, other_offset: the same of the second word.
         size: bytes of a position.
-        ordered: whether the phrase is wanted.
-        width: of the windows; 0 where they are not wanted.
-        out_ids: gets the entities with the phrase where that is wanted; as long as the shorter list.
-        out_tf: how often they have it.
-        near_ids: gets the entities with windows where these are wanted.
-        near_tf: how many they have.
+        ordered: whether the phrase is requested.
+        width: of the windows; 0 for none.
+        out_ids, out_tf: get the postings of the phrase; as long as the shorter list.
+        near_ids, near_tf: get the postings of the windows.
 
     Returns:
         (entities with the phrase, entities with a window).
@@ -77,20 +66,20 @@ def pairs(
     starts_of(other_tf, other_places, n, other_starts)
     n_out = n_near = ZERO
     for k in range(n):
-        entity, own, theirs = ids[places[k]], uint64(tf[places[k]]), uint64(other_tf[other_places[k]])
+        entity, first_tf, second_tf = ids[places[k]], uint64(tf[places[k]]), uint64(other_tf[other_places[k]])
         at, other_at = starts[k], other_starts[k]
-        if (at + own) * size > len(positions) or (other_at + theirs) * size > len(others):
+        if (at + first_tf) * size > len(positions) or (other_at + second_tf) * size > len(others):
             return WRONG, WRONG
-        if (own <= TWO) & (theirs <= TWO):
+        if (first_tf <= TWO) & (second_tf <= TWO):
             begins, near = few(
-                positions, at, own, offset, others, other_at, theirs, other_offset, width, size
+                positions, at, first_tf, offset, others, other_at, second_tf, other_offset, width, size
             )  # fmt: skip
         else:
             begins = near = ZERO
             if ordered:
-                begins = beginnings_of(positions, at, own, offset, others, other_at, theirs, other_offset, size)
+                begins = beginnings_of(positions, at, first_tf, offset, others, other_at, second_tf, other_offset, size)
             if width:
-                near = windows_of(positions, at, own, others, other_at, theirs, width, size)
+                near = windows_of(positions, at, first_tf, others, other_at, second_tf, width, size)
         if ordered:
             out_ids[n_out], out_tf[n_out] = entity, begins
             n_out += uint64(begins > ZERO)
@@ -100,28 +89,16 @@ def pairs(
     return n_out, n_near
 
 
-@njit(_COUNTS(*(_NUMBERS, _NUMBERS, _BYTES, uint64, uint64) * 2, _OUT, _OUT, _OUT), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(_COUNTS(*(_NUMBERS, _NUMBERS, _BYTES, uint64, uint64) * 2, _OUT, _OUT, _OUT), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def beginnings(
     ids: Any, tf: Any, positions: Any, size: Any, offset: Any,
     other_ids: Any, other_tf: Any, others: Any, other_size: Any, other_offset: Any,
     out_ids: Any, out_tf: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Where a phrase of two words begins, for those of more words; as `pairs`, but positions may differ in size.
+    """The beginnings of a phrase of two words, a step in those of more words.
 
-    Args:
-        ids: ascending.
-        tf: of each.
-        positions: all of them.
-        size: bytes of a position.
-        offset: the word's place in the phrase.
-        other_ids: the same of the other word.
-        other_tf: of each.
-        others: all positions.
-        other_size: bytes of one of them.
-        other_offset: its place.
-        out_ids: gets the entities; as long as the shorter list.
-        out_tf: how often the phrase begins there.
-        out: where; as many as there are `positions`.
+    The lists are those of `pairs`, but positions may differ in size. `out_ids`, `out_tf` and `out` get the entities,
+    the number of beginnings in each and their positions.
 
     Returns:
         (entities, beginnings).
@@ -155,7 +132,7 @@ def beginnings(
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _unpack(packed: Any, first: Any, at: Any, widths: Any, block: Any, n: Any, ids: Any, tf: Any) -> None:
-    """A whole list of n postings; the outputs have room for three more."""
+    """Unpacks a list of n postings; the outputs have room for three more."""
     done = ZERO
     while done < n:
         size = min(BLOCK, n - done)
@@ -166,7 +143,7 @@ def _unpack(packed: Any, first: Any, at: Any, widths: Any, block: Any, n: Any, i
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _block_of(first: Any, begin: Any, low: Any, n: Any, wanted: Any) -> Any:
-    """The last of n blocks from `begin` on whose first id is not above `wanted`, or `low`; it is not below `low`."""
+    """The last of n blocks from `begin` on, at least `low`, whose first id is at most `wanted`."""
     step = ONE
     while low + step < n and first[begin + low + step] <= wanted:
         low += step
@@ -184,38 +161,28 @@ def _block_of(first: Any, begin: Any, low: Any, n: Any, wanted: Any) -> Any:
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _meet_packed(
     ids: Any, packed: Any, first: Any, at: Any, widths: Any, begin: Any, m: Any, once: Any,
-    places: Any, starts: Any, often: Any,
+    places: Any, starts: Any, out_tf: Any,
 ) -> Any:  # fmt: skip
-    """Few ids and a long packed list: only the blocks are unpacked in which they may be.
+    """The intersection of few ids, which ascend, with a long packed list, unpacking only blocks that may contain one.
 
-    Args:
-        ids: ascending.
-        packed: of the segment, as `first`, `at` and `widths`.
-        first: id of each block.
-        at: where each block is.
-        widths: of its values.
-        begin: the first block of the list.
-        m: its postings.
-        once: whether each of them is one occurrence.
-        places: gets the places in `ids` of those that the list has.
-        starts: gets where their occurrences begin.
-        often: gets how many they are.
+    The list has m postings from the block `begin` on, all of tf 1 if `once`. places, starts and out_tf get the place of
+    each common id in `ids`, its first occurrence and its tf.
     """
     block_ids, block_tf = np.empty(BLOCK + uint64(4), np.uint32), np.empty(BLOCK + uint64(4), np.uint32)
     sums = np.empty(BLOCK + uint64(4), np.uint32)
     n_blocks = (m + BLOCK - ONE) // BLOCK
     unpacked = WRONG
-    size = j = own = summed = total = found = within = passed = ZERO
+    size = j = block_place = summed = total = n_common = within = passed = ZERO
     for i in range(uint64(len(ids))):
         wanted = ids[i]
-        own = _block_of(first, begin, own, n_blocks, wanted)
-        block = begin + own
-        if own != unpacked:
-            size, j = min(BLOCK, m - own * BLOCK), ZERO
+        block_place = _block_of(first, begin, block_place, n_blocks, wanted)
+        block = begin + block_place
+        if block_place != unpacked:
+            size, j = min(BLOCK, m - block_place * BLOCK), ZERO
             unpack_block(
                 packed, first[block], uint64(at[block]), widths, block, size, block_ids, block_tf, ZERO
             )  # fmt: skip
-            unpacked = own
+            unpacked = block_place
             within = passed = ZERO
         low, high = j, size
         while low < high:
@@ -228,9 +195,9 @@ def _meet_packed(
         if j == size or block_ids[j] != wanted:
             continue
         if once:
-            start = own * BLOCK + j
+            start = block_place * BLOCK + j
         else:
-            while summed < own:  # these are full
+            while summed < block_place:  # full blocks
                 if widths[begin + summed, 1]:
                     unpack_occurrences(packed, uint64(at[begin + summed]), widths, begin + summed, BLOCK, sums, ZERO)
                     for k in range(BLOCK):
@@ -242,43 +209,43 @@ def _meet_packed(
                 within += uint64(block_tf[passed])
                 passed += ONE
             start = total + within
-        places[found], starts[found], often[found] = i, start, block_tf[j]
-        found += ONE
-    return found
+        places[n_common], starts[n_common], out_tf[n_common] = i, start, block_tf[j]
+        n_common += ONE
+    return n_common
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
-def _starts(tf: Any, n: Any, places: Any, found: Any, tokens: Any, out: Any) -> None:
-    """Where the occurrences at some places of a list begin; it has n postings."""
+def _starts(tf: Any, n: Any, places: Any, n_places: Any, tokens: Any, out: Any) -> None:
+    """Fills `out` with the first occurrence at each of the places of a list of n postings."""
     if n == tokens:
-        for k in range(found):
+        for k in range(n_places):
             out[k] = places[k]
     else:
-        starts_of(tf[:n], places, found, out)
+        starts_of(tf[:n], places, n_places, out)
 
 
 @njit  # type: ignore[untyped-decorator, unused-ignore]
 def _same(positions: Any, at: Any, n: Any, width: Any, size: Any) -> Any:
-    """The windows of a word and itself: neighbours among its places, each in one window only."""
-    found = ZERO
+    """The number of disjoint windows of a word with itself."""
+    count = ZERO
     end = at + n
     last, pending = ZERO, False
     while at < end:
         place = position(positions, at, size)
         at += ONE
         if pending and place - last < width:
-            found += ONE
+            count += ONE
             pending = False
         else:
             last, pending = place, True
-    return found
+    return count
 
 
 @njit(
     boolean(
-        _NUMBERS, _NUMBERS, _NUMBERS, Array(uint8, 2, "C", readonly=True), _BYTES, uint64,
-        Array(uint64, 2, "C", readonly=True), uint64, _OUT, _OUT, _OUT, _OUT, uint64[:, ::1],
-    ), **_OPTIONS
+        _NUMBERS, _NUMBERS, _NUMBERS, readonly(uint8, 2), _BYTES, uint64, readonly(uint64, 2), uint64,
+        _OUT, _OUT, _OUT, _OUT, uint64[:, ::1],
+    ), **OPTIONS
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def packed_pairs(
     packed: Any, first: Any, at: Any, widths: Any, positions: Any, size: Any, jobs: Any, width: Any,
@@ -286,36 +253,29 @@ def packed_pairs(
 ) -> Any:  # fmt: skip
     """Pairs of words of packed lists, as a phrase and in any order within `width` places.
 
-    Args:
-        packed: of the segment, as `first`, `at`, `widths` and `positions`.
-        first: id of each block.
-        at: where each block is.
-        widths: of its values.
-        positions: of all lists.
+    Args (in part):
         size: bytes of a position.
         jobs: uint64[jobs, 11]: of one word its list, the list's first block, postings, first token and tokens, none
-            empty; the same of the other word; how far it is behind. A list that two neighbouring jobs have is
+            empty; the same of the other word; the distance between them. A list that two consecutive jobs share is
             unpacked once.
         width: of the windows, at least 1.
-        out_ids: gets the entities with the phrases, job by job; as long as the shorter lists together.
-        out_tf: how often they have it.
-        near_ids: the same of the windows.
-        near_tf: how many they have.
+        out_ids, out_tf: get the postings of the phrases, job by job; as long as the shorter lists together.
+        near_ids, near_tf: get the postings of the windows.
         counts: uint64[jobs, 4]: gets entities with the phrase, phrases, entities with windows, windows.
 
     Returns:
-        Whether all positions were there.
+        Whether no positions were missing.
     """
-    room = most = ZERO
+    room = max_common = ZERO
     for i in range(uint64(len(jobs))):
         n, m = jobs[i, 2], jobs[i, 7]
-        most = max(most, min(n, m))
-        room = max(room, min(n, m) if min(n, m) * FAR < max(n, m) else max(n, m))
+        max_common = max(max_common, min(n, m))
+        room = max(room, min(n, m) if min(n, m) * SEARCH_RATIO < max(n, m) else max(n, m))
     ids0, tf0 = np.empty(room + uint64(4), np.uint32), np.empty(room + uint64(4), np.uint32)
     ids1, tf1 = np.empty(room + uint64(4), np.uint32), np.empty(room + uint64(4), np.uint32)
-    places, other_places = np.empty(most + TWO, np.uint32), np.empty(most + TWO, np.uint32)
-    starts, other_starts = np.empty(most, np.uint64), np.empty(most, np.uint64)
-    held0 = held1 = WRONG
+    places, other_places = np.empty(max_common + TWO, np.uint32), np.empty(max_common + TWO, np.uint32)
+    starts, other_starts = np.empty(max_common, np.uint64), np.empty(max_common, np.uint64)
+    in_first = in_second = WRONG
     n_out = n_near = ZERO
     for i in range(uint64(len(jobs))):
         one, n, token, tokens = jobs[i, 0], jobs[i, 2], jobs[i, 3], jobs[i, 4]
@@ -323,24 +283,24 @@ def packed_pairs(
         distance = jobs[i, 10]
         if max(token + tokens, other_token + other_tokens) * size > uint64(len(positions)):
             return False
-        unpacks, other_unpacks = n <= m * FAR, m <= n * FAR
+        unpacks, other_unpacks = n <= m * SEARCH_RATIO, m <= n * SEARCH_RATIO
         if unpacks and other_unpacks and one != other:
-            # Words that follow each other are in turn the one and the other: a list stays where it is.
-            swapped = held0 == other or held1 == one
+            # The second word of a job is the first of the next: its list stays in its buffer.
+            swapped = in_first == other or in_second == one
         else:
-            swapped = held1 == one if unpacks else held0 == other
+            swapped = in_second == one if unpacks else in_first == other
         ids, tf, other_ids, other_tf = ids0, tf0, ids1, tf1
         if swapped:
             ids, tf, other_ids, other_tf = ids1, tf1, ids0, tf0
-        if unpacks and (held1 if swapped else held0) != one:
+        if unpacks and (in_second if swapped else in_first) != one:
             _unpack(packed, first, at, widths, jobs[i, 1], n, ids, tf)
-            held0, held1 = (held0, one) if swapped else (one, held1)
-        held = held0 if swapped else held1
-        if other_unpacks and one != other and held != other:  # noqa: PLR1714
+            in_first, in_second = (in_first, one) if swapped else (one, in_second)
+        in_other = in_first if swapped else in_second
+        if other_unpacks and one != other and in_other != other:  # noqa: PLR1714
             _unpack(packed, first, at, widths, jobs[i, 6], m, other_ids, other_tf)
-            held0, held1 = (other, held1) if swapped else (held0, other)
+            in_first, in_second = (other, in_second) if swapped else (in_first, other)
         if one == other:
-            found = n
+            n_common = n
             other_ids, other_tf = ids, tf
             for k in range(n):
                 places[k] = other_places[k] = k
@@ -348,47 +308,54 @@ def packed_pairs(
             for k in range(n):
                 other_starts[k] = starts[k]
         elif not other_unpacks:
-            found = _meet_packed(
+            n_common = _meet_packed(
                 ids[:n], packed, first, at, widths, jobs[i, 6], m, m == other_tokens, places, other_starts, other_tf
             )  # fmt: skip
-            _starts(tf, n, places, found, tokens, starts)
-            held0, held1 = (WRONG, held1) if swapped else (held0, WRONG)
+            _starts(tf, n, places, n_common, tokens, starts)
+            in_first, in_second = (WRONG, in_second) if swapped else (in_first, WRONG)
         elif not unpacks:
-            found = _meet_packed(
+            n_common = _meet_packed(
                 other_ids[:m], packed, first, at, widths, jobs[i, 1], n, n == tokens, other_places, starts, tf
             )  # fmt: skip
-            _starts(other_tf, m, other_places, found, other_tokens, other_starts)
-            held0, held1 = (held0, WRONG) if swapped else (WRONG, held1)
+            _starts(other_tf, m, other_places, n_common, other_tokens, other_starts)
+            in_first, in_second = (in_first, WRONG) if swapped else (WRONG, in_second)
         else:
-            found = uint64(meet(ids[:n], other_ids[:m], places, other_places))
-            _starts(tf, n, places, found, tokens, starts)
-            _starts(other_tf, m, other_places, found, other_tokens, other_starts)
+            n_common = uint64(meet(ids[:n], other_ids[:m], places, other_places))
+            _starts(tf, n, places, n_common, tokens, starts)
+            _starts(other_tf, m, other_places, n_common, other_tokens, other_starts)
         before, near_before = n_out, n_near
-        begun = nearby = ZERO
-        for k in range(found):
+        n_phrases = n_windows = ZERO
+        for k in range(n_common):
             entity = ids[places[k]] if unpacks else other_ids[other_places[k]]
-            own = uint64(tf[places[k]] if unpacks else tf[k])
-            theirs = uint64(other_tf[other_places[k]] if other_unpacks else other_tf[k])
-            if starts[k] + own > tokens or other_starts[k] + theirs > other_tokens:
+            own_tf = uint64(tf[places[k]] if unpacks else tf[k])
+            other_tf_here = uint64(other_tf[other_places[k]] if other_unpacks else other_tf[k])
+            if starts[k] + own_tf > tokens or other_starts[k] + other_tf_here > other_tokens:
                 return False
             begin, other_begin = token + starts[k], other_token + other_starts[k]
             if one == other:
                 begins = near = ZERO
-                if own > ONE:
-                    begins = beginnings_of(positions, begin, own, ZERO, positions, begin, own, distance, size)
-                    near = _same(positions, begin, own, width, size)
-            elif (own <= TWO) & (theirs <= TWO):
+                if own_tf > ONE:
+                    begins = beginnings_of(positions, begin, own_tf, ZERO, positions, begin, own_tf, distance, size)
+                    near = _same(positions, begin, own_tf, width, size)
+            elif (own_tf <= TWO) & (other_tf_here <= TWO):
                 begins, near = few(
-                    positions, begin, own, ZERO, positions, other_begin, theirs, distance, width, size
+                    positions, begin, own_tf, ZERO, positions, other_begin, other_tf_here, distance, width, size
                 )  # fmt: skip
             else:
-                begins = beginnings_of(positions, begin, own, ZERO, positions, other_begin, theirs, distance, size)
-                near = windows_of(positions, begin, own, positions, other_begin, theirs, width, size)
-            begun += begins
-            nearby += near
+                begins = beginnings_of(
+                    positions, begin, own_tf, ZERO, positions, other_begin, other_tf_here, distance, size
+                )
+                near = windows_of(positions, begin, own_tf, positions, other_begin, other_tf_here, width, size)
+            n_phrases += begins
+            n_windows += near
             out_ids[n_out], out_tf[n_out] = entity, begins
             n_out += uint64(begins > ZERO)
             near_ids[n_near], near_tf[n_near] = entity, near
             n_near += uint64(near > ZERO)
-        counts[i, 0], counts[i, 1], counts[i, 2], counts[i, 3] = n_out - before, begun, n_near - near_before, nearby
+        counts[i, 0], counts[i, 1], counts[i, 2], counts[i, 3] = (
+            n_out - before,
+            n_phrases,
+            n_near - near_before,
+            n_windows,
+        )
     return True

@@ -1,11 +1,8 @@
-"""Counts how often some words stand near each other.
+"""Unordered windows: the number of disjoint windows of `width` places that contain all words of a group.
 
-The count is the largest number of windows of `width` places that do not
-overlap and hold all the words, a word twice where it is asked for twice. It
-is what Galago's unordered window counts for two words (ranking.md 1.3), is
-the same in whichever order the words are asked for, and for ordered phrases of
-one occurrence each is 1. The greedy choice of the window that ends first is
-the largest one (interval scheduling).
+A word that is requested twice must occur twice. For two words the count is that of Galago's unordered window. It does
+not depend on the order of the words; for a phrase of one occurrence it is 1. Choosing the window that ends first
+maximises the number (interval scheduling).
 """
 
 from __future__ import annotations
@@ -27,8 +24,8 @@ def windows(events: Sequence[tuple[int, T]], words: Counter[T], width: int) -> I
     """The places of the words in each window, ascending.
 
     Args:
-        events: (place, word) of a text, by place; other words are passed over.
-        words: what is looked for, and how often each.
+        events: (place, word) of a text, by place; other words are ignored.
+        words: the required words with their multiplicity.
         width: places of a window, at least 1.
 
     >>> text = list(enumerate("new york has a new mayor of york".split()))
@@ -36,47 +33,47 @@ def windows(events: Sequence[tuple[int, T]], words: Counter[T], width: int) -> I
     [(0, 1), (4, 7)]
     """
     window: deque[tuple[int, T]] = deque()
-    held: Counter[T] = Counter()
+    counts: Counter[T] = Counter()
     for place, word in events:
         if word not in words:
             continue
         window.append((place, word))
-        held[word] += 1
+        counts[word] += 1
         while window[0][0] <= place - width:
-            held[window.popleft()[1]] -= 1
-        if all(held[each] >= often for each, often in words.items()):
-            # Of the words in the window the last ones: a window that begins later is the narrower one.
-            left, places = Counter(words), []
+            counts[window.popleft()[1]] -= 1
+        if all(counts[each] >= count for each, count in words.items()):
+            # The last occurrences in the window make the narrowest one.
+            missing, places = Counter(words), []
             for at, each in reversed(window):
-                if left[each] > 0:
-                    left[each] -= 1
+                if missing[each] > 0:
+                    missing[each] -= 1
                     places.append(at)
             yield tuple(reversed(places))
             window.clear()
-            held.clear()
+            counts.clear()
 
 
-def window_postings(lists: Sequence[NDArray[np.uint64]], often: Sequence[int], width: int) -> Postings:
-    """Entities with the words near each other, tf the number of `windows`.
+def window_postings(lists: Sequence[NDArray[np.uint64]], counts: Sequence[int], width: int) -> Postings:
+    """The entities with all words in a window, tf the number of `windows`.
 
     Args:
-        lists: for each distinct word its places, entity << 32 | position, uint64[n] ascending; none is empty.
-        often: how often each of them is asked for.
+        lists: the places of each distinct word, entity << 32 | position, uint64[n] ascending; none is empty.
+        counts: multiplicity of each.
         width: places of a window, at least 1.
     """
     places = np.concatenate(lists)
     labels = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
     order = np.argsort(places, kind="stable")
     places, labels = places[order], labels[order]
-    if sum(often) == 2:
+    if sum(counts) == 2:
         entities, tf = _pairs(places, labels, width)
     else:
-        entities, tf = _more(places, labels, often, width)
+        entities, tf = _groups(places, labels, counts, width)
     return Postings(entities, tf) if len(entities) else NO_POSTINGS
 
 
 def _pairs(places: NDArray[np.uint64], labels: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Two words: a window that ends first is two neighbours among the places; of n in a row, half are disjoint."""
+    """Two words: a window is two neighbours among the places; of n consecutive ones, half are disjoint."""
     entities = places >> np.uint64(32)
     near = (entities[1:] == entities[:-1]) & (places[1:] - places[:-1] < np.uint64(width))
     if labels.any():
@@ -91,16 +88,16 @@ def _pairs(places: NDArray[np.uint64], labels: NDArray[Any], width: int) -> tupl
     return owners[first], np.add.reduceat((lengths + 1) // 2, first).astype(np.uint32)
 
 
-def _more(
-    places: NDArray[np.uint64], labels: NDArray[Any], often: Sequence[int], width: int
+def _groups(
+    places: NDArray[np.uint64], labels: NDArray[Any], counts: Sequence[int], width: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """What `windows` counts, for every entity at once: of the windows that end at each place, the narrowest."""
+    """The counts of `windows` for every entity, by the narrowest window that ends at each place."""
     starts, narrow = places.copy(), np.ones(len(places), bool)
-    for label, needed in enumerate(often):
+    for label, needed in enumerate(counts):
         own = labels == label
         first = np.cumsum(own) - needed
         narrow &= first >= 0
-        # Below 0 the word has not occurred often enough yet; what is read there is dropped.
+        # Where first is below 0, the word has too few occurrences, and `narrow` drops the place.
         np.minimum(starts, places[own][np.maximum(first, 0)], out=starts)
     narrow &= (starts >> np.uint64(32) == places >> np.uint64(32)) & (places - starts < np.uint64(width))
     starts, ends = starts[narrow], places[narrow]

@@ -1,7 +1,7 @@
-"""Pairs of words in whole fields, as phrases and near each other: what a query of neighbouring words asks for.
+"""Pairs of words in whole fields, as phrases and in unordered windows, for sequential dependence models.
 
-All pairs and fields of a query are looked for in one call of a compiled kernel, which reads the packed lists. What was
-found is remembered, whoever asked for it. `positional.pair_postings` is the reference.
+One kernel call searches the packed lists for all pairs and fields of a query. The postings are cached.
+`phrases.pair_postings` is the numpy reference.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from hybridkg.text.index.positions.phrases import KERNEL, pair_postings
 from hybridkg.text.index.postings import FieldPostings, SegmentPostings
 
 MAX_CACHED_POSTINGS = 2_000_000
-"""Postings of phrases and expansions that an open index remembers; 8 bytes each."""
+"""Cached postings of phrases and expansions; 8 bytes each."""
 
 PATTERN_AS_POSTINGS = 60
-"""What a pattern among the keys takes, about 500 bytes: without it, phrases that occur nowhere would weigh nothing."""
+"""The memory of a pattern in the keys, about 500 bytes, in postings: phrases that occur nowhere take it, too."""
 
 I64 = NDArray[np.int64]
 
 Pair = tuple[int, int, int]
-"""(number of a term, number of another or the same, places from the first to the second)."""
+"""(term number, term number, places from the first to the second)."""
 
 
 class PairPostings(NamedTuple):
-    """Postings, and their occurrences all together."""
+    """Postings, and the sum of their tf."""
 
     postings: Postings
     occurrences: int
@@ -41,45 +41,33 @@ class PairPostings(NamedTuple):
 NOTHING = PairPostings(NO_POSTINGS, 0)
 
 
-class Remembered:
-    """Postings that are not at hand and cost time to find; it forgets them all where they become too many. Safe to use
-    from many threads.
-    """
+class PostingsCache:
+    """A cache of postings that are expensive to compute; cleared when full. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self.found: dict[object, PairPostings] = {}
+        self.entries: dict[object, PairPostings] = {}
         self._size = 0
         self._lock = threading.Lock()
 
-    def keep(self, key: object, found: PairPostings, patterns: int = 1) -> None:
-        """Remembers what was found of so many patterns."""
-        size = len(found.postings.ids) + PATTERN_AS_POSTINGS * patterns
+    def add(self, key: object, postings: PairPostings, patterns: int = 1) -> None:
+        """Caches the postings of a number of patterns."""
+        size = len(postings.postings.ids) + PATTERN_AS_POSTINGS * patterns
         with self._lock:
             self._size += size
             if self._size > MAX_CACHED_POSTINGS:
-                self.found, self._size = {}, size
-            self.found[key] = found
+                self.entries, self._size = {}, size
+            self.entries[key] = postings
 
 
 def pair_key(pair: Pair, window: int, field: int) -> tuple[Pair, int, int]:
-    """Of a pair in a whole field, among what is remembered.
-
-    Args:
-        pair: of terms that the index has.
-        window: 0 for the phrase.
-        field: its number in the index.
-    """
+    """The cache key of a pair of terms in a whole field; window 0 is the phrase."""
     return pair, window, field
 
 
 class PairLists(NamedTuple):
-    """What pairs of words have in some fields: the phrases of all pairs, then their windows.
+    """The posting lists of pairs in the queried fields: the phrases of all pairs, then their windows.
 
-    Args:
-        rows: int64[5, lists], of QueryLists; terms are counted from the first phrase, then the first window.
-        ids: uint32[...], of all lists.
-        tf: uint32[...].
-        cf: int64[2 * pairs, fields].
+    rows, int64[5, lists], and ids and tf, uint32[...], are those of QueryLists; cf is int64[2 * pairs, fields].
     """
 
     rows: I64
@@ -89,17 +77,11 @@ class PairLists(NamedTuple):
 
 
 class Pairs:
-    """The pairs of a segment. Safe to use from many threads.
+    """The pairs of a segment. Safe to use from many threads."""
 
-    Args:
-        lists: of the segment.
-        n_fields: of the index.
-        remembered: what has been found.
-    """
-
-    def __init__(self, lists: SegmentPostings, n_fields: int, remembered: Remembered | None = None):
+    def __init__(self, lists: SegmentPostings, n_fields: int, cache: PostingsCache | None = None):
         self._lists, self._n_fields = lists, n_fields
-        self._remembered = remembered or Remembered()
+        self._cache = cache or PostingsCache()
         packed, positions = lists.packed, lists.all_positions
         wanted = ("<u4", "<u4", "<u4", "|u1")
         arrays = (packed.words, packed.first, packed.at, packed.widths)
@@ -109,21 +91,15 @@ class Pairs:
         self._width = positions.itemsize
 
     def lists(self, pairs: Sequence[Pair], fields: Sequence[int], window: int) -> PairLists:
-        """Finds some pairs.
-
-        Args:
-            pairs: (term, following term, places from the one to the other); -1 for a term that the index lacks.
-            fields: numbers of fields.
-            window: of the words in any order, at least 1.
-        """
-        found = self._all(pairs, fields, window)
+        """The lists of pairs, in which -1 is a term that the index lacks, in fields by number; `window` >= 1 places."""
+        by_pair = self._all(pairs, fields, window)
         rows: list[tuple[int, int, int, int, int]] = []
         parts: list[Postings] = []
         cf = np.zeros((2 * len(pairs), len(fields)), np.int64)
         start = 0
         for t, p, kind in [(p + kind * len(pairs), p, kind) for kind in (0, 1) for p in range(len(pairs))]:
             for f in range(len(fields)):
-                both = found.get((p, f))
+                both = by_pair.get((p, f))
                 if both is not None and both[kind].occurrences:
                     postings, cf[t, f] = both[kind]
                     rows.append((t, f, -1, start, len(postings.ids)))
@@ -138,56 +114,52 @@ class Pairs:
     def _all(
         self, pairs: Sequence[Pair], fields: Sequence[int], window: int
     ) -> dict[tuple[int, int], tuple[PairPostings, PairPostings]]:
-        """(phrase, windows) by pair and field, of those that may have any."""
+        """(phrase, windows) by pair and field, of those that may have postings."""
         if all(min(first, second) < 0 for first, second, _ in pairs):
             return {}
         jobs = self._jobs(pairs, fields)
         size = np.minimum(jobs[:, :, 2], jobs[:, :, 7])
-        known = self._remembered.found
-        found: dict[tuple[int, int], tuple[PairPostings, PairPostings]] = {}
+        cached = self._cache.entries
+        by_pair: dict[tuple[int, int], tuple[PairPostings, PairPostings]] = {}
         missing: list[tuple[int, int]] = []
         # Field by field, so that a word's list serves two neighbouring pairs.
         for f, p in zip(*(places.tolist() for places in np.nonzero(size.T)), strict=True):
-            phrase = known.get(pair_key(pairs[p], 0, fields[f]))
-            near = known.get(pair_key(pairs[p], window, fields[f]))
+            phrase = cached.get(pair_key(pairs[p], 0, fields[f]))
+            near = cached.get(pair_key(pairs[p], window, fields[f]))
             if phrase is None or near is None:
                 missing.append((p, f))
             else:
-                found[p, f] = phrase, near
+                by_pair[p, f] = phrase, near
         if not missing:
-            return found
+            return by_pair
         columns = np.array(missing, np.int64).T
         new = self._search(pairs, fields, window, missing, jobs[columns[0], columns[1]])
         for (p, f), both in zip(missing, new, strict=True):
-            found[p, f] = both
+            by_pair[p, f] = both
             for own, width in zip(both, (0, window), strict=True):
-                self._remembered.keep(pair_key(pairs[p], width, fields[f]), own)
-        return found
+                self._cache.add(pair_key(pairs[p], width, fields[f]), own)
+        return by_pair
 
     def _jobs(self, pairs: Sequence[Pair], fields: Sequence[int]) -> NDArray[np.uint64]:
-        """uint64[pairs, fields, 11]: what the kernel takes; without postings where the index lacks a word."""
+        """uint64[pairs, fields, 11]: the jobs of the kernel; without postings where the index lacks a word."""
         table = np.array(pairs, np.int64)
         terms = table[:, :2, None]
         numbers = np.maximum(terms, 0) * self._n_fields + np.array(fields, np.int64)
         ends, tokens, blocks = self._lists.arrays
         jobs = np.empty((len(pairs), len(fields), 11), np.uint64)
         begins = ends[numbers], tokens[numbers]
-        sizes, often = ends[numbers + 1] - begins[0], tokens[numbers + 1] - begins[1]
+        sizes, occurrences = ends[numbers + 1] - begins[0], tokens[numbers + 1] - begins[1]
         sizes = np.where(terms >= 0, sizes, 0)
-        for column, values in enumerate((numbers, blocks[numbers], sizes, begins[1], often)):
+        for column, values in enumerate((numbers, blocks[numbers], sizes, begins[1], occurrences)):
             jobs[:, :, column], jobs[:, :, column + 5] = values[:, 0], values[:, 1]
         jobs[:, :, 10] = table[:, 2:]
         return jobs
 
     def _search(
-        self,
-        pairs: Sequence[Pair],
-        fields: Sequence[int],
-        window: int,
-        wanted: Sequence[tuple[int, int]],
+        self, pairs: Sequence[Pair], fields: Sequence[int], window: int, wanted: Sequence[tuple[int, int]],
         jobs: NDArray[np.uint64],
-    ) -> list[tuple[PairPostings, PairPostings]]:
-        """Of each wanted (pair, field), of which the jobs are, what it has."""
+    ) -> list[tuple[PairPostings, PairPostings]]:  # fmt: skip
+        """(phrase, windows) of each wanted (pair, field), by its job."""
         kernel = KERNEL.for_work(int(jobs[:, 2].sum() + jobs[:, 7].sum())) if self._positions is not None else None
         if kernel is not None:
             return self._compiled(kernel, jobs, window)

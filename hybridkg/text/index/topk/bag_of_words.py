@@ -1,8 +1,8 @@
-"""Queries of plain words, which most are: from text to numbers without looking at each word as an item.
+"""Bag-of-words queries, the common case: from text to an additive form without the general resolution.
 
-Resolving a query in general costs more than ranking rare words does. Where all ON fields are analysed alike and the
-text has no operators, its words are looked up once and the model's frame (text/models/additive.py) makes the form. The
-answer has the same bits as the general way; tests/text/index/topk/test_bag_of_words.py holds them together.
+The general resolution of a query takes longer than ranking rare words. Where all ON fields have the same analyzer and
+the text has no operators, its words are looked up once and the model's frame (text/models/additive.py) makes the form.
+Both ways give the same bits; tests/text/index/topk/test_bag_of_words.py compares them.
 """
 
 from __future__ import annotations
@@ -32,39 +32,35 @@ from hybridkg.text.match_query.vocabulary import encoded
 from hybridkg.text.models.additive import KERNEL, AdditiveForm, AdditiveModel, FormTemplate, QueryLists
 
 MAX_CACHED_WORDS = 100_000
-"""Words whose terms an open index remembers, of each analyzer and language."""
+"""Cached terms of words, for each analyzer and language."""
 
 MAX_CACHED_SHAPES = 64
 
 MAX_CACHED_TEXTS = 32
-"""Texts of a shape whose words an open index remembers: a plan asks for their frequencies, then for the best."""
+"""Cached texts of a shape: a plan requests their frequencies, then the top-k."""
 
 MAX_WORDS = 256
-"""A longer text goes the general way, which has its own limits."""
+"""Words above which a text is resolved in the general way."""
 
 END = "\n"
-"""Follows each term that the kernel looks up; no word has it."""
+"""Terminator of each term that the kernel looks up; no word contains it."""
 
 OF_INDEX = "<u8", "<u8", "|u1", "<u4", "<u4", "<u4", "<u4", "|u1", "<u4"
-"""Types in which the kernel takes `terms.prefixes`, `.offsets`, `.text`, `lists.postings`, `.tokens`, `.blocks`,
+"""The kernel's types of `terms.prefixes`, `.offsets`, `.text`, `lists.postings`, `.tokens`, `.blocks`,
 `terms.sets.offsets`, `.fields` and `.entities`."""
 
 MISSING_TERM = -1
-"""Number of a term that the index lacks."""
+"""The number of a term that the index lacks."""
 
 STOPPED = ""
 """The term of a stop word."""
 
 
 class BagQuery(NamedTuple):
-    """A query in numbers.
+    """An additive query: the form of its words and pairs, their lists and the number of postings of these.
 
-    Args:
-        form: of its words and pairs.
-        lists: their posting lists.
-        postings: how many these have.
-        words: the number of each word's term; -1 where the index lacks it, and for each pair.
-        fields: the index's number of each field of the form.
+    `words` has the term number of each word, -1 where the index lacks it, and -1 for each pair; `fields` the index's
+    number of each field of the form.
     """
 
     form: AdditiveForm
@@ -75,16 +71,8 @@ class BagQuery(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of a text, and what the index has of them.
-
-    Args:
-        terms: of each word, STOPPED for a stop word.
-        counts: how often the text has each distinct term.
-        numbers: of these; LACKING for one that the index lacks.
-        df: entities that have each in any of the fields.
-        cf: int64[t, f], occurrences.
-        lists: int64[5, l], of QueryLists.
-        postings: how many these have.
+    """The words of a text: the term of each (STOPPED for a stop word); count in the text, number (or MISSING_TERM), df
+    and cf, int64[t, f], of each distinct term; lists, int64[5, l], of QueryLists, and their postings.
     """
 
     terms: list[str]
@@ -98,7 +86,7 @@ class _Words(NamedTuple):
 
 @dataclass(frozen=True)
 class _Shape:
-    """What queries have in common that differ in their texts only."""
+    """The common part of queries that differ in their texts only."""
 
     frame: FormTemplate
     analyzer: StandardAnalyzer
@@ -107,26 +95,23 @@ class _Shape:
     rows: NDArray[np.int64]
     mask: int
     window: int
-    """Places of the window in which neighbouring words must stand; 0 for a model that does not look at pairs."""
+    """Width of the unordered window of neighbouring words; 0 for a model without pairs."""
     terms: dict[str, str]
     """Word -> its term or STOPPED."""
     texts: dict[str, _Words] = field(default_factory=dict)
-    """What has been read."""
+    """Cached."""
     single_call: list[SingleCallFrame] = field(default_factory=list)
-    """The frame as the kernel of `SingleCall` takes it, once a query has needed it."""
+    """The frame for `SingleCall`, once a query has needed it."""
 
 
 class BagOfWords:
-    """Reads plain queries of one segment. Safe to use from many threads.
+    """Reads bag-of-words queries of one segment. Safe to use from many threads.
 
     Args:
-        terms: of the segment.
-        lists: of the segment.
-        sets: of the segment.
+        terms, lists, sets, pairs: of the segment.
         n_fields: of the index.
         resolve: resolves a query; may raise.
-        outline: what a model sees of a resolved query.
-        pairs: of the segment.
+        outline: the scoring task of a resolved query, without postings.
     """
 
     def __init__(
@@ -148,35 +133,22 @@ class BagOfWords:
         self._words: dict[tuple[int, str], dict[str, str]] = {}
         self._lock = threading.Lock()
 
-    def stays(self, ranks: Ids, lengths: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
-        """From now on queries of few postings are answered in a single call, as the kernel is there.
-
-        Args:
-            ranks: uint32[nodes], which decide ties; empty for the ids themselves.
-            lengths: uint32[fields, nodes].
-            narrow: uint8[nodes, fields], of `narrow_lengths`.
-        """
-        arrays = self._of_index
+    def enable_single_call(self, ranks: Ids, lengths: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
+        """Enables single-call ranking, once the kernel is loaded; the arguments are those of `SingleCall`."""
+        arrays = self._kernel_arrays
         if arrays is not None and self._n_fields <= MAX_FIELDS:
             self._single_call = SingleCall(self._n_fields, arrays, self._lists.packed, ranks, lengths, narrow)
 
     @cached_property
-    def _of_index(self) -> tuple[Array, ...] | None:
-        """The arrays that the kernel looks words up in, in its types; those of a small index are narrower. None for a
-        very large index.
-        """
-        wider = [np.dtype(own.dtype) > np.dtype(wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True)]
-        if any(wider):
+    def _kernel_arrays(self) -> tuple[Array, ...] | None:
+        """The arrays in the types of OF_INDEX, which are narrower in a small index; None for a very large index."""
+        arrays = list(zip(self._arrays, OF_INDEX, strict=True))
+        if any(np.dtype(own.dtype) > np.dtype(wanted) for own, wanted in arrays):
             return None
-        return tuple(np.ascontiguousarray(own, wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True))
+        return tuple(np.ascontiguousarray(own, wanted) for own, wanted in arrays)
 
     def best(self, query: TextQuery, k: int) -> tuple[Ids, Scores] | None:
-        """(ids, scores) of the best k, best first, from a single call of a kernel; None where it takes more steps.
-
-        Args:
-            query: the question.
-            k: at least 1.
-        """
+        """The k >= 1 best entities by single-call ranking: (ids, scores), best first; None where it does not apply."""
         single_call = self._single_call
         shape = None if single_call is None else self._shape_of(query)
         if single_call is None or shape is None or query.text in shape.texts:
@@ -190,32 +162,32 @@ class BagOfWords:
         return single_call.best(shape.single_call[0], wanted, len(words), k)
 
     def read(self, query: TextQuery) -> BagQuery | None:
-        """The query in numbers; None where it is not plain, or its model has no frame."""
+        """The query as an additive form; None where it is no bag of words, or its model has no frame."""
         read = self._read(query)
         if read is None:
             return None
         shape, words = read
-        often = list(words.counts.values())
+        counts = list(words.counts.values())
         pairs = _pairs(words.terms, self._places(shape, query)) if shape.window else {}
         if not pairs:
-            form = shape.frame.form(often, words.df, words.cf)
+            form = shape.frame.form(counts, words.df, words.cf)
             return BagQuery(form, QueryLists(words.lists), words.postings, words.numbers, shape.fields)
         number = dict(zip(words.counts, words.numbers, strict=True))
-        wanted = [(number[a], number[b], far) for a, b, far in pairs]
-        found = self._pairs.lists(wanted, shape.fields, shape.window)
-        found.rows[0] += len(often)
-        lists = QueryLists(np.concatenate((words.lists, found.rows), axis=1), found.ids, found.tf)
-        form = shape.frame.form([*often, *pairs.values()], words.df, np.concatenate((words.cf, found.cf)))
+        wanted = [(number[a], number[b], distance) for a, b, distance in pairs]
+        pair_lists = self._pairs.lists(wanted, shape.fields, shape.window)
+        pair_lists.rows[0] += len(counts)
+        lists = QueryLists(np.concatenate((words.lists, pair_lists.rows), axis=1), pair_lists.ids, pair_lists.tf)
+        form = shape.frame.form([*counts, *pairs.values()], words.df, np.concatenate((words.cf, pair_lists.cf)))
         numbers = words.numbers + [MISSING_TERM] * (2 * len(pairs))
-        return BagQuery(form, lists, words.postings + len(found.ids), numbers, shape.fields)
+        return BagQuery(form, lists, words.postings + len(pair_lists.ids), numbers, shape.fields)
 
     def frequencies(self, query: TextQuery) -> dict[str, int] | None:
-        """Each term of the query, in order, and how many entities have it in an ON field; None as `read` has it."""
+        """The df of each term of the query, in order; None as of `read`."""
         read = self._read(query)
         return None if read is None else dict(zip(read[1].counts, read[1].df, strict=True))
 
     def match_count_bound(self, query: TextQuery) -> int | None:
-        """The sum of these numbers; None as `read` has it."""
+        """The sum of the df; None as of `read`."""
         read = self._read(query)
         return None if read is None else sum(read[1].df)
 
@@ -245,30 +217,27 @@ class BagOfWords:
             if len(raw) > MAX_WORDS:
                 return None
             words = self._look_up(shape, self._terms_of(shape, raw))
-            self._remember(shape, query.text, words)
+            if len(shape.texts) >= MAX_CACHED_TEXTS:
+                shape.texts.clear()
+            shape.texts[query.text] = words
         return shape, words
-
-    def _remember(self, shape: _Shape, text: str, words: _Words) -> None:
-        if len(shape.texts) >= MAX_CACHED_TEXTS:
-            shape.texts.clear()
-        shape.texts[text] = words
 
     def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
         """The term of each word, STOPPED for a stop word."""
-        known = shape.terms
+        cache = shape.terms
         terms: list[str] = []
         for word in words:
-            term = known.get(word)
+            term = cache.get(word)
             if term is None:
-                if len(known) >= MAX_CACHED_WORDS:
-                    known.clear()
-                term = known[word] = shape.analyzer.term(word, shape.stemmer)
+                if len(cache) >= MAX_CACHED_WORDS:
+                    cache.clear()
+                term = cache[word] = shape.analyzer.term(word, shape.stemmer)
             terms.append(term)
         return terms
 
     def _places(self, shape: _Shape, query: TextQuery) -> Sequence[int]:
-        """The place of each word, as text/match_query/matching.py counts them: each clause begins behind the last word of the one
-        before that is not a stop word.
+        """The place of each word, as of text/match_query/matching.py: a clause follows the last word of the one before
+        that is not a stop word.
         """
         if not query.syntax or query.text.isascii():
             return range(MAX_WORDS)
@@ -286,16 +255,16 @@ class BagOfWords:
             if term:
                 counts[term] = counts.get(term, 0) + 1
         kernel = KERNEL.loaded
-        arrays = None if kernel is None else self._of_index
+        arrays = None if kernel is None else self._kernel_arrays
         if kernel is None or arrays is None:
             return self._look_up_numpy(shape, terms, counts)
         wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
-        lists, cf, found, postings = kernel.look_up(wanted, len(counts), shape.rows, self._n_fields, *arrays)
-        numbers, df = found.tolist()
+        lists, cf, numbers_df, postings = kernel.look_up(wanted, len(counts), shape.rows, self._n_fields, *arrays)
+        numbers, df = numbers_df.tolist()
         return _Words(terms, counts, numbers, df, cf, lists, postings)
 
     def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
-        """The kernel's twin."""
+        """The numpy reference of the kernel `look_up`."""
         numbers = [self._terms.number(term) for term in counts]
         rows: list[tuple[int, int, int, int, int]] = []
         cf = np.zeros((len(numbers), len(shape.fields)), np.int64)
@@ -330,10 +299,10 @@ class BagOfWords:
 
 
 def _pairs(terms: Sequence[str], places: Sequence[int]) -> dict[tuple[str, str, int], float]:
-    """Neighbouring words and how far the second is behind the first -> how often."""
-    kept = [(place, term) for place, term in zip(places, terms, strict=False) if term]
+    """Occurrences of each (word, next word, distance)."""
+    words = [(place, term) for place, term in zip(places, terms, strict=False) if term]
     pairs: dict[tuple[str, str, int], float] = {}
-    for (place, first), (following, second) in pairwise(kept):
-        pair = first, second, following - place
+    for (place, first), (next_place, second) in pairwise(words):
+        pair = first, second, next_place - place
         pairs[pair] = pairs.get(pair, 0) + 1
     return pairs

@@ -1,20 +1,19 @@
-"""Bounds on scores by ranges of 4 ids, from which top-k passes over most of the postings of common words.
+"""Block maxima of common words, from which top-k prunes document blocks.
 
-For each common word and each range the index keeps the largest x of an entity there, where
+The maximum of a word in a document block (4 ids) is the largest x of an entity there, where
 
     x(d) = sum_f coefficient[f] * tf_f(d) / (base[f] + slope[f] * length_f(d))
 
-is what additive models sum up (text/models/additive.py), rounded up to one of 256 or of 16 levels. The combination of the
-fields is in it: the sum of the largest values of each field is far above what any one entity reaches. It is kept for a
-few forms, the default weights of BM25F and of the language models. Another form, with other weights and b in the query,
-is at most
+is the summand of additive models (text/models/additive.py), rounded up to one of 256 or of 16 levels. It is taken over
+the combination of the fields, since the sum of the maxima of each field is much larger. It is stored for a few forms,
+the default weights of BM25F and of the language models. For a query with other weights and b,
 
     x'(d) <= x(d) * max_f sup_length [coefficient'[f] / (base'[f] + slope'[f] * length)]
                                    / [coefficient[f]  / (base[f]  + slope[f]  * length)]
 
-and a quotient of two linear functions of the length is largest at one of its ends. So bounds hold for every form;
-they are tight near the defaults. Ranges of ids with one bound each, looked at from the highest bound down, are those of
-Mallia, Suel and Tonellotto, "Faster learned sparse retrieval with block-max pruning" (2024).
+and a quotient of two linear functions of the length is largest at one of its ends. So bounds hold for every form; they
+are tight near the defaults. Source: Mallia, Suel and Tonellotto, "Faster learned sparse retrieval with block-max
+pruning" (2024).
 """
 
 from __future__ import annotations
@@ -34,51 +33,46 @@ from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.models.additive import AdditiveForm, Floats
 
 FINE, COARSE = 256, 16
-"""Levels of a form: 0, and 255 or 15 values of its own for each word. Only ranges that have the word have one, a byte
-or half of one. Of six common words of 500,000 entities 256 ranges reach the tenth best score if nothing is rounded, 267
-of 256 levels, 508 of 16. BM25F is asked most; a byte for every form would make an index larger by a twentieth.
+"""Levels of a form: 0, and 255 or 15 values for each word. Only blocks that contain the word have one, of a byte or
+half of one. For six common words of 500,000 entities 256 blocks reach the tenth best score without rounding, 267 with
+256 levels, 508 with 16. BM25F is the default model; a byte for every form would make an index 5 % larger.
 """
 
 SETS = 4
-"""Bits that tell the fields in which a range has a word; that of a field is its number modulo this. Most words are in
-one field of an entity, and need not be looked for in the lists of the others. Behind them are RANGE bits that tell the
-entities that have it: where each word has its largest x in another entity, none reaches their sum. Of the 267 ranges
-14 are left.
+"""Bits for the fields of a word in a block; the bit of a field is its number modulo this. Most words are in one field
+of
+an entity, so the lists of the other fields are not read. DOC_BLOCK more bits mark the entities that have the word:
+where the words have their maxima in different entities, none reaches their sum. They prune 253 of the 267 blocks.
 """
 
 TOP = (0.97, 0.99, 0.999, 0.9999)
 """Quantiles that have a level of their own."""
 
 CLASSES = 256
-"""Of x, by which levels are spaced."""
+"""Histogram buckets of x, by which levels are spaced."""
 
 COMMON = 64
-"""A word has peaks if at least one in so many entities has it; rarer ones cost little."""
+"""A word has block maxima if at least one in this many entities has it."""
 
 MIN_NODES = 20_000
-"""In a smaller index nothing is worth passing over."""
+"""Entities below which an index has no block maxima."""
 
 TEXT_MU = 1500.0
-"""The default of the language models of one text."""
-
+"""The default mu of the language models of one text."""
 
 MAX_CACHED = 64
-"""Coefficients of which an open index remembers what bounds each common term."""
+"""Coefficients whose bounds of all common terms are cached."""
 
-MOST = 1e100
-"""An x beyond it bounds nothing."""
+MAX_X = 1e100
+"""A larger x is no bound."""
 
 
 @dataclass(frozen=True)
 class BlockMaxForm:
-    """A form that peaks are kept for.
+    """A form that has block maxima, of FINE or COARSE levels.
 
-    Args:
-        coefficient: float64[fields], at least 0.
-        base: float64[fields].
-        slope: float64[fields].
-        together: whether the length is that of all fields together.
-        levels: FINE or COARSE.
+    coefficient (at least 0), base and slope are float64[fields]; `together` is true where the length is that of all
+    fields.
     """
 
     coefficient: Floats
@@ -88,13 +82,13 @@ class BlockMaxForm:
     levels: int
 
     def to_json(self) -> dict[str, Any]:
-        """As the header of a segment has it."""
+        """The entry in the header of a segment."""
         numbers = {name: getattr(self, name).tolist() for name in ("coefficient", "base", "slope")}
         return {**numbers, "together": self.together, "levels": self.levels}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> BlockMaxForm:
-        """What `to_json` made."""
+        """The inverse of `to_json`."""
         numbers = (np.array(stored[name], np.float64) for name in ("coefficient", "base", "slope"))
         if stored["levels"] not in (FINE, COARSE):
             raise ValueError(f"{stored['levels']} levels")
@@ -102,12 +96,7 @@ class BlockMaxForm:
 
 
 def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[BlockMaxForm]:
-    """The forms of the models with default weights.
-
-    Args:
-        fields: (weight, b) of each field.
-        totals: (entities, tokens) of each field.
-    """
+    """The forms of the models with default weights, by the (weight, b) and the (entities, tokens) of each field."""
     weight, b = (np.array(column, np.float64) for column in zip(*fields, strict=True))
     mean = np.array([tokens / entities if entities else 1.0 for entities, tokens in totals])
     ones = np.ones(len(weight))
@@ -119,15 +108,9 @@ def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[
 
 
 class BlockMaxBounds(NamedTuple):
-    """What bounds a term in a form.
-
-    Args:
-        members: row of `BlockMaxIndex.members`.
-        levels: where its levels begin in `BlockMaxIndex.levels`.
-        sets: where its sets of fields do.
-        codes: column of its levels in `BlockMaxIndex.codes`.
-        halves: 1 where two levels are in a byte, 0 where one is.
-        factor: what x of a level is multiplied with.
+    """The block maxima of a term for one form, as places in the arrays of BlockMaxIndex: the row of `members`, the
+    first place of its levels and of its sets of fields in `levels`, the column of its levels in `codes`; `halves` is 1
+    for two levels in a byte, 0 for one; x of a level is multiplied by `factor`.
     """
 
     members: int
@@ -139,13 +122,7 @@ class BlockMaxBounds(NamedTuple):
 
 
 class BlockMaxIndex:
-    """The peaks of a segment.
-
-    Args:
-        reader: of the segment.
-        n_fields: of the index.
-        n_nodes: ids are below this.
-    """
+    """The block maxima of a segment; its ids are below `n_nodes`."""
 
     def __init__(self, reader: ArrayReader, n_fields: int, n_nodes: int):
         try:
@@ -156,102 +133,97 @@ class BlockMaxIndex:
         self.codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts")
         self._longest = reader.array("peaks.longest").astype(np.float64)
         terms = reader.array("peaks.terms")
-        self.ranges = -(-n_nodes // DOC_BLOCK)
+        self.n_blocks = -(-n_nodes // DOC_BLOCK)
         ends = np.cumsum([0, *(form.levels for form in self._forms)])
         self._per_term = len(self._forms) + 1
-        whole = (
-            self.members.shape == (len(terms), words_of(self.ranges))
+        numbers = [part for form in self._forms for part in (form.coefficient, form.base, form.slope)]
+        consistent = (
+            self.members.shape == (len(terms), words_of(self.n_blocks))
             and self.codes.shape == (len(terms), ends[-1])
             and len(self._starts) == len(terms) * self._per_term + 1
             and int(self._starts[-1]) == len(self.levels)
             and len(self._longest) == n_fields + 1
-            and all(
-                len(numbers) == n_fields
-                for form in self._forms
-                for numbers in (form.coefficient, form.base, form.slope)
-            )
+            and all(len(part) == n_fields for part in numbers)
         )
-        if not whole:
-            raise CorruptError("the peaks of the text index have the wrong shape", hint="index again")
+        if not consistent:
+            raise CorruptError("the block maxima of the text index have the wrong shape", hint="index again")
         self._largest = self.codes[:, ends[1:] - 1]
         self._columns = ends[:-1]
         self._halves = np.array([form.levels == COARSE for form in self._forms], np.int64)
         self._place = {int(term): i for i, term in enumerate(terms.tolist())}
-        self._known: dict[object, list[BlockMaxBounds | None]] = {}
+        self._cached: dict[object, list[BlockMaxBounds | None]] = {}
 
-    def of(self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]) -> dict[int, BlockMaxBounds]:
-        """What bounds some terms in a form, by row of the form. Terms without peaks, or without any that bound this
-        form, are left out.
+    def bounds(self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]) -> dict[int, BlockMaxBounds]:
+        """The tightest block maxima of each term for a form, by row of the form; without terms that have none.
 
         Args:
             terms: of the index, or -1, by row of the form.
             form: of the query.
             numbers: the index's number of each field of the form.
         """
-        found = {}
+        result = {}
         places = [(row, place) for row, place in enumerate(map(self._place.get, terms)) if place is not None]
         together = bool(places) and len(form.rows) > 1 and not form.rows.any()
         shared = form.base.tobytes(), form.slope.tobytes(), tuple(numbers), together
         for row, place in places:
             key = form.coefficient[row].tobytes(), *shared
-            known = self._known.get(key)
-            if known is None:
-                if len(self._known) >= MAX_CACHED:
-                    self._known.clear()
-                known = self._known[key] = self._bounding(form, form.coefficient[row], list(numbers), together)
-            own = known[place]
+            bounds = self._cached.get(key)
+            if bounds is None:
+                if len(self._cached) >= MAX_CACHED:
+                    self._cached.clear()
+                bounds = self._cached[key] = self._all_bounds(form, form.coefficient[row], list(numbers), together)
+            own = bounds[place]
             if own is not None:
-                found[row] = own
-        return found
+                result[row] = own
+        return result
 
-    def _bounding(
+    def _all_bounds(
         self, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
     ) -> list[BlockMaxBounds | None]:
-        """What `of` tells of each common term, where it has these coefficients."""
+        """The bounds of each common term, where it has these coefficients."""
         n_forms = len(self._forms)
-        # How much larger an x of the query's form can be than one of each kept form.
-        ratios = np.array([self._ratio(kept, form, coefficient, numbers, together) for kept in self._forms])
+        ratios = np.array([self._ratio(stored, form, coefficient, numbers, together) for stored in self._forms])
         with np.errstate(invalid="ignore", over="ignore"):
-            steps = ratios * self._largest
-            best, every = steps.argmin(axis=1), np.arange(len(steps))
+            max_x = ratios * self._largest
+            best, every = max_x.argmin(axis=1), np.arange(len(max_x))
         starts = self._starts[:-1].reshape(-1, self._per_term)
         columns = (
             every, starts[every, best], starts[:, n_forms], self._columns[best], self._halves[best],
-            # A little more, because what is computed in another order may be rounded otherwise.
-            ratios[best] * (1 + 1e-9),
+            ratios[best] * (1 + 1e-9),  # a margin, because another order of operations rounds otherwise
         )  # fmt: skip
-        # Where a weight is huge, what it is multiplied with must stay a number as well.
-        bounded = steps[every, best] < MOST
+        # The product with a huge weight must stay finite as well.
+        bounded = max_x[every, best] < MAX_X
         rows = zip(*(column.tolist() for column in (bounded, *columns)), strict=True)
-        return [BlockMaxBounds(*own) if bounds else None for bounds, *own in rows]
+        return [BlockMaxBounds(*own) if is_bound else None for is_bound, *own in rows]
 
     def _ratio(
-        self, kept: BlockMaxForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
+        self, stored: BlockMaxForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
     ) -> float:
-        if kept.together and not (together and len(numbers) == len(self._longest) - 1):
+        """The maximum of x in the query's form divided by x in a stored form."""
+        if stored.together and not (together and len(numbers) == len(self._longest) - 1):
             return np.inf
         used = coefficient > 0
         own = np.array(numbers)[used]
-        longest = np.full(len(own), self._longest[-1]) if kept.together else self._longest[own]
-        if not (kept.coefficient[own] > 0).all():
+        longest = np.full(len(own), self._longest[-1]) if stored.together else self._longest[own]
+        if not (stored.coefficient[own] > 0).all():
             return np.inf
         ratios = [
             coefficient[used]
             / (form.base[used] + form.slope[used] * length)
-            * (kept.base[own] + kept.slope[own] * length)
-            / kept.coefficient[own]
+            * (stored.base[own] + stored.slope[own] * length)
+            / stored.coefficient[own]
             for length in (np.ones(len(own)), np.maximum(longest, 1.0))
         ]
         return float(np.max(ratios, initial=0.0))
 
 
-def words_of(ranges: int) -> int:
-    """How many numbers of 64 bits have a bit for each range; at least one, so that an array of none has columns.
+def words_of(blocks: int) -> int:
+    """The number of 64-bit words of a bit set of blocks; at least 1, so that an empty array has columns.
 
     >>> words_of(0), words_of(64), words_of(65)
     (1, 1, 2)
     """
-    return max(1, -(-ranges // 64))
+    return max(1, -(-blocks // 64))
 
 
 def write_block_maxima(
@@ -262,11 +234,11 @@ def write_block_maxima(
     fields: Sequence[tuple[float, float]],
     totals: Sequence[tuple[int, int]],
 ) -> list[dict[str, Any]]:
-    """Writes `peaks.*` of the common words, and returns the forms for the header.
+    """Writes the block maxima of the common words, `peaks.*`, and returns the forms for the header.
 
     Args:
         out: of the segment.
-        reader: of the same segment: its lists and term sets are finished.
+        reader: of the same segment, whose lists and term sets are finished.
         lists: its posting lists.
         lengths: uint32[fields, nodes].
         fields: (weight, b) of each.
@@ -276,90 +248,89 @@ def write_block_maxima(
     forms = default_forms(fields, totals)
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
-    whole = lengths.sum(axis=0, dtype=np.uint32)
-    ranges = -(-n_nodes // DOC_BLOCK)
-    members = out.stream("peaks.members", "<u8", words_of(ranges))
+    text_lengths = lengths.sum(axis=0, dtype=np.uint32)
+    blocks = -(-n_nodes // DOC_BLOCK)
+    members = out.stream("peaks.members", "<u8", words_of(blocks))
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
     append = {FINE: _append_bytes, COARSE: _append_halves}
     for term in terms:
         sizes, ids, tf = lists.lists(term * n_fields, (term + 1) * n_fields)
-        there = np.zeros(words_of(ranges) * 64, bool)
-        there[ids // DOC_BLOCK] = True
-        members.append(np.packbits(there, bitorder="little").view("<u8")[None, :])
-        sets_of = np.zeros(len(there), np.uint8)
+        present = np.zeros(words_of(blocks) * 64, bool)
+        present[ids // DOC_BLOCK] = True
+        members.append(np.packbits(present, bitorder="little").view("<u8")[None, :])
+        sets_of = np.zeros(len(present), np.uint8)
         for f, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True)):
             sets_of[ids[end - size : end] // DOC_BLOCK] |= 1 << f % SETS
         for place in range(DOC_BLOCK):
             sets_of[ids[ids % DOC_BLOCK == place] // DOC_BLOCK] |= 1 << SETS + place
         for form in forms:
             kernel = KERNEL.for_work(len(ids))
-            own = np.stack([whole]) if form.together else lengths
-            highest = np.zeros(n_nodes if kernel is None else ranges)
+            own = np.stack([text_lengths]) if form.together else lengths
+            maxima = np.zeros(n_nodes if kernel is None else blocks)
             if kernel is None:
-                highest = highest_numpy(sizes, ids, tf, own, form, highest)
+                maxima = block_maxima_numpy(sizes, ids, tf, own, form, maxima)
             else:
-                kernel.highest(sizes, ids, tf, own, form.coefficient, form.base, form.slope, highest)
-            highest = highest[there[:ranges]]
-            code = code_of(highest, form.levels)
-            starts.append(starts[-1] + append[form.levels](levels, np.searchsorted(code, highest)))
+                kernel.block_maxima(sizes, ids, tf, own, form.coefficient, form.base, form.slope, maxima)
+            maxima = maxima[present[:blocks]]
+            code = code_of(maxima, form.levels)
+            starts.append(starts[-1] + append[form.levels](levels, np.searchsorted(code, maxima)))
             codes.append(code)
-        starts.append(starts[-1] + _append_bytes(levels, sets_of[there]))
+        starts.append(starts[-1] + _append_bytes(levels, sets_of[present]))
     members.close()
     levels.close()
     out.write("peaks.starts", np.array(starts, np.uint64))
     out.write("peaks.terms", np.array(terms, np.uint32))
     n_levels = sum(form.levels for form in forms)
     out.write("peaks.codes", np.concatenate([np.zeros(0), *codes]).reshape(len(terms), n_levels))
-    longest = [*(int(row.max(initial=0)) for row in lengths), int(whole.max(initial=0))]
+    longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
     out.write("peaks.longest", np.array(longest, np.uint32))
     return [form.to_json() for form in forms]
 
 
 def _append_bytes(out: ArrayStream, numbers: NDArray[Any]) -> int:
-    """Writes numbers below 256; how many bytes these are."""
+    """Writes numbers below 256; returns the bytes."""
     out.append(numbers.astype(np.uint8))
     return len(numbers)
 
 
 def _append_halves(out: ArrayStream, numbers: NDArray[Any]) -> int:
-    """Writes numbers below 16, two in a byte; how many bytes these are."""
+    """Writes numbers below 16, two in a byte; returns the bytes."""
     padded = np.zeros(len(numbers) + len(numbers) % 2, np.uint8)
     padded[: len(numbers)] = numbers
     out.append(padded[::2] | padded[1::2] << 4)
     return len(padded) // 2
 
 
-def code_of(highest: Floats, levels: int) -> Floats:
-    """float64[levels], ascending from 0 to the largest: the x of each level.
+def code_of(maxima: Floats, levels: int) -> Floats:
+    """float64[levels], ascending from 0 to the maximum: the x of each level of a quantised block maximum.
 
-    Most are spaced by the cube root of how many ranges are there, as the least squared error asks for (Panter and Dite,
-    "Quantization distortion in pulse-count modulation with nonuniform spacing of levels", 1951), in x / (x + mean),
-    because a score is less and less moved by a larger x. The others tell the highest ranges apart, which are all that
-    one word alone needs.
+    Most levels are spaced by the cube root of the density of blocks, which minimises the squared error (Panter and
+    Dite, "Quantization distortion in pulse-count modulation with nonuniform spacing of levels", 1951), in x / (x +
+    mean), because scores saturate in x. The others separate the highest blocks, all that a query of one word needs.
 
     Args:
-        highest: float64[n], at least 0.
+        maxima: float64[n], at least 0.
         levels: more than 5.
 
     >>> code_of(np.array([1.0, 3.0, 5.0]), 16)[[0, 1, 15]].round(3).tolist()
     [0.0, 0.998, 5.0]
     """
-    if not highest.any():
+    if not maxima.any():
         return np.linspace(0.0, 1.0, levels)
-    largest, mean = float(highest.max()), float(highest.mean())
-    counts, edges = np.histogram(highest / (highest + mean), CLASSES, (0.0, largest / (largest + mean)))
+    largest, mean = float(maxima.max()), float(maxima.mean())
+    counts, edges = np.histogram(maxima / (maxima + mean), CLASSES, (0.0, largest / (largest + mean)))
     wanted = np.cumsum(np.cbrt(counts))
     even = np.linspace(0.0, wanted[-1], levels - len(TOP))
     share = np.interp(even, np.concatenate(([0.0], wanted)), edges)
     share[0] = 0.0
-    code = np.concatenate((mean * share / (1 - share), np.quantile(highest, TOP, method="higher")))
+    code = np.concatenate((mean * share / (1 - share), np.quantile(maxima, TOP, method="higher")))
     code.sort()
     code[-1] = largest
     return np.asarray(np.minimum(code, largest))
 
 
-def highest_numpy(
+def block_maxima_numpy(
     sizes: NDArray[np.int64],
     ids: NDArray[np.uint32],
     tf: NDArray[np.uint32],
@@ -367,7 +338,7 @@ def highest_numpy(
     form: BlockMaxForm,
     x: Floats,
 ) -> Floats:
-    """The kernel's twin: float64[ranges], the largest x in each range.
+    """The numpy reference of `packing_kernel.block_maxima`: float64[blocks], the largest x in each block.
 
     Args:
         sizes: int64[fields], postings of a term in each field.

@@ -1,4 +1,4 @@
-"""The compiled heap of the best entities. Import it from kernel modules only: it imports numba."""
+"""The heap of the k best entities, worst at the root. Import it from kernel modules only: it imports numba."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hybridkg.text.index.codec.cursor_kernel import INLINE, OPTIONS
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def worse(score: Any, rank: Any, other: Any, other_rank: Any) -> Any:
-    # Without a branch: which of two is the worse one cannot be foreseen.
+    # Without a branch, which the processor could not predict.
     return (score < other) | ((score == other) & (rank > other_rank))
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def sink(ids: Any, ranks: Any, scores: Any, n: Any) -> None:
-    """Moves the root of a heap of n, the worst of all, to its place."""
+    """Sifts down the root of a heap of n."""
     entity, rank, score, end, i, child = ids[0], ranks[0], scores[0], uint64(n), uint64(0), uint64(1)
     while child < end:
         if child + uint64(1) < end:
@@ -31,7 +31,7 @@ def sink(ids: Any, ranks: Any, scores: Any, n: Any) -> None:
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def offer(entity: Any, rank: Any, score: Any, ids: Any, ranks: Any, scores: Any, n: Any) -> Any:
-    """Puts an entity into the heap of the best, if it is one of them; returns the heap's size."""
+    """Inserts an entity that is among the k best so far; returns the heap's size."""
     if n < len(ids):
         i = n
         while i > 0 and worse(score, rank, scores[(i - 1) >> 1], ranks[(i - 1) >> 1]):
@@ -48,7 +48,7 @@ def offer(entity: Any, rank: Any, score: Any, ids: Any, ranks: Any, scores: Any,
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def order_best(ids: Any, ranks: Any, scores: Any) -> None:
-    """Puts a heap of the best in order, best first."""
+    """Sorts a heap, best first."""
     n = len(ids)
     for last in range(n - 1, 0, -1):
         ids[0], ids[last] = ids[last], ids[0]

@@ -1,4 +1,4 @@
-"""The compiled choosing of postings. Import it through `hybridkg.compute.kernels` only: importing it compiles it."""
+"""Restriction of posting lists to candidates, compiled. Import it through `hybridkg.compute.kernels` only."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ _TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]
 def restrict(
-    packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, wanted: Any,
-    kept: Any, out_ids: Any, out_tf: Any,
+    packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, candidates: Any,
+    remaining: Any, out_ids: Any, out_tf: Any,
 ) -> Any:  # fmt: skip
-    """The postings of some entities; of packed lists only the blocks are unpacked in which these may be.
+    """The postings of the candidates; only the posting blocks that may contain one are unpacked.
 
-    What it takes beyond the segment and the lists:
-        wanted: uint32[...], ascending, distinct.
-        kept: int64[5, lists], gets the lists that are left, all plain; as `lists`.
-        out_ids, out_tf: uint32[...], get their postings; for each list room for as many as it has and are wanted.
+    Args beyond the segment and the lists:
+        candidates: uint32[...], ascending, distinct.
+        remaining: int64[5, lists], gets the non-empty lists, all plain; as `lists`.
+        out_ids, out_tf: uint32[...], get their postings; for each list room for min(postings, candidates).
 
     Returns:
-        How many lists are left, and their postings.
+        The number of remaining lists, and of their postings.
     """
-    ids, n_wanted, n_lists, n = np.empty(ROOM, np.uint32), len(wanted), 0, 0
+    ids, n_candidates, n_lists, n = np.empty(ROOM, np.uint32), len(candidates), 0, 0
     for i in range(lists.shape[1]):
-        begin, block, size, w = n, lists[2, i], lists[4, i], 0
-        if block < 0:
-            j, end = lists[3, i], lists[3, i] + size
-            while w < n_wanted and j < end:
-                j = seek_plain(wanted[w], plain, j, end)
-                if j < end and plain[j] == wanted[w]:
+        list_begin, first_block, postings, w = n, lists[2, i], lists[4, i], 0
+        if first_block < 0:
+            j, end = lists[3, i], lists[3, i] + postings
+            while w < n_candidates and j < end:
+                j = seek_plain(candidates[w], plain, j, end)
+                if j < end and plain[j] == candidates[w]:
                     out_ids[n], out_tf[n] = plain[j], plain_tf[j]
                     n += 1
                 w += 1
         else:
-            own, end = block, block + (size + BLOCK - 1) // BLOCK
-            while w < n_wanted:
-                own = seek_block(wanted[w], first, own, end)
-                here, b, j = uint64(min(BLOCK, size - (own - block) * BLOCK)), uint64(own), uint64(0)
-                unpack_ids(packed, first[b], uint64(at[b]), widths, b, here, ids, uint64(0))
-                last = ids[here - uint64(1)]
-                while w < n_wanted and wanted[w] <= last:
-                    while j + uint64(8) < here and ids[j + uint64(8)] < wanted[w]:
+            block, end = first_block, first_block + (postings + BLOCK - 1) // BLOCK
+            while w < n_candidates:
+                block = seek_block(candidates[w], first, block, end)
+                size, b, j = uint64(min(BLOCK, postings - (block - first_block) * BLOCK)), uint64(block), uint64(0)
+                unpack_ids(packed, first[b], uint64(at[b]), widths, b, size, ids, uint64(0))
+                last = ids[size - uint64(1)]
+                while w < n_candidates and candidates[w] <= last:
+                    while j + uint64(8) < size and ids[j + uint64(8)] < candidates[w]:
                         j += uint64(8)
-                    while ids[j] < wanted[w]:
+                    while ids[j] < candidates[w]:
                         j += uint64(1)
-                    if ids[j] == wanted[w]:
-                        out_ids[n], out_tf[n] = ids[j], occurrences_of(packed, uint64(at[b]), widths, b, here, j)
+                    if ids[j] == candidates[w]:
+                        out_ids[n], out_tf[n] = ids[j], occurrences_of(packed, uint64(at[b]), widths, b, size, j)
                         n += 1
                     w += 1
-                own += 1
-                if own == end:
+                block += 1
+                if block == end:
                     break
-                while w < n_wanted and wanted[w] < first[own]:
+                while w < n_candidates and candidates[w] < first[block]:
                     w += 1
-        if n > begin:
-            kept[0, n_lists], kept[1, n_lists], kept[2, n_lists] = lists[0, i], lists[1, i], -1
-            kept[3, n_lists], kept[4, n_lists] = begin, n - begin
+        if n > list_begin:
+            remaining[0, n_lists], remaining[1, n_lists], remaining[2, n_lists] = lists[0, i], lists[1, i], -1
+            remaining[3, n_lists], remaining[4, n_lists] = list_begin, n - list_begin
             n_lists += 1
     return n_lists, n

@@ -1,9 +1,8 @@
-"""Single-call ranking of rare words: look-up, form and top-k of a plain query in one call of a kernel.
+"""Single-call ranking of rare words: look-up, form and top-k of a bag of words in one kernel call.
 
-A query of few postings takes less time than Python takes to hand it from step to step: `topk` of one rare word of
-100,000 entities takes 7 us in one call, and in steps 14 us with `bm25f` and 26 us with `lm`. The arrays of the segment
-and of the frame are the same for every query, so they are put together once. A query of more postings goes on step by
-step (plain.py, topk.py).
+For few postings the calls between Python and kernels take longer than the kernels: `topk` of one rare word of 100,000
+entities takes 7 us in one call, and in several 14 us with `bm25f` and 26 us with `lm`. The arrays of the segment and of
+the frame are assembled once. Queries of more postings take several calls (bag_of_words.py, topk.py).
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from hybridkg.text.index.layout import Array
 from hybridkg.text.models.additive import CHUNK, KERNEL, AdditiveForm, FormCoefficients, PackedPostings
 
 MAX_POSTINGS = 5_000
-"""Postings of a query; block-max pruning begins at topk.MIN_POSTINGS, which is no less."""
+"""Maximum number of postings of a query; at most topk.MIN_POSTINGS, where block-max pruning begins."""
 
 MAX_WORDS = 16
 
 MAX_FIELDS = 8
-"""Fields of an index whose sets of fields `look_up` reads."""
+"""Maximum number of fields of an index, as of `look_up`."""
 
 SingleCallFrame = tuple[Any, ...]
-"""What of the arguments of `rank_words` depends on the frame: fields .. narrow."""
+"""The arguments of `rank_words` that depend on the frame: fields .. narrow."""
 
 
 class SingleCall:
@@ -35,9 +34,9 @@ class SingleCall:
 
     Args:
         n_fields: of the index, at most MAX_FIELDS.
-        arrays: those that `look_up` reads, in the order and types of `plain.OF_INDEX`.
+        arrays: of `look_up`, in the order and types of `bag_of_words.OF_INDEX`.
         packed: the postings.
-        ranks: uint32[nodes], which decide ties; empty for the ids themselves.
+        ranks: uint32[nodes], order among ties; empty for the ids themselves.
         lengths: uint32[fields, nodes], tokens.
         narrow: uint8[nodes, fields], of `narrow_lengths`.
     """
@@ -55,13 +54,7 @@ class SingleCall:
         self._segment = n_fields, *arrays, packed.words, packed.first, packed.at, packed.widths, ranks
 
     def frame(self, fields: NDArray[np.int64], form: AdditiveForm, numbers: FormCoefficients) -> SingleCallFrame:
-        """The frame as the kernel takes it.
-
-        Args:
-            fields: int64[fields], the number of each in the index.
-            form: of no words.
-            numbers: of the frame, for MAX_POSTINGS.
-        """
+        """The kernel's arguments for index fields, int64[fields], a form without words, and its numbers."""
         narrow = self._narrow if form.lengths is self._lengths else np.zeros((0, 0), np.uint8)
         norms = np.array([form.base, form.slope], np.float64)
         weights = np.array(numbers[1:], np.float64)
@@ -70,13 +63,13 @@ class SingleCall:
     def best(
         self, frame: SingleCallFrame, wanted: NDArray[np.uint8], n_words: int, k: int
     ) -> tuple[Ids, Scores] | None:
-        """(ids, scores) of the best k, best first; None where the words have more than MAX_POSTINGS.
+        """The k best entities: (ids, scores), best first; None where the words have more than MAX_POSTINGS.
 
         Args:
-            frame: as `frame` made it.
-            wanted: the words as `look_up` takes them.
-            n_words: how many there are, 1 to MAX_WORDS; each is there once.
-            k: how many at most, at least 1.
+            frame: of `frame`.
+            wanted: the distinct words, encoded as for `look_up`.
+            n_words: their number, 1 to MAX_WORDS.
+            k: at least 1.
         """
         kernel: Any = KERNEL.loaded
         postings, ids, scores = kernel.rank_words(
@@ -86,13 +79,13 @@ class SingleCall:
 
 
 class _Scratch(threading.local):
-    """Memory of a thread, as `rank_few` takes it; the table is 0 before and after each call."""
+    """Memory of a thread for `rank_small`; the table is 0 before and after each call."""
 
     def __init__(self) -> None:
         table = np.zeros(1 << (2 * MAX_POSTINGS - 1).bit_length(), np.uint32)
-        whole = np.empty(6 * (MAX_POSTINGS + 4), np.uint32)
+        uints = np.empty(6 * (MAX_POSTINGS + 4), np.uint32)
         floats = np.empty((3 + MAX_WORDS) * MAX_POSTINGS + (3 + MAX_FIELDS) * CHUNK)
-        self.arrays = table, whole, floats
+        self.arrays = table, uints, floats
 
 
 _scratch = _Scratch()

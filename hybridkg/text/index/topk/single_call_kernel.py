@@ -1,8 +1,7 @@
-"""Compiled single-call ranking of rare words. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""Single-call ranking of rare words, compiled. Import it through `hybridkg.compute.kernels` only.
 
-Joins the look-up of the words, their form and the ranking of few postings, which are kernels as well. The form is made
-as `Frame.form` makes it, by the same operations in the same order, so scores have the same bits;
-tests/text/index/topk/test_single_call.py compares both.
+Joins the kernels of word look-up and of few postings. The form has the same bits as that of `FormTemplate.form`, by the
+same operations in the same order; tests/text/index/topk/test_single_call.py compares both.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ _RANKING: Any = types.Tuple((int64, uint32[::1], float64[::1]))  # type: ignore[
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _form_of(df: Any, cf: Any, k1: Any, gain_of: Any, weight: Any, lambda_: Any, mu: Any, tokens: Any) -> Any:
-    """Coefficient, gain, background and constant of words, each of which the query has once.
-
-    What it takes: df, int64[terms], and cf, int64[terms, fields], of the words; k1 of the form; the numbers of
-    `additive.WordNumbers`.
-    """
+    """The form of distinct words, by df, int64[terms], and cf, int64[terms, fields]."""
     n_terms, n_fields, n_own = len(df), cf.shape[1], len(weight)
     coefficient, background = np.empty((n_terms, n_fields)), np.zeros((n_terms, n_fields))
     gain, constant = np.empty(n_terms), np.zeros(n_terms)
@@ -38,12 +33,12 @@ def _form_of(df: Any, cf: Any, k1: Any, gain_of: Any, weight: Any, lambda_: Any,
             continue
         is_weighted = False
         for f in range(n_own):
-            own = cf[t, f]
+            occurrences = cf[t, f]
             if n_own < n_fields:  # read as one text
                 for g in range(1, n_fields):
-                    own += cf[t, g]
-            w = weight[f] if own > 0 else 0.0
-            share = w * float64(own) / tokens[f]
+                    occurrences += cf[t, g]
+            w = weight[f] if occurrences > 0 else 0.0
+            share = w * float64(occurrences) / tokens[f]
             constant[t] += lambda_[f] * share
             background[t, f] = 0.0 if lambda_[f] > 0.0 else mu[f] * share
             is_weighted |= w > 0.0
@@ -66,43 +61,39 @@ def _form_of(df: Any, cf: Any, k1: Any, gain_of: Any, weight: Any, lambda_: Any,
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def rank_words(
-    wanted: Any, n_terms: Any, k: Any, most: Any, n_fields: Any,
+    wanted: Any, n_terms: Any, k: Any, max_postings: Any, n_fields: Any,
     prefixes: Any, offsets: Any, text: Any, postings: Any, tokens: Any, blocks: Any, set_offsets: Any,
     set_fields: Any, set_entities: Any, packed: Any, first: Any, at: Any, widths: Any, rank_of: Any,
     fields: Any, norms: Any, weights: Any, gain_of: Any, k1: Any, lengths: Any, narrow: Any,
-    table: Any, whole: Any, floats: Any,
+    table: Any, uints: Any, floats: Any,
 ) -> Any:  # fmt: skip
-    """The best entities of distinct words, best first.
+    """The k best entities of distinct words, best first.
 
-    Args beyond those of the segment, which are as of `look_up` and `rank_small`:
-        wanted: uint8[...], as of `look_up`.
-        n_terms: how many words there are.
-        k: entities at most.
-        most: postings at most.
-        n_fields: of the index.
+    Args beyond those of `look_up` and `rank_small`:
+        n_terms: number of words.
+        max_postings: maximum number of postings of all words.
         fields: int64[2, fields], the number of each field in the index and its row in `lengths`.
         norms: float64[2, fields], base and slope of the form.
-        weights: float64[4, ...], of `additive.WordNumbers` all but the gains.
-        gain_of: float64[most + 1], of `additive.WordNumbers`.
-        k1, lengths, narrow: as of `rank_small`.
-        table, whole, floats: as of `rank_small`, with room for `most` postings.
+        weights: float64[4, ...], of `additive.FormCoefficients` all but the gains.
+        gain_of: float64[max_postings + 1], of `additive.FormCoefficients`.
+        table, uints, floats: as of `rank_small`, with room for `max_postings`.
 
     Returns:
-        The postings of the words; ids and scores, which are empty where there are more than `most`.
+        The number of postings of the words; ids and scores, empty where there are more than `max_postings`.
     """
-    lists, cf, found, size = look_up(
+    lists, cf, numbers_df, n_postings = look_up(
         wanted, n_terms, fields[0], n_fields, prefixes, offsets, text, postings, tokens, blocks, set_offsets,
         set_fields, set_entities,
     )  # fmt: skip
-    df = found[1]
-    if size > most or df.max() > most:
-        return size, np.empty(0, np.uint32), np.empty(0)
+    df = numbers_df[1]
+    if n_postings > max_postings or df.max() > max_postings:
+        return n_postings, np.empty(0, np.uint32), np.empty(0)
     coefficient, gain, background, constant = _form_of(
         df, cf, k1, gain_of, weights[0], weights[1], weights[2], weights[3]
     )  # fmt: skip
     ids, scores = rank_small(
         packed, first, at, widths, lists, table[:0], table[:0], lengths, narrow, fields[1], norms[0], norms[1],
-        coefficient, gain, k1, background, constant, n_terms, rank_of, table, whole[: 6 * (size + 4)], floats,
-        min(k, size),
+        coefficient, gain, k1, background, constant, n_terms, rank_of, table, uints[: 6 * (n_postings + 4)], floats,
+        min(k, n_postings),
     )  # fmt: skip
-    return size, ids, scores
+    return n_postings, ids, scores

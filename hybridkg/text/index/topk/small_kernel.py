@@ -1,9 +1,9 @@
-"""The compiled ranking of queries of few postings. Import it through `hybridkg.compute.kernels` only.
+"""Exhaustive top-k for queries of few postings, compiled. Import it through `hybridkg.compute.kernels` only.
 
-Postings that are far from each other meet cold memory wherever they go. So the lists are unpacked at once, cut into
-windows of ids with about SHARE postings in all, and the entities of a window are numbered through a hash table that
-fits the nearest caches. `additive.score_numpy` is the reference and gives the same bits: no fastmath, and no
-reordering of operations here.
+Sparse postings would miss the cache in arrays over entities. The lists are therefore unpacked at once, cut into windows
+of ids with about SHARE postings in all, and the entities of a window are numbered through a hash table that fits the L1
+and L2 caches. `additive.score_numpy` is the numpy reference and gives the same bits: no fastmath, and no reordering of
+operations here.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.codec.packing_kernel import unpack_block
 from hybridkg.text.index.field_lengths import LONG
 from hybridkg.text.index.topk.heap_kernel import offer, order_best
-from hybridkg.text.index.topk.mixture_kernel import bounds_of_terms, least_product, logarithms
+from hybridkg.text.index.topk.mixture_kernel import bounds_of_terms, min_product, score_mixtures
 from hybridkg.text.models.additive import CHUNK
 
 SHARE = 4_096
-"""Postings of a window, about."""
+"""Approximate number of postings of a window."""
 
 SPREAD = np.uint64(2654435769)
-"""2 ** 32 divided by the golden ratio: neighbours come far from each other (Knuth, TAOCP 6.4)."""
+"""2 ** 32 divided by the golden ratio: Fibonacci hashing, which scatters neighbours (Knuth, TAOCP 6.4)."""
 
 _BEST: Any = types.Tuple((uint32[::1], float64[::1]))  # type: ignore[no-untyped-call, unused-ignore]
 
@@ -36,32 +36,32 @@ _BEST: Any = types.Tuple((uint32[::1], float64[::1]))  # type: ignore[no-untyped
 def _unpacked(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, ids: Any, tf: Any, cursor: Any
 ) -> None:
-    """All lists one behind the other; cursor[i] .. cursor[i + 1] is list i."""
-    # Where lists begin is far from each other and cold: the processor fetches all at once, if nothing comes between.
-    end, begins = uint64(0), uint32(0)
+    """Unpacks all lists, concatenated; cursor[i] .. cursor[i + 1] is list i."""
+    # The beginnings of lists are cold: the processor fetches them concurrently in a loop without other work.
+    end, touch = uint64(0), uint32(0)
     for i in range(lists.shape[1]):
         if lists[2, i] >= 0:
-            begins ^= first[lists[2, i]] ^ uint32(widths[lists[2, i], 0])
+            touch ^= first[lists[2, i]] ^ uint32(widths[lists[2, i], 0])
             cursor[i] = at[lists[2, i]]
     for i in range(lists.shape[1]):
         if lists[2, i] >= 0:
-            begins ^= packed[4 * cursor[i]]
-    ids[0] = begins  # or this would be left out
+            touch ^= packed[4 * cursor[i]]
+    ids[0] = touch  # a use, so that the loop is not optimised away
     for i in range(lists.shape[1]):
         cursor[i] = end
-        size = uint64(lists[4, i])
+        postings = uint64(lists[4, i])
         if lists[2, i] < 0:
             begin = uint64(lists[3, i])
-            for j in range(size):
+            for j in range(postings):
                 ids[end + uint64(j)], tf[end + uint64(j)] = plain[begin + uint64(j)], plain_tf[begin + uint64(j)]
         else:
-            own, done = uint64(lists[2, i]), uint64(0)
-            while done < size:
-                here = min(uint64(BLOCK), size - done)
-                unpack_block(packed, first[own], uint64(at[own]), widths, own, here, ids, tf, end + done)
-                own += uint64(1)
-                done += here
-        end += size
+            block, unpacked = uint64(lists[2, i]), uint64(0)
+            while unpacked < postings:
+                n_block = min(uint64(BLOCK), postings - unpacked)
+                unpack_block(packed, first[block], uint64(at[block]), widths, block, n_block, ids, tf, end + unpacked)
+                block += uint64(1)
+                unpacked += n_block
+        end += postings
     cursor[lists.shape[1]] = end
 
 
@@ -78,56 +78,51 @@ def rank_small(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any, rank_of: Any,
-    table: Any, whole: Any, floats: Any, k: Any,
+    table: Any, uints: Any, floats: Any, k: Any,
 ) -> Any:  # fmt: skip
-    """The best entities, best first.
+    """Ids and scores of the k best entities, best first.
 
     Args beyond those of the form:
         lists: int64[5, lists]: term, field, first block or -1, first plain posting, postings; ascending by term.
-        plain, plain_tf: uint32[...], ids and occurrences of plain lists.
-        narrow: uint8[nodes, rows], of `narrow_lengths`; empty if not at hand.
-        rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
-        table: uint32[2 ** n], at least twice the postings; 0 and will be.
-        whole: uint32[6 * (postings + 4) or more].
-        floats: float64[3 * postings + (3 + fields) * CHUNK, and of logarithms terms * postings].
-        k: entities at most.
-
-    Returns:
-        Their ids and scores.
+        plain, plain_tf: uint32[...], ids and tf of plain lists.
+        narrow, rank_of: as of `topk.top_k`.
+        table: uint32[2 ** n], at least twice the postings; 0 before and after.
+        uints: uint32[6 * (postings + 4) or more].
+        floats: float64[3 * postings + (3 + fields) * CHUNK, and terms * postings for mixture models].
     """
     n_lists, n_terms, n_fields = lists.shape[1], len(gain), len(rows)
     saturates, is_narrow = k1 > 0.0, len(narrow) > 0
     together = n_fields > 1 and not saturates
     for f in range(n_fields):
         together &= rows[f] == rows[0]
-    room = len(whole) // 6
-    ids, tf, found = whole[:room], whole[room : 2 * room], whole[2 * room : 3 * room]
-    place, seen, touched = whole[3 * room : 4 * room], whole[4 * room : 5 * room], whole[5 * room :]
+    room = len(uints) // 6
+    ids, tf, met = uints[:room], uints[room : 2 * room], uints[2 * room : 3 * room]
+    place, seen, touched = uints[3 * room : 4 * room], uints[4 * room : 5 * room], uints[5 * room :]
     places = np.empty((3, n_lists + 1), np.int64)
     cursor, stop, ends = places[0], places[1], places[2, 1:]
     _unpacked(packed, first, at, widths, lists, plain, plain_tf, ids, tf, cursor)
     ends[:], postings = cursor[1:], cursor[n_lists]
-    # Of entities: x of the term at hand, what comes of all terms so far, x of each term; of postings: their part of x.
+    # Of entities: x of the current term, partial score, x of each term; of postings: their part of x.
     x, total, share = floats[:postings], floats[postings : 2 * postings], floats[2 * postings : 3 * postings]
     each = floats[3 * postings + (3 + n_fields) * CHUNK :]
     chunk = floats[3 * postings : 3 * postings + (3 + n_fields) * CHUNK]
     slots = np.empty(CHUNK, np.uint32)
-    used, upon = np.zeros(n_fields, np.bool_), np.zeros(n_terms)
-    common, lowest, least, known = 0.0, 0.0, 0.0, -math.inf
+    used, inverse_empty_score = np.zeros(n_fields, np.bool_), np.zeros(n_terms)
+    common_gain, log_empty, min_partial, kth_score = 0.0, 0.0, 0.0, -math.inf
     if not saturates:
-        common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
+        common_gain, log_empty = bounds_of_terms(base, gain, background, constant, together, used, inverse_empty_score)
     out_ids, out_ranks, out_scores = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k)
     windows, nodes, n_out = 1 + postings // SHARE, lengths.shape[1], int64(0)
     for window in range(windows):
         high = nodes * (window + 1) // windows
-        here = int64(0)
+        n_postings = int64(0)
         for i in range(n_lists):
             stop[i] = ends[i] if window + 1 == windows else seek_plain(high, ids, cursor[i], ends[i])
-            here += stop[i] - cursor[i]
-        if here == 0:
+            n_postings += stop[i] - cursor[i]
+        if n_postings == 0:
             continue
         bits = uint64(1)
-        while (int64(1) << bits) < 2 * here:
+        while (int64(1) << bits) < 2 * n_postings:
             bits += uint64(1)
         shift, mask, n_found, n_term = uint64(32) - bits, (uint64(1) << bits) - uint64(1), uint64(0), uint64(0)
         for i in range(n_lists):
@@ -151,7 +146,7 @@ def rank_small(
                 entity = ids[j]
                 h = ((uint64(entity) * SPREAD) & uint64(0xFFFFFFFF)) >> shift
                 s = uint64(table[h])
-                while s and found[s - uint64(1)] != entity:
+                while s and met[s - uint64(1)] != entity:
                     h = (h + uint64(1)) & mask
                     s = uint64(table[h])
                 if s:
@@ -160,11 +155,11 @@ def rank_small(
                     s = n_found
                     n_found += uint64(1)
                     table[h] = uint32(n_found)
-                    found[s], place[s], seen[s] = entity, uint32(h), uint32(0)
+                    met[s], place[s], seen[s] = entity, uint32(h), uint32(0)
                     total[s] = 0.0 if saturates else 1.0
                     if not saturates:
-                        for own in range(uint64(n_terms)):
-                            each[s * uint64(n_terms) + own] = 0.0
+                        for other in range(uint64(n_terms)):
+                            each[s * uint64(n_terms) + other] = 0.0
                 else:
                     continue
                 before = 0.0 if seen[s] != stamp else x[s]
@@ -175,7 +170,7 @@ def rank_small(
             cursor[i] = stop[i]
             if i + 1 < n_lists and lists[0, i + 1] == t:
                 continue
-            g, u = gain[t], upon[t]
+            g, u = gain[t], inverse_empty_score[t]
             if saturates:
                 for j in range(n_term):
                     s = uint64(touched[j])
@@ -197,16 +192,16 @@ def rank_small(
             until, n = min(begin + uint64(CHUNK), n_found), uint64(0)
             if saturates:
                 for j in range(begin, until):
-                    touched[n], chunk[n] = found[j], total[j]
+                    touched[n], chunk[n] = met[j], total[j]
                     n += uint64(1)
             else:
-                if common > 0.0 and n_out == len(out_ids) and out_scores[0] != known:
-                    known = out_scores[0]
-                    least = least_product(known, common, lowest)
+                if common_gain > 0.0 and n_out == len(out_ids) and out_scores[0] != kth_score:
+                    kth_score = out_scores[0]
+                    min_partial = min_product(kth_score, common_gain, log_empty)
                 for j in range(begin, until):
-                    slots[n], touched[n] = uint32(j), found[j]
-                    n += uint64(not total[j] < least)
-                logarithms(
+                    slots[n], touched[n] = uint32(j), met[j]
+                    n += uint64(not total[j] < min_partial)
+                score_mixtures(
                     n, slots, touched, each, lengths, narrow, rows, base, slope, gain, background, constant, together,
                     used, chunk,
                 )  # fmt: skip

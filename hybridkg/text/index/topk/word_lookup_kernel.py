@@ -1,4 +1,4 @@
-"""The compiled looking up of words. Import it through `hybridkg.compute.kernels` only: importing it compiles it."""
+"""Look-up of words in a segment, compiled. Import it through `hybridkg.compute.kernels` only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numba.core import types
 from hybridkg.text.index.codec.cursor_kernel import OPTIONS
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 
-_FOUND: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))  # type: ignore[no-untyped-call, unused-ignore]
+_LOOKUP: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))  # type: ignore[no-untyped-call, unused-ignore]
 
 END = 0x0A
-"""Stands behind each wanted term; no word has it."""
+"""Terminator of each term; no word contains it."""
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -59,7 +59,7 @@ def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text
 
 
 @njit(
-    _FOUND(
+    _LOOKUP(
         _input(uint8), int64, _input(int64), int64, _input(uint64), _input(uint64), _input(uint8), _input(uint32),
         _input(uint32), _input(uint32), _input(uint32), _input(uint8), _input(uint32),
     ),
@@ -69,44 +69,39 @@ def look_up(
     wanted: Any, n_terms: Any, fields: Any, n_fields: Any, prefixes: Any, offsets: Any, text: Any, postings: Any,
     tokens: Any, blocks: Any, set_offsets: Any, set_fields: Any, set_entities: Any,
 ) -> Any:  # fmt: skip
-    """What an index knows of some words.
+    """Posting lists and statistics of words.
 
-    What it takes:
-        wanted: uint8[...], the UTF-8 of the terms, behind each of them END.
-        n_terms: how many there are.
-        fields: int64[f], numbers of fields.
+    Args beyond the arrays `terms.*`, `lists.*` and `terms.sets.*` of the segment:
+        wanted: uint8[...], the UTF-8 of the terms, each followed by END.
+        fields: int64[f], numbers of the queried fields.
         n_fields: of the index, at most 8.
-        prefixes, offsets, text: `terms.*` of the segment.
-        postings, tokens, blocks: `lists.*` of the segment.
-        set_offsets, set_fields, set_entities: `terms.sets.*` of the segment.
 
     Returns:
-        int64[5, l], term, field, first block, 0 and postings of each list that is not empty; int64[t, f], occurrences;
-        int64[2, t], the number of each term, -1 for one that the index lacks, then the entities that have it in any of
-        the fields; and the postings of all lists.
+        int64[5, l], term, field, first block, 0 and postings of each non-empty list; cf int64[t, f]; int64[2, t], the
+        number of each term, -1 for one that the index lacks, and its df in any of the fields; the postings in all.
     """
-    found, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
-    lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), found[0], found[1]
-    mask, n, begin, total = 0, 0, 0, int64(0)
+    numbers_df, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
+    lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), numbers_df[0], numbers_df[1]
+    mask, n, begin, n_postings = 0, 0, 0, int64(0)
     for f in range(len(fields)):
         mask |= 1 << fields[f]
     for t in range(n_terms):
         end = begin
         while wanted[end] != END:
             end += 1
-        word = _number(wanted, begin, end, prefixes, offsets, text)
-        numbers[t], begin = word, end + 1
-        if word < 0:
+        number = _number(wanted, begin, end, prefixes, offsets, text)
+        numbers[t], begin = number, end + 1
+        if number < 0:
             continue
         for f in range(len(fields)):
-            own = word * n_fields + fields[f]
-            size = int64(postings[own + 1]) - int64(postings[own])
-            cf[t, f] = int64(tokens[own + 1]) - int64(tokens[own])
+            list_number = number * n_fields + fields[f]
+            size = int64(postings[list_number + 1]) - int64(postings[list_number])
+            cf[t, f] = int64(tokens[list_number + 1]) - int64(tokens[list_number])
             if size:
-                lists[0, n], lists[1, n], lists[2, n], lists[3, n], lists[4, n] = t, f, blocks[own], 0, size
+                lists[0, n], lists[1, n], lists[2, n], lists[3, n], lists[4, n] = t, f, blocks[list_number], 0, size
                 n += 1
-                total += size
-        for i in range(int64(set_offsets[word]), int64(set_offsets[word + 1])):
+                n_postings += size
+        for i in range(int64(set_offsets[number]), int64(set_offsets[number + 1])):
             if int64(set_fields[i]) & mask:
                 df[t] += set_entities[i]
-    return lists[:, :n].copy(), cf, found, total
+    return lists[:, :n].copy(), cf, numbers_df, n_postings

@@ -23,12 +23,12 @@ from hybridkg.interfaces.progress import SILENT
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index import EmbeddedTextBuilder
 from hybridkg.text.index.build import batch_cache, builder, worker_pool
-from hybridkg.text.index.build.analysis_batch import Analyst, AnalyzedBatch, payload_of
+from hybridkg.text.index.build.analysis_batch import AnalyzedBatch, BatchAnalyzer, payload_of
 from hybridkg.text.index.build.builder import BuildLimits
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM
 from hybridkg.text.index.build.worker import BatchWorker, frame
 from hybridkg.text.index.build.worker_pool import WorkerPool
-from hybridkg.text.index.engine import KEPT, EmbeddedTextEngine
+from hybridkg.text.index.engine import RESUMABLE, EmbeddedTextEngine
 
 BOTH = {name: ANALYZERS.get(name)() for name in ("standard", "stopped")}
 SIZES = BuildLimits(direct_bytes=1, batch_bytes=300, workers=1)
@@ -46,7 +46,7 @@ def batch_of(records, name="standard"):
 
 
 def analyzed(payload):
-    return Analyst(BOTH, compiled_from=float("inf")).analyzed(payload)
+    return BatchAnalyzer(BOTH, compiled_from=float("inf")).analyze(payload)
 
 
 def facts(batch):
@@ -71,9 +71,9 @@ def restated(records):
 @settings(max_examples=100, deadline=None)
 @given(records, records)
 def test_a_batch_gives_its_words_whatever_was_analysed_before(before, records):
-    used = Analyst(BOTH, compiled_from=float("inf"))
-    used.analyzed(batch_of(before))
-    found = used.analyzed(batch_of(records))
+    used = BatchAnalyzer(BOTH, compiled_from=float("inf"))
+    used.analyze(batch_of(before))
+    found = used.analyze(batch_of(records))
     assert facts(found) == facts(analyzed(batch_of(records)))
     cuts = np.cumsum(found.slots)[:-1]
     shown = {
@@ -123,7 +123,7 @@ def want():
 
 def test_a_process_does_the_work_and_a_file_spares_it(pool, monkeypatch):
     expected = want()
-    monkeypatch.setattr(worker_pool, "Analyst", not_here)
+    monkeypatch.setattr(worker_pool, "BatchAnalyzer", not_here)
     assert facts(pool.submit(batch_of(RECORDS), 3).result()) == expected
     assert pool.found == 0
     assert facts(pool.submit(batch_of(RECORDS), 3).result()) == expected
@@ -137,27 +137,27 @@ def test_a_process_that_was_killed_is_replaced(pool, monkeypatch):
     again = [[("other words", "en")], *RECORDS]
     found = pool.submit(batch_of(again), 4).result()
     assert facts(found) == facts(analyzed(batch_of(again)))
-    monkeypatch.setattr(worker_pool, "Analyst", not_here)
+    monkeypatch.setattr(worker_pool, "BatchAnalyzer", not_here)
     assert pool.submit(batch_of([[("and more", "en")]]), 1).result().terms == ["and", "more"]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_what_comes_when_there_is_no_more_room_is_not_kept(tmp_path, workers):
     own = [[[(f"word{i}", "")], *RECORDS] for i in range(6)]
-    want = [Analyst(BOTH).analyzed(batch_of(one)).terms for one in own]
+    want = [BatchAnalyzer(BOTH).analyze(batch_of(one)).terms for one in own]
     for most, left in ((0, 0), (1 << 30, 6)):
         made = WorkerPool(tmp_path, BOTH, workers, most)
         assert [made.submit(batch_of(one), 4).result().terms for one in own] == want
         made.close()
-        assert len(batch_cache.kept(tmp_path)) == left
-    size = max(path.stat().st_size for path in batch_cache.kept(tmp_path))
+        assert len(batch_cache.files(tmp_path)) == left
+    size = max(path.stat().st_size for path in batch_cache.files(tmp_path))
     batch_cache.remove(tmp_path)
     tmp_path.mkdir(exist_ok=True)
     for _ in range(2):  # the second finds what the first has kept, and keeps no more
         made = WorkerPool(tmp_path, BOTH, workers, 3 * size)
         assert [made.submit(batch_of(one), 4).result().terms for one in own] == want
         made.close()
-        names = [path.name for path in batch_cache.kept(tmp_path)]
+        names = [path.name for path in batch_cache.files(tmp_path)]
         assert len(names) == 3
     assert made.found == 3
 
@@ -268,8 +268,8 @@ def test_an_interrupted_build_goes_on_from_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(builder, "EmbeddedTextBuilder", partial(EmbeddedTextBuilder, sizes=SIZES))
     with pytest.raises(KeyboardInterrupt) as interrupted:
         engine.build(folders[1], Source(50), SILENT)
-    assert interrupted.value.__notes__ == [KEPT]
-    kept = batch_cache.kept(tmp_path / batch_cache.NAME)
+    assert interrupted.value.__notes__ == [RESUMABLE]
+    kept = batch_cache.files(tmp_path / batch_cache.NAME)
     assert len(kept) > 5
     kept[0].write_bytes(b"damaged")
     pools = []
@@ -297,8 +297,8 @@ def test_the_folder_is_bounded_and_holds_nothing_unfinished(tmp_path):
         (folder / name).write_bytes(bytes(10))
         os.utime(folder / name, (i, i))
     (folder / "half.new").write_bytes(b"1")
-    batch_cache.opened(folder, most=25)
-    assert [path.name for path in batch_cache.kept(folder)] == ["middle.batch", "young.batch"]
+    batch_cache.opened(folder, max_bytes=25)
+    assert [path.name for path in batch_cache.files(folder)] == ["middle.batch", "young.batch"]
     assert not (folder / "half.new").exists()
     (folder / "mine.txt").write_text("mine")
     batch_cache.remove(folder)

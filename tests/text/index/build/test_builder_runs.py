@@ -1,4 +1,4 @@
-"""The compiled sort and merge give what their numpy twins give, and both what a slow restatement gives."""
+"""The compiled sort and merge equal their numpy references, and both a slow restatement."""
 
 from __future__ import annotations
 

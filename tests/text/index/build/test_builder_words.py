@@ -12,7 +12,7 @@ from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.text.analysis import words as words_module
 from hybridkg.text.analysis.words import split_words
 from hybridkg.text.index.build import token_columns
-from hybridkg.text.index.build.analysis_batch import Analyst, payload_of
+from hybridkg.text.index.build.analysis_batch import BatchAnalyzer, payload_of
 
 ALL = {name: ANALYZERS.get(name)() for name in ("standard", "stopped", "unstemmed", "identifier")}
 texts = st.text(st.sampled_from("aB1x29'’.,- _“–\xa0éÑſ×·ª→≤ɏɐ中\0"), max_size=20) | st.text(max_size=8)
@@ -95,13 +95,13 @@ records = st.lists(st.lists(st.tuples(texts, tags), max_size=4), max_size=8)
 @settings(max_examples=examples(60, 300), deadline=None)
 @given(st.sampled_from(sorted(ALL)), st.lists(records, min_size=1, max_size=2))
 def test_columns_are_what_the_loop_gives(name, batches):
-    compiled, loop = Analyst(ALL, compiled_from=0), Analyst(ALL, compiled_from=float("inf"))
+    compiled, loop = BatchAnalyzer(ALL, compiled_from=0), BatchAnalyzer(ALL, compiled_from=float("inf"))
     for batch in batches:
         values = [value for own in batch for value in own]
         payload = payload_of(
             name, ALL[name].chain, [text for text, _ in values], [tag for _, tag in values], list(map(len, batch))
         )
-        found, want = compiled.analyzed(payload), loop.analyzed(payload)
+        found, want = compiled.analyze(payload), loop.analyze(payload)
         for field in ("terms", "languages", "text_bytes"):
             assert getattr(found, field) == getattr(want, field), field
         for field in ("tokens", "records", "slots", "changed", "changed_at", "tags"):

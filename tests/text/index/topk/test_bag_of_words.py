@@ -88,7 +88,7 @@ def test_words_are_looked_up_alike_by_numpy_and_by_the_kernel(indexes, text, lan
     plain._shapes.clear()
     compiled = plain.read(query)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain, "_of_index", None)
+        patch.setattr(plain, "_kernel_arrays", None)
         plain._shapes.clear()  # nothing is remembered
         looked_up = plain.read(query)
     plain._shapes.clear()

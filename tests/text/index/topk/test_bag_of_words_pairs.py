@@ -172,11 +172,11 @@ def test_missing_positions_are_an_error(index, monkeypatch, column, change):
 def test_pairs_found_are_shared_by_both_ways(index):
     one, other = numbers_of(index)[:2]
     index.topk(TextQuery("aa ab", model="fsdm"), 3)
-    before = set(index._occurrences._found.found)
+    before = set(index._occurrences._cache.entries)
     assert pair_key((one, other, 1), 0, 0) in before
     index.score_all(TextQuery("aa ab", model="fsdm"))
     index.score_all(TextQuery('"aa ab"'))
-    assert set(index._occurrences._found.found) == before
+    assert set(index._occurrences._cache.entries) == before
 
 
 @settings(deadline=None, max_examples=examples(25, 120))
@@ -185,7 +185,7 @@ def test_numpy_gives_the_same(index, query):
     compiled = exactly(index.topk(query, 10))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LazyKernel, "for_work", lambda self, work: None)
-        index._occurrences._found.found.clear()
+        index._occurrences._cache.entries.clear()
         assert exactly(index.topk(query, 10)) == compiled
 
 

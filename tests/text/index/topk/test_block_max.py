@@ -39,7 +39,7 @@ def numbers(kept, begin, n, levels):
 
 
 def test_levels_sets_and_members_are_those_of_the_postings(index):
-    kept, lengths = index._peaks, index._lengths.astype(np.int64)
+    kept, lengths = index._block_maxima, index._lengths.astype(np.int64)
     assert [form.levels for form in kept._forms] == [FINE, COARSE, COARSE]
     for word in COMMON:
         term = index._plain._terms.number(word)
@@ -82,7 +82,7 @@ def test_levels_ascend_to_the_largest(levels):
 @pytest.mark.parametrize("k1", [1e-300, 1e-16, 1e-15, 1e-14, 1.2])
 def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatch, kernel, k1):
     # x / (k1 + x) is 1, or a little less, in no order of x.
-    for name, value in (("MIN_POSTINGS", 1), ("FIRST_RANGES", 1)):
+    for name, value in (("MIN_POSTINGS", 1), ("FIRST_BLOCKS", 1)):
         monkeypatch.setattr(topk, name, value)
     monkeypatch.setattr(block_max, "MIN_NODES", 1)
     monkeypatch.setattr(block_max, "COMMON", 20)

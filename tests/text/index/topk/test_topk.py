@@ -57,7 +57,7 @@ def low_limits(kernel):
         patch.setattr(block_max, "MIN_NODES", 1)
         patch.setattr(block_max, "COMMON", 20)
         patch.setattr(topk, "MIN_POSTINGS", 1)
-        patch.setattr(topk, "FIRST_RANGES", 1)
+        patch.setattr(topk, "FIRST_BLOCKS", 1)
         patch.setattr(topk, "MAX_BLOCKS", 8)
         patch.setattr(topk, "MIN_BLOCKS", 8)
         yield
@@ -92,7 +92,7 @@ def ranked(monkeypatch):
 
     def told_pruned(form, lists, best, packed, block_max, *rest):
         pruned(form, lists, best, packed, block_max, *rest)
-        seen.append(SimpleNamespace(form=form, best=best, highest=topk._scratch.bounds[: block_max.ranges].copy()))
+        seen.append(SimpleNamespace(form=form, best=best, highest=topk._scratch.bounds[: block_max.n_blocks].copy()))
 
     monkeypatch.setattr(topk, "rank", told)
     monkeypatch.setattr(topk, "rank_with_block_max", told_pruned)
@@ -227,9 +227,11 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     seen, pruned = [], topk.rank_with_block_max
 
     def told(form, lists, best, packed, block_max, *rest):
-        nothing, unit = pruned(form, lists, best, packed, block_max, *rest)
-        seen.append((form, nothing + unit * (topk._scratch.bounds[: block_max.ranges].astype(np.float64) - 1)))
-        return nothing, unit
+        empty_doc_score, unit = pruned(form, lists, best, packed, block_max, *rest)
+        seen.append(
+            (form, empty_doc_score + unit * (topk._scratch.bounds[: block_max.n_blocks].astype(np.float64) - 1))
+        )
+        return empty_doc_score, unit
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "rank_with_block_max", told)
@@ -239,7 +241,7 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     form, highest = seen[0]
     assume(len(form.gain) > 1)  # of a single word only the ranges that are listed have one
     assert not np.isnan(highest).any()
-    # The kernel asks a little less of a bound than the score that it stands for (pruned_kernel.py).
+    # The kernel compares bounds with the score less a margin (block_max_kernel.py).
     assert (scores - 1e-5 * (1 + np.abs(scores)) <= highest[ids // DOC_BLOCK]).all()
 
 
@@ -315,7 +317,7 @@ def test_fewer_entities_are_scored_in_other_fields_weights_and_operators_too(mad
 
 @pytest.mark.parametrize(
     "limits",
-    [{"MIN_POSTINGS": 10**9}, {"MAX_TERMS": 0}, {"FIRST_RANGES": 0}, {"FIRST_RANGES": 10**6}],
+    [{"MIN_POSTINGS": 10**9}, {"MAX_TERMS": 0}, {"FIRST_BLOCKS": 0}, {"FIRST_BLOCKS": 10**6}],
 )
 def test_the_limits_change_nothing(made, monkeypatch, limits):
     index, rank = made("weighted", 2500)
