@@ -145,17 +145,10 @@ def rank_with_block_max(
         n_blocks, ((n_terms + 3) * DOC_BLOCK + n_terms) * batch_blocks,
         3 * (DOC_BLOCK * batch_blocks + ROOM) + 4 * batch_blocks, (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
-<<<<<<< HEAD
-    best.n, best.scored, nothing, unit = kernel.top_k(
-        peaks.members, peaks.levels, np.array([found[:5] for found in common.values()], np.int64).reshape(-1, 5),
-        peaks.codes, np.array([found.factor for found in common.values()]),
-        np.array(numbers, np.uint8) % SETS, place, highest,
-=======
     best.n, best.scored, empty_doc_score, unit = kernel.top_k(
         block_maxima.members, block_maxima.levels, np.array([bounds[:5] for bounds in own], np.int64).reshape(-1, 5),
         block_maxima.codes, np.array([bounds.factor for bounds in own]),
         np.array(numbers, np.uint8) % SETS, row, max_background,
->>>>>>> p2-index
         packed.words, packed.first, packed.at, packed.widths, *lists,
         form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
