@@ -35,7 +35,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     """
     form = query.form
     if not is_hybrid(form):
-        return nodes.WholeQuery(form)
+        return nodes.SparqlQuery(form)
     match form:
         case ast.ConstructQuery(template):
             return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)

@@ -41,7 +41,7 @@ class Fragment:
 
 
 @dataclass(frozen=True)
-class WholeQuery:
+class SparqlQuery:
     """A query without ranked predicates: Oxigraph answers all of it."""
 
     form: ast.QueryForm
@@ -345,7 +345,7 @@ class Describe:
 
 Plan: TypeAlias = (
     Fragment
-    | WholeQuery
+    | SparqlQuery
     | Match
     | MatchEach
     | GraphEach
@@ -370,7 +370,7 @@ Plan: TypeAlias = (
 def children(plan: Plan) -> tuple[Plan, ...]:
     """The plans directly below."""
     match plan:
-        case Fragment() | WholeQuery() | Match():
+        case Fragment() | SparqlQuery() | Match():
             return ()
         case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
             return (left, right)

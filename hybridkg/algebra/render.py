@@ -30,7 +30,7 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
     match plan:
         case nodes.Fragment(group, dataset):
             return " ".join([kind, text(group), *(f"FROM <{clause.graph.value}>" for clause in dataset)])
-        case nodes.WholeQuery(form):
+        case nodes.SparqlQuery(form):
             return f"Oxigraph {text(form)}"
         case nodes.Match(match, score, _):
             return f"{kind} {text(match)}" + ("" if match.score else f" as ?{score}")

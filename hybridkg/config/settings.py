@@ -331,7 +331,7 @@ def parse_config(text: str, name: str) -> Config:
         twice = set_twice(text, e)
         hint = "leave one of the two lines out" if twice else ""
         raise ConfigError(f"not TOML: {twice or without_capital(str(e))}", hint=hint, place=name) from e
-    settings: dict[str, Setting] = {}
+    settings: dict[str, WrittenSetting] = {}
     sections: dict[str, dict[str, Value]] = {}
     for one in in_todays_form(values, text):
         place = f"{name}:{one.line}"
@@ -358,7 +358,7 @@ def parse_config(text: str, name: str) -> Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class WrittenSetting:
     """A setting in a file.
 
     Args:
@@ -379,16 +379,16 @@ class Setting:
         return f"{self.table}.{self.name}" if self.table else self.name
 
 
-def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[Setting]:
+def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[WrittenSetting]:
     """The settings of a file, with older names replaced by current ones (OLDER, OLDER_TABLES)."""
     for name, value in values.items():
         line = line_of(name, text)
         if isinstance(value, dict) and (name in TABLES or name in OLDER_TABLES or _is_of_plugin(name)):
             table = OLDER_TABLES.get(name, name)
             for key, own in value.items():
-                yield Setting(table, key, f"{name}.{key}", own, line_of(key, text, behind=line))
+                yield WrittenSetting(table, key, f"{name}.{key}", own, line_of(key, text, behind=line))
         else:
-            yield Setting(*OLDER.get(name, ("", name)), name, value, line)
+            yield WrittenSetting(*OLDER.get(name, ("", name)), name, value, line)
 
 
 def _is_of_plugin(table: str) -> bool:
@@ -396,7 +396,7 @@ def _is_of_plugin(table: str) -> bool:
     return any(getattr(one, "section", "") == table for one in (*TEXT_ENGINES.plugins(), *VECTOR_INDEXES.plugins()))
 
 
-def _of_plugin(setting: Setting, place: str) -> Value:
+def _of_plugin(setting: WrittenSetting, place: str) -> Value:
     """The value of a plug-in's setting, which the plug-in itself checks."""
     if not (setting.name.isascii() and setting.name.replace("-", "_").isidentifier()):
         raise ConfigError(f"the name of a setting cannot be {setting.name!r}", place=place)
@@ -405,7 +405,7 @@ def _of_plugin(setting: Setting, place: str) -> Value:
     return setting.value
 
 
-def _config(settings: Mapping[str, Setting], sections: Mapping[str, Mapping[str, Value]]) -> Config:
+def _config(settings: Mapping[str, WrittenSetting], sections: Mapping[str, Mapping[str, Value]]) -> Config:
     """The given settings, and defaults for the others."""
     values: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
@@ -419,7 +419,7 @@ def _config(settings: Mapping[str, Setting], sections: Mapping[str, Mapping[str,
     return Config(**values, sections=tuple((name, tuple(own.items())) for name, own in sections.items()))
 
 
-def _check_overlap(config: Config, settings: Mapping[str, Setting], name: str) -> None:
+def _check_overlap(config: Config, settings: Mapping[str, WrittenSetting], name: str) -> None:
     """Raises ConfigError if the overlap of chunks is not below their length."""
     chunk, overlap = config.encoding.chunk, config.encoding.overlap
     if overlap < chunk:
@@ -432,7 +432,7 @@ def _check_overlap(config: Config, settings: Mapping[str, Setting], name: str) -
     )
 
 
-def _check(setting: Setting, place: str) -> None:
+def _check(setting: WrittenSetting, place: str) -> None:
     """Raises ConfigError unless the key is known and its value is valid."""
     table, key = setting.table, setting.name
     prefix = setting.written.removesuffix(f".{key}") if setting.written.endswith(f".{key}") else ""
@@ -464,7 +464,7 @@ def _check(setting: Setting, place: str) -> None:
         raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
 
 
-def _wanted(setting: Setting, default: object, place: str) -> tuple[str, bool, str]:
+def _wanted(setting: WrittenSetting, default: object, place: str) -> tuple[str, bool, str]:
     """A description of the valid values, whether the value is one, and a hint with the nearest name."""
     key, value, hint = setting.key, setting.value, ""
     allowed = CHOICES.get(setting.name)

@@ -18,7 +18,7 @@ from hybridkg.rdf.solutions import Solutions
 
 
 @dataclass(frozen=True)
-class WholeQuery(PhysicalOperator):
+class StoreQuery(PhysicalOperator):
     """The canonical text of the query, sent to the store."""
 
     query: ast.QueryForm

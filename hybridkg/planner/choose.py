@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, WholeQuery
+from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, SparqlQuery
 from hybridkg.algebra.reranking import below_rerank, cut
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Cardinality
@@ -135,10 +135,10 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
         case Slice(Rerank() as child, offset, own):
             least = limit if own is None else min(own, limit)
             return Slice(cut(child, offset + least), offset, least)
-        case WholeQuery(ast.SelectQuery(modifiers=modifiers) as form):
+        case SparqlQuery(ast.SelectQuery(modifiers=modifiers) as form):
             least = limit if modifiers.limit is None else min(modifiers.limit, limit)
-            return WholeQuery(replace(form, modifiers=replace(modifiers, limit=least)))
-        case WholeQuery(ast.AskQuery()) | Slice(Project(columns=())):
+            return SparqlQuery(replace(form, modifiers=replace(modifiers, limit=least)))
+        case SparqlQuery(ast.AskQuery()) | Slice(Project(columns=())):
             return plan  # the answer of an ASK has no rows to limit
         case Slice(child, offset, own):
             return Slice(child, offset, limit if own is None else min(own, limit))

@@ -29,7 +29,7 @@ from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rerank import Rerank
 from hybridkg.operators.snippet import Snippet
-from hybridkg.operators.sparql_query import WholeQuery
+from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.operators.text_relation import TextRelation
 from hybridkg.planner.ranking_shape import spine_of
 from hybridkg.query import ast
@@ -106,8 +106,8 @@ class _Lowering:
         match plan:
             case nodes.Fragment():
                 return self.fragment(plan)
-            case nodes.WholeQuery(form):
-                return WholeQuery(form)
+            case nodes.SparqlQuery(form):
+                return StoreQuery(form)
             case nodes.Match(match, score, early):
                 relation = TextRelation(match, score)
                 return Snippet(relation, match, score) if early and isinstance(match, ast.Match) else relation

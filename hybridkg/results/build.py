@@ -149,7 +149,7 @@ def explained(explanation: ExplainedPlan) -> ResultSet:
 
 def projected(plan: nodes.Plan) -> tuple[str, ...]:
     """The projected variables, including late snippets; empty where the store projects."""
-    while not isinstance(plan, nodes.Project | nodes.WholeQuery | nodes.Construct | nodes.Describe):
+    while not isinstance(plan, nodes.Project | nodes.SparqlQuery | nodes.Construct | nodes.Describe):
         plan = nodes.children(plan)[0]
     if isinstance(plan, nodes.Construct | nodes.Describe):
         return nodes.GRAPH_COLUMNS

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan, Union, WholeQuery
+from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan, SparqlQuery, Union
 
 
 def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """A copy of the plan with `change` applied to each child."""
     match plan:
-        case Fragment() | WholeQuery() | Match():
+        case Fragment() | SparqlQuery() | Match():
             return plan
         case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
             return replace(plan, left=change(left), right=change(right))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.nodes import Plan, Slice, WholeQuery
+from hybridkg.algebra.nodes import Plan, Slice, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
@@ -19,7 +19,7 @@ class OxigraphStrategy(Strategy):
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the query ranks nothing."""
-        return isinstance(_cut(logical), WholeQuery)
+        return isinstance(_cut(logical), SparqlQuery)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Not known: the store plans the query."""
@@ -27,7 +27,7 @@ class OxigraphStrategy(Strategy):
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Operators, or None where the query ranks."""
-        return lower(logical) if isinstance(_cut(logical), WholeQuery) else None
+        return lower(logical) if isinstance(_cut(logical), SparqlQuery) else None
 
 
 OXIGRAPH = OxigraphStrategy()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.checks.check_match import Bindings, check_match
+from hybridkg.query.checks.check_match import ScopeBindings, check_match
 from hybridkg.query.checks.check_ranking import check_near, check_rank_functions
 from hybridkg.query.checks.check_select import check_grouping, check_keys, check_order, check_projection
 from hybridkg.query.scope import bound_by
@@ -41,12 +41,12 @@ class _Checker:
 
     # --- queries -----------------------------------------------------------------------
 
-    def form(self, form: ast.QueryForm) -> Bindings:
+    def form(self, form: ast.QueryForm) -> ScopeBindings:
         """What a query or a sub-select shows."""
-        bindings = self.group(form.where) if form.where is not None else Bindings()
+        bindings = self.group(form.where) if form.where is not None else ScopeBindings()
         if form.values is not None:
             self.values(form.values)
-            bindings.join(Bindings.of(bound_by(form.values)), form.values.span)
+            bindings.join(ScopeBindings.of(bound_by(form.values)), form.values.span)
         check_order(form.modifiers)
         check_rank_functions(form, bindings)
         if isinstance(form, ast.SelectQuery):
@@ -59,7 +59,7 @@ class _Checker:
         # Among the columns are scores only where they are passed on as they are.
         plain = {item.variable.name for item in form.projection if item.expression is None}
         computed = {name: kind for name, kind in bindings.computed.items() if name in plain}
-        return Bindings({item.variable.name for item in form.projection}, computed)
+        return ScopeBindings({item.variable.name for item in form.projection}, computed)
 
     def _expressions(self, form: ast.QueryForm) -> None:
         modifiers = form.modifiers
@@ -78,9 +78,9 @@ class _Checker:
 
     # --- patterns -------------------------------------------------------------------------
 
-    def group(self, group: ast.Group) -> Bindings:
+    def group(self, group: ast.Group) -> ScopeBindings:
         """What the group binds, if its parts may stand together."""
-        bindings = Bindings()
+        bindings = ScopeBindings()
         self.blocks += 1
         for element in group.elements:
             if isinstance(element, ast.Triples):
@@ -101,7 +101,7 @@ class _Checker:
         self.blocks += 1
         return bindings
 
-    def element(self, element: ast.Element) -> Bindings:
+    def element(self, element: ast.Element) -> ScopeBindings:
         """What an element of a group binds, if it breaks no rule inside."""
         match element:
             case ast.Group():
@@ -110,9 +110,9 @@ class _Checker:
                 return self.group(pattern)
             case ast.MinusPattern(pattern):
                 self.group(pattern)
-                return Bindings()
+                return ScopeBindings()
             case ast.UnionPattern(branches):
-                bindings = Bindings()
+                bindings = ScopeBindings()
                 for branch in branches:
                     bindings.either(self.group(branch))
                 return bindings
@@ -131,16 +131,16 @@ class _Checker:
                 self.expression(expression, "in BIND")
             case ast.InlineData():
                 self.values(element)
-        return Bindings.of(bound_by(element))
+        return ScopeBindings.of(bound_by(element))
 
-    def named(self, name: ast.Var | ast.Iri, pattern: ast.Group) -> Bindings:
+    def named(self, name: ast.Var | ast.Iri, pattern: ast.Group) -> ScopeBindings:
         """GRAPH or SERVICE."""
         bindings = self.group(pattern)
         if isinstance(name, ast.Var):
-            bindings.join(Bindings.of((name.name,)), name.span)
+            bindings.join(ScopeBindings.of((name.name,)), name.span)
         return bindings
 
-    def item(self, item: ast.TriplePattern | ast.RankedItem) -> Bindings:
+    def item(self, item: ast.TriplePattern | ast.RankedItem) -> ScopeBindings:
         """A triple, a MATCH or a NEAR."""
         if not isinstance(item, ast.TriplePattern):
             if self.in_service:
@@ -161,7 +161,7 @@ class _Checker:
         if not isinstance(item.predicate, ast.Var | ast.Iri):
             _check_path(item.predicate)
         terms = (item.subject, item.predicate, item.object)
-        return Bindings.of(term.name for term in terms if isinstance(term, ast.Var))
+        return ScopeBindings.of(term.name for term in terms if isinstance(term, ast.Var))
 
     def values(self, data: ast.InlineData) -> None:
         """VALUES: distinct variables, and a value or UNDEF for each."""

@@ -11,7 +11,7 @@ from hybridkg.query import ast
 
 
 @dataclass
-class Bindings:
+class ScopeBindings:
     """The variables that a pattern binds; grows while its parts are visited.
 
     Args:
@@ -24,11 +24,11 @@ class Bindings:
     computed: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> Bindings:
+    def of(cls, names: Iterable[str]) -> ScopeBindings:
         """Of a pattern that computes nothing."""
         return cls(set(names))
 
-    def join(self, other: Bindings, span: Span) -> None:
+    def join(self, other: ScopeBindings, span: Span) -> None:
         """Takes in a pattern that meets this one in one row.
 
         Raises:
@@ -46,13 +46,13 @@ class Bindings:
                 )
         self.either(other)
 
-    def either(self, other: Bindings) -> None:
+    def either(self, other: ScopeBindings) -> None:
         """Takes in another branch of a UNION: branches never meet in one row."""
         self.bound |= other.bound
         self.computed.update(other.computed)
 
 
-def check_match(match: ast.Match) -> Bindings:
+def check_match(match: ast.Match) -> ScopeBindings:
     """What a MATCH binds, if its parts are in order."""
     roles = [("entity", match.entity), ("score", match.score), ("snippet", match.snippet)]
     if isinstance(match.text, ast.Var):
@@ -72,7 +72,7 @@ def check_match(match: ast.Match) -> Bindings:
         for variable, kind in ((match.score, "score"), (match.snippet, "snippet"))
         if variable is not None
     }
-    return Bindings({match.entity.name, *computed}, computed)
+    return ScopeBindings({match.entity.name, *computed}, computed)
 
 
 def check_top(node: ast.RankedItem | ast.Rerank) -> None:

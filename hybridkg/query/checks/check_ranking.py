@@ -9,13 +9,13 @@ from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.interfaces.reranker import COMMON, RERANKERS, Setting
 from hybridkg.interfaces.text_index import MAX_WEIGHT
 from hybridkg.query import ast
-from hybridkg.query.checks.check_match import Bindings, check_arguments, check_roles, check_top
+from hybridkg.query.checks.check_match import ScopeBindings, check_arguments, check_roles, check_top
 from hybridkg.query.checks.check_select import is_grouped
 from hybridkg.query.walk import walk
 from hybridkg.registry import did_you_mean
 
 
-def check_near(near: ast.Near) -> Bindings:
+def check_near(near: ast.Near) -> ScopeBindings:
     """What a NEAR binds, if its parts are in order."""
     target = near.target if isinstance(near.target, ast.Var) else None
     check_roles("NEAR", [("entity", near.entity), ("target", target), ("score", near.score)])
@@ -23,10 +23,10 @@ def check_near(near: ast.Near) -> Bindings:
     if near.encoder is not None:
         check_arguments(near.encoder.arguments)
     computed = {near.score.name: "score"} if near.score is not None else {}
-    return Bindings({near.entity.name, *computed}, computed)
+    return ScopeBindings({near.entity.name, *computed}, computed)
 
 
-def check_rank_functions(form: ast.QueryForm, bindings: Bindings) -> None:
+def check_rank_functions(form: ast.QueryForm, bindings: ScopeBindings) -> None:
     """The functions of RANK BY, and RERANK.
 
     Args:
@@ -54,7 +54,7 @@ def check_rank_functions(form: ast.QueryForm, bindings: Bindings) -> None:
         _check_function(function, bindings)
 
 
-def _check_rerank(form: ast.QueryForm, rerank: ast.Rerank, bindings: Bindings) -> None:
+def _check_rerank(form: ast.QueryForm, rerank: ast.Rerank, bindings: ScopeBindings) -> None:
     modifiers, model = form.modifiers, rerank.reranker
     check_top(rerank)
     if modifiers.rank_by is None and not modifiers.order_by:
@@ -130,7 +130,7 @@ def reranker_values(model: ast.Model) -> dict[str, str | float]:
     return values
 
 
-def _check_function(function: ast.RankFunction, bindings: Bindings) -> None:
+def _check_function(function: ast.RankFunction, bindings: ScopeBindings) -> None:
     fusion = FUSIONS.get(function.name, span=function.span)
     if not function.lists:
         raise QueryCheckError(f"{function.name} needs a score", hint="name one: MATCH ... AS ?s", span=function.span)
