@@ -208,7 +208,9 @@ PATTERNS: dict[str, tuple[Pattern, str]] = {
         "?p m:topic m:topic9 FILTER NOT EXISTS { ?q m:cites ?p }",
     ),
     "closure": (
-        Join((scan("p", "topic", "t"), Scan(Variable("t"), Closure(PredicatePath("m:broader"), 0, None), node("topic40")))),
+        Join((
+            scan("p", "topic", "t"), Scan(Variable("t"), Closure(PredicatePath("m:broader"), 0, None), node("topic40")),
+        )),
         "?p m:topic ?t . ?t m:broader* m:topic40",
     ),
     "triangle": (

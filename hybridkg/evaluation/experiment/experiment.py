@@ -1,7 +1,7 @@
 """An experiment: systems that rank the same topics.
 
-`read` checks the TOML file, `run` collects the rankings that are missing, `ExperimentOutcome` evaluates and compares them,
-`report` writes them up.
+`read` checks the TOML file, `run` collects the rankings that are missing, `ExperimentOutcome` evaluates and compares
+them, `report` writes them up.
 """
 
 from __future__ import annotations
