@@ -4,7 +4,7 @@
     python -m benchmarks.before_after --before /tmp/before --scratch DIR [--turns 2] [--only prepared planner]
 
 Each benchmark runs in a process of its own, in the older checkout and in this one by turns, with the same Python. The
-result has each figure of both, the ratio of their best turns, and each verdict of both. A verdict that is met before and
+Each benchmark runs in a process of its own, in the older checkout and in this one by turns, with one Python. The
 not after is a regression; the program then exits with 1.
 """
 

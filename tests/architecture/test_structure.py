@@ -144,7 +144,7 @@ def test_docstrings_name_their_concept_first():
     assert found == []
 
 
-MENTION = re.compile(r"(?<![\w/.`~-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:py|md|lark|ttl|toml))\b")
+MENTION = re.compile(r"(?<![\w/.~-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:py|md|lark|ttl|toml))\b")
 
 
 @pytest.mark.parametrize("folder", ["hybridkg", "docs", "tests", "benchmarks"])
