@@ -3,9 +3,9 @@
     git worktree add --detach /tmp/before COMMIT
     python -m benchmarks.before_after --before /tmp/before --scratch DIR [--turns 2] [--only prepared planner]
 
-Each benchmark runs in a process of its own, in the older checkout and in this one by turns, with the same Python. The
-Each benchmark runs in a process of its own, in the older checkout and in this one by turns, with one Python. The
-not after is a regression; the program then exits with 1.
+Each benchmark runs in a process of its own, in the older checkout and in this one by turns, with one Python. The result
+has each figure of both, the ratio of their best turns, and each verdict of both. A verdict that is met before and not
+after is a regression; the program then exits with 1.
 """
 
 from __future__ import annotations
