@@ -50,6 +50,14 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
     from hybridkg.kb.knowledge_base import KnowledgeBase
     from hybridkg.kb.prepared import PreparedQuery
+    from hybridkg.kb.write.reports import (
+        IndexReport,
+        LoadReport,
+        MigrateReport,
+        MovedIndex,
+        UnusedIndex,
+        VectorReport,
+    )
     from hybridkg.planner.explain import Explanation
     from hybridkg.results.result_set import ResultSet, Row
     from hybridkg.results.why import MatchExplanation, Why
@@ -63,12 +71,16 @@ __all__ = [
     "HybridkgError",
     "IndexCorruptError",
     "IndexMissingError",
+    "IndexReport",
     "KnowledgeBase",
     "LoadError",
+    "LoadReport",
     "LockedError",
     "MatchExplanation",
+    "MigrateReport",
     "MissingExtraError",
     "ModelServerError",
+    "MovedIndex",
     "NotAKnowledgeBaseError",
     "ParameterError",
     "PreparedQuery",
@@ -90,8 +102,10 @@ __all__ = [
     "TextServerError",
     "UnknownNameError",
     "UnsupportedQueryError",
+    "UnusedIndex",
     "UserError",
     "VectorQueryError",
+    "VectorReport",
     "Why",
     "__version__",
 ]
@@ -103,6 +117,12 @@ _HOMES = {
     "KnowledgeBase": "hybridkg.kb.knowledge_base",
     "PreparedQuery": "hybridkg.kb.prepared",
     "Explanation": "hybridkg.planner.explain",
+    "IndexReport": "hybridkg.kb.write.reports",
+    "LoadReport": "hybridkg.kb.write.reports",
+    "MigrateReport": "hybridkg.kb.write.reports",
+    "MovedIndex": "hybridkg.kb.write.reports",
+    "UnusedIndex": "hybridkg.kb.write.reports",
+    "VectorReport": "hybridkg.kb.write.reports",
     "ResultSet": "hybridkg.results.result_set",
     "Row": "hybridkg.results.result_set",
     "MatchExplanation": "hybridkg.results.why",
