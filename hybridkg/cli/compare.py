@@ -28,7 +28,7 @@ TESTS = click.Choice(["randomisation", "t"])
     "--test", type=TESTS, default="randomisation", show_default=True, help="Two-sided paired test of significance."
 )
 @click.option(
-    "--permutations", metavar="N", type=WholeNumber(min=1), help="Default: 100,000; up to 16 differing topics, all."
+    "--permutations", metavar="N", type=WholeNumber(min=1), help="Permutations drawn by the test; default: 100,000."
 )
 @click.option("--seed", metavar="N", type=WholeNumber(min=0), default=0, show_default=True, help="Random seed.")
 @click.option("--per-topic", is_flag=True, help="Show each topic, the largest gain first; in csv and tsv only these.")
@@ -48,7 +48,8 @@ def compare(
 
     The first RUN is the baseline. Each other one is shown with its mean, the difference, the 95 % bootstrap interval
     of the difference, the p-value of a paired test, the p-value after Holm's correction for all comparisons shown, and
-    the topics won, tied and lost (W/T/L). Files, topics and measures are as for eval.
+    the topics won, tied and lost (W/T/L). The randomisation test counts all permutations of up to 16 differing topics.
+    Files, topics and measures are as for eval.
 
     \b
     Example:

@@ -68,27 +68,21 @@ def dataset(
         raise click.UsageError(f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only")
     if name != STARK and (skb or qa):
         raise click.UsageError(f"--skb and --qa are for {STARK} only")
-    progress = TerminalProgress()
+    progress, folder, catchall = TerminalProgress(), out or Path(name), not no_catchall
     if name == DBPEDIA:
         if dumps is None or collection is None or given is not None:
             raise click.UsageError(f"{DBPEDIA} is made of --dumps DIR and --collection DIR")
         made = make_dbpedia(
-            dumps,
-            collection,
-            out or Path(name),
-            index=index or "B",
-            lenient=lenient,
-            catchall=not no_catchall,
-            progress=progress,
+            dumps, collection, folder, index=index or "B", lenient=lenient, catchall=catchall, progress=progress
         )
     elif name == STARK:
         if skb is None or qa is None or given is not None:
             raise click.UsageError(f"{STARK} is made of --skb DIR and --qa DIR")
-        made = make_stark(skb, qa, out or Path(name), progress=progress)
+        made = make_stark(skb, qa, folder, progress=progress)
     else:
         if given is None:
             raise click.UsageError("Missing option '--from'.")
-        made = make_dataset(name, given, out or Path(name), progress=progress)
+        made = make_dataset(name, given, folder, progress=progress)
     print_lines([*count_lines(made.counts), "index:", *made.index.lines("  ")])
     echo(f"{made.path}: {made.recipe.title}", err=True)
     echo(f"where it comes from, and its licence: {made.path / 'README.md'}", err=True)

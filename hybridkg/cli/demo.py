@@ -89,8 +89,7 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
         return
     if best.scores:
         echo("scores of the first row: " + ", ".join(f"{name} {score:.4f}" for name, score in best.scores.items()))
-    facts = best.triples()
-    if facts:
+    if facts := best.triples():
         echo("facts that made it match:")
         for triple in facts[:MAX_FACTS]:
             parts = (triple.subject, triple.predicate, triple.object)

@@ -210,18 +210,15 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
             "no query is given" if text is None else "a query and a query file are given; one is needed",
             hint="write it in quotes, give -f FILE.hq, or - to read standard input",
         )
-    if file is not None:
-        try:
+    try:
+        if file is not None:
             return file.read_text(encoding="utf-8-sig"), file.name
-        except (OSError, UnicodeDecodeError) as e:
-            reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
-            raise LoadError(f"cannot read the query file {str(file)!r}: {reason}") from None
-    if text == "-":
-        try:
+        if text == "-":
             return sys.stdin.buffer.read().decode("utf-8"), "stdin"
-        except (OSError, UnicodeDecodeError) as e:
-            reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
-            raise LoadError(f"cannot read the query from standard input: {reason}") from None
+    except (OSError, UnicodeDecodeError) as e:
+        reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
+        source = "from standard input" if file is None else f"file {str(file)!r}"
+        raise LoadError(f"cannot read the query {source}: {reason}") from None
     assert text is not None
     if _is_query_file(text):
         raise QuerySyntaxError(f"{text!r} is the name of a file, not a query", hint=f"give it with -f {text}")

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 @query_options
 @format_option
 @click.option(
-    "--why", metavar="N", type=WholeNumber(min=1), multiple=True, help="Explain row N; in json, print only that."
+    "--why",
+    metavar="N",
+    type=WholeNumber(min=1),
+    multiple=True,
+    help="Explain row N, repeatable; in json, print only that.",
 )
 @click.option("--explain", is_flag=True, help="Print the plan instead of rows.")
 @click.option("--analyze", is_flag=True, help="Run the query and print the plan with actual rows and times.")

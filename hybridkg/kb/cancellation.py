@@ -1,8 +1,7 @@
 """Cancellation of work by a time limit, an event or Ctrl-C.
 
-Neither Oxigraph nor a compiled kernel can be interrupted. So the work runs in a thread of its own, and the caller
-stops waiting for it. Python code stops at its next check of the Meter; native code runs to its end in an orphaned
-thread, and its result is dropped.
+The work has a thread of its own, and the caller stops waiting for it. Python code stops at its next check of the Meter;
+Oxigraph and compiled kernels run to their end in an orphaned thread, and their result is dropped.
 """
 
 from __future__ import annotations

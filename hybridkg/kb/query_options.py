@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 
 class QueryOptions(NamedTuple):
-    """The keywords of `KnowledgeBase.query`, which documents them, and of `explain` and PreparedQuery.
-
-    tests/kb/test_query_options.py compares the four signatures with this list.
-    """
+    """The keywords of `query`, which documents them, and `explain`; tests/kb/test_query_options.py compares them."""
 
     limit: int | None = None
     strategy: str | None = None

@@ -30,8 +30,7 @@ class QueryRun:
     """The steps of one run, inside its `with` block.
 
     A HybridkgError leaves the block with the query text as its source; any other error leaves it after the files have
-    been compared with their checksums (kb/damage.py). Each step may raise QueryStoppedError. The settings are
-    the defaults of the options; `progress` is that of a comparison of checksums.
+    been compared with their checksums (kb/damage.py), with `progress`. Each step may raise QueryStoppedError.
 
     Raises:
         UserError: an option is out of range.
@@ -42,12 +41,12 @@ class QueryRun:
         session: QuerySession,
         source: SourceName,
         options: QueryOptions,
-        settings: LimitSettings,
+        defaults: LimitSettings,
         progress: Progress,
     ):
         self._session, self._source, self._progress = session, source, progress
         self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
-        limits = Limits.of(settings, options.timeout, options.max_rows, options.max_megabytes)
+        limits = Limits.of(defaults, options.timeout, options.max_rows, options.max_megabytes)
         self._context = limits.apply_to(session.snapshot.context())
         self._timeout, self._cancel = limits.timeout, options.cancel
         self._thread: StoppableThread | None = None

@@ -335,12 +335,7 @@ class Snapshot:
 
 
 def snapshot_of(kb: KnowledgeBase) -> Snapshot:
-    """The snapshot of an open knowledge base, for packages that rank, train or count without a query.
-
-    Raises:
-        UserError: the knowledge base has been closed.
-        IndexCorruptError: its text index cannot be read.
-    """
+    """The snapshot of an open knowledge base, for packages that rank without a query; raises as a query does."""
     return kb._snapshot
 
 

@@ -62,7 +62,7 @@ class Shape:
             offset=0 if is_graph else form.modifiers.offset or 0,
             scores=scores,
             ranked_by=ranked_by,
-            reranked_by=_reranked_by(logical),
+            reranked_by=reranked_by(logical),
             prefixes=query.prefixes,
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
@@ -178,7 +178,8 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     return below.score, (*scores.items(), (below.score, label))
 
 
-def _reranked_by(plan: nodes.Plan) -> str | None:
+def reranked_by(plan: nodes.Plan) -> str | None:
+    """The score variable of the outermost RERANK; None without one."""
     while isinstance(plan, nodes.Slice | nodes.Snippet):
         plan = plan.child
     return plan.score if isinstance(plan, nodes.Rerank) else None

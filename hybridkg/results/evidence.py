@@ -93,14 +93,9 @@ class Evidence:
         return [triple] if next(rows, None) is not None else None
 
     def _with_blanks(self, group: ast.Group, bound: Bound, graph: NamedNode | None) -> Bound:
-        items = [
-            item
-            for element in group.elements
-            if isinstance(element, ast.Triples)
-            for item in element.items
-            if isinstance(item, ast.TriplePattern)
-        ]
-        with_blank = [item for item in items if ast.Blank in (type(item.subject), type(item.object))]
+        items = [item for element in group.elements if isinstance(element, ast.Triples) for item in element.items]
+        triples = [item for item in items if isinstance(item, ast.TriplePattern)]
+        with_blank = [item for item in triples if ast.Blank in (type(item.subject), type(item.object))]
         if not with_blank:
             return bound
         names: dict[str, str] = {}

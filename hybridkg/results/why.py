@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybridkg.algebra.nodes import Plan, Rank, Rerank, Slice, Snippet, children
+from hybridkg.algebra.nodes import Plan, Rank, children
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.interfaces.explanation import TERM, Passage, ScoreExplanation
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -21,6 +21,7 @@ from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, to_rdflib
+from hybridkg.results.build import reranked_by
 from hybridkg.results.formats.table import CONTROL
 from hybridkg.results.numbers import as_float
 
@@ -129,7 +130,7 @@ class ScoreExplainer:
         """The explainer for the rows of a plan."""
         matches = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
         labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in matches)
-        return cls(tuple(labelled), context, _ranked_by(plan), _reranked(plan))
+        return cls(tuple(labelled), context, _ranked_by(plan), reranked_by(plan) or "")
 
     def reordering(self, bound: Mapping[str, Term | None]) -> tuple[str, Mapping[str, float]]:
         """The reranker that placed a row and the parts of its score; empty without one."""
@@ -227,12 +228,6 @@ def _target(near: ast.Near, value: Term | None) -> str:
         case ast.Vector(values=values):
             return f"a vector of {len(values):,} numbers"
     return "" if value is None else value.value if isinstance(value, Literal) else str(value)
-
-
-def _reranked(plan: Plan) -> str:
-    while isinstance(plan, Slice | Snippet):
-        plan = plan.child
-    return plan.score if isinstance(plan, Rerank) else ""
 
 
 def _ranked_by(plan: Plan) -> str:

@@ -1,8 +1,7 @@
 """Interruption of work by Ctrl-C.
 
-Oxigraph runs in native code, where a KeyboardInterrupt would wait for its end. So the work has a thread of its own:
-Ctrl-C reaches the waiting main thread at once, and an exception stops the worker when it returns to Python. Native code
-runs on in an orphaned thread, and its result is dropped.
+Oxigraph runs in native code, which a KeyboardInterrupt does not end. So the work has a thread of its own: Ctrl-C
+reaches the waiting main thread, and an exception stops the worker when it returns to Python.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Migration of the text index and the vectors to another engine, with the same rows and scores.
 
-The profile and the synonyms are those that the index was built with, and vectors are moved, not encoded again. The
-move is one new generation; kb.toml names the new engine as soon as CURRENT names the generation
-(store/generations/pending_settings.py).
+The profile and the synonyms are those of the index, and vectors are not encoded again. The move is one new generation;
+kb.toml names the new engine as soon as CURRENT names it (store/generations/pending_settings.py).
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from hybridkg.errors import ConfigError, CorruptError, HybridkgError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name, is_remote_engine
@@ -30,17 +29,15 @@ def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -
     with folder.locked():
         live = _indexes(folder.generations())
         for name, engine in _engines(folder, map(_engine_of, live)).items():
-            unused = [_unused(name, one) for one in engine.unused(live)]
-            unused = [one for one in unused if names is None or one.name in names]
+            unused = [
+                UnusedIndex(name, one["name"], one.get("created") or "", one.get("documents"), one.get("bytes"))
+                for one in engine.unused(live)
+                if names is None or one["name"] in names
+            ]
             if remove and unused:
                 engine.remove([one.name for one in unused])
             result += unused
     return result
-
-
-def _unused(engine: str, about: Mapping[str, Any]) -> UnusedIndex:
-    created, documents, size = (about.get(key) for key in ("created", "documents", "bytes"))
-    return UnusedIndex(engine, about["name"], created or "", documents, size)
 
 
 def remove(folder: Folder) -> list[str]:
