@@ -43,7 +43,7 @@ class Outcome:
         status: `pass`, `skip` or `fail`.
         why: the reason of a skip, or what went wrong.
         oxigraph: whether Oxigraph alone passes; None where it was not asked.
-        agree: whether both gave the same answer, right or wrong; None where one was not asked.
+        confirm: whether both gave the same answer, right or wrong; None where one was not asked.
         skip: the line of the list that excuses it.
     """
 
@@ -51,7 +51,7 @@ class Outcome:
     status: str
     why: str = ""
     oxigraph: bool | None = None
-    agree: bool | None = None
+    confirm: bool | None = None
     skip: Skip | None = None
 
 
@@ -95,8 +95,8 @@ def _syntax(case: Case) -> Outcome:
     theirs = _oxigraph_accepts(case)
     wanted = case.kind == "positive syntax"
     status = "pass" if ours == wanted else "fail"
-    agree = None if theirs is None else ours == theirs
-    return Outcome(case, status, why, None if theirs is None else theirs == wanted, agree)
+    confirm = None if theirs is None else ours == theirs
+    return Outcome(case, status, why, None if theirs is None else theirs == wanted, confirm)
 
 
 def _oxigraph_accepts(case: Case) -> bool | None:
@@ -134,8 +134,8 @@ def _evaluation(case: Case, kb: KnowledgeBase) -> Outcome:
     except (SyntaxError, RuntimeError, OSError, ValueError):
         theirs = None
     right = ours is not None and same(expected, ours, lax=case.lax)
-    agree = same(theirs, ours) if ours is not None and theirs is not None else ours is theirs
-    return Outcome(case, "pass" if right else "fail", "" if right else why, _right(expected, theirs, case), agree)
+    confirm = same(theirs, ours) if ours is not None and theirs is not None else ours is theirs
+    return Outcome(case, "pass" if right else "fail", "" if right else why, _right(expected, theirs, case), confirm)
 
 
 def _right(expected: Answer, got: Answer | None, case: Case) -> bool:
@@ -200,7 +200,7 @@ def main() -> None:
         "table": table(found).splitlines(),
         "skips": {why: {"tests": len(names), "names": names[:200]} for why, names in reasons.items()},
         "fails": {o.case.name: o.why for o in found if o.status == "fail"},
-        "other_answer_than_oxigraph": [o.case.name for o in found if o.agree is False and o.status != "skip"],
+        "other_answer_than_oxigraph": [o.case.name for o in found if o.confirm is False and o.status != "skip"],
         "stale_skips": stale(found),
     }
     record("w3c", figures)

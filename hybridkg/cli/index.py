@@ -55,7 +55,7 @@ def index(
         return
     try:
         report = base.index(
-            profile, encoder=encoder, text_engine=text_engine, progress=TerminalProgress(), agree=agreement(yes)
+            profile, encoder=encoder, text_engine=text_engine, progress=TerminalProgress(), confirm=agreement(yes)
         )
     except BaseException:
         if not existed and not (kb / ".graph-work").is_dir():

@@ -77,7 +77,7 @@ def load(
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
         progress = TerminalProgress()
-        report = base.load(*files, text=texts, index=with_index, progress=progress, agree=agreement(yes), **settings)
+        report = base.load(*files, text=texts, index=with_index, progress=progress, confirm=agreement(yes), **settings)
     except (NotAKnowledgeBaseError, LockedError):
         raise  # the folder belongs to another program
     except BaseException as e:

@@ -122,11 +122,11 @@ yes_option: Decorator = click.option(
 def agreement(yes: bool) -> Callable[[UploadEstimate], bool]:
     """Confirmation of an upload: prints the estimate and asks, unless `yes`; without a terminal, the answer is no."""
 
-    def agree(upload: UploadEstimate) -> bool:
+    def confirm(upload: UploadEstimate) -> bool:
         echo(f"to be encoded: {upload}", err=True)
         return yes or (sys.stdin.isatty() and click.confirm("send them?", err=True))
 
-    return agree
+    return confirm
 
 
 class WholeNumber(click.IntRange):

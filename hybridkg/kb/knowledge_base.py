@@ -358,7 +358,7 @@ class KnowledgeBase:
         encoder: str | None = None,
         text_engine: str | None = None,
         progress: Progress = SILENT,
-        agree: ConfirmUpload | None = None,
+        confirm: ConfirmUpload | None = None,
     ) -> LoadReport:
         """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
 
@@ -373,7 +373,7 @@ class KnowledgeBase:
             encoder: `lsa`, `sentence-transformers:MODEL` ... or `none`, written to kb.toml.
             text_engine: `embedded` or `elasticsearch`, written to kb.toml.
             progress: receives the progress.
-            agree: confirms an upload of many texts to the server of an encoder; None refuses it.
+            confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
 
         Raises:
             LoadError: there is no input, or an input is malformed; names the file and the line.
@@ -390,7 +390,7 @@ class KnowledgeBase:
         if index is None:
             index = any((profile, encoder, text_engine)) or not has_text_index(folder)
         chosen = configured_profile(folder) if index else None
-        report = load(folder, inputs, [Path(path) for path in texts], chosen, progress, agree)
+        report = load(folder, inputs, [Path(path) for path in texts], chosen, progress, confirm)
         self._after_writing(indexed=index)
         return report
 
@@ -401,7 +401,7 @@ class KnowledgeBase:
         encoder: str | None = None,
         text_engine: str | None = None,
         progress: Progress = SILENT,
-        agree: ConfirmUpload | None = None,
+        confirm: ConfirmUpload | None = None,
     ) -> IndexReport:
         """Builds the text index, the vectors and the projection again from the graph and the documents.
 
@@ -416,7 +416,7 @@ class KnowledgeBase:
         from hybridkg.kb.write.transaction import index
 
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
-        report = index(folder, configured_profile(folder), progress, agree)
+        report = index(folder, configured_profile(folder), progress, confirm)
         self._after_writing()
         return report
 

@@ -54,10 +54,12 @@ class SlowGraph:
                 return [solution for branch in branches for solution in self.solutions(branch)]
             case g.Minus(left, right):
                 others = self.solutions(right)
-                return [s for s in self.solutions(left) if not any(s.keys() & o.keys() and agree(s, o) for o in others)]
+                return [
+                    s for s in self.solutions(left) if not any(s.keys() & o.keys() and confirm(s, o) for o in others)
+                ]
             case g.Exists(left, right, negated):
                 others = self.solutions(right)
-                return [s for s in self.solutions(left) if any(agree(s, o) for o in others) != negated]
+                return [s for s in self.solutions(left) if any(confirm(s, o) for o in others) != negated]
             case g.Restrict(child, tests):
                 return [s for s in self.solutions(child) if all(true(test, s) for test in tests)]
             case g.Distinct(child, variables, distinct):
@@ -102,12 +104,12 @@ def bound_to(slots: tuple[g.Slot, g.Slot], pair: tuple[Term, Term]) -> Solution 
     return solution
 
 
-def agree(left: Solution, right: Solution) -> bool:
+def confirm(left: Solution, right: Solution) -> bool:
     return all(right.get(name, term) == term for name, term in left.items())
 
 
 def joined(left: list[Solution], right: list[Solution]) -> list[Solution]:
-    return [{**s, **o} for s in left for o in right if agree(s, o)]
+    return [{**s, **o} for s in left for o in right if confirm(s, o)]
 
 
 def true(test: g.Test, solution: Solution) -> bool:

@@ -104,7 +104,7 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             ) from None
 
 
-def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorising | None:
+def vectorising(folder: Folder, confirm: ConfirmUpload | None = None) -> Vectorising | None:
     """The encoder and vector index of kb.toml, ready for work; None where it names no encoder.
 
     Raises:
@@ -153,7 +153,7 @@ def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorisi
     except ConfigError as e:
         e.place = e.place or place
         raise
-    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK, own, agree)
+    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK, own, confirm)
 
 
 def _registered(registry: Registry, name: str, place: str, *others: str) -> Any:

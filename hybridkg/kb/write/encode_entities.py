@@ -37,7 +37,7 @@ class Vectorising:
         index: the vector index of that name.
         work: folder for the vectors of an interrupted run.
         encoding: settings: whether entities, chunks or fields have vectors.
-        agree: confirms an upload of many texts; None refuses it.
+        confirm: confirms an upload of many texts; None refuses it.
         previous: folder of the live vectors, if they are undamaged.
         before: the vector index that built `previous`.
     """
@@ -48,7 +48,7 @@ class Vectorising:
     index: VectorIndexKind
     work: Path
     encoding: EncodingSettings
-    agree: ConfirmUpload | None = None
+    confirm: ConfirmUpload | None = None
     previous: Path | None = None
     before: VectorIndexKind | None = None
 
@@ -116,10 +116,10 @@ def _confirm_upload(wanted: Vectorising, known: Sequence[KnownVectors], batches:
             if not any(places[i] for places in has_vector):
                 count, characters = count + 1, characters + len(text)
     upload = UploadEstimate(count, characters, wanted.encoding.batch, wanted.encoding.url)
-    if upload.is_large and not (wanted.agree is not None and wanted.agree(upload)):
+    if upload.is_large and not (wanted.confirm is not None and wanted.confirm(upload)):
         raise ParameterError(
             f"encoding sends {upload}, which nothing has confirmed",
-            hint="hybridkg index KB --yes; in Python, index(agree=lambda upload: True)",
+            hint="hybridkg index KB --yes; in Python, index(confirm=lambda upload: True)",
         )
 
 

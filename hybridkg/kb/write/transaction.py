@@ -48,7 +48,7 @@ def load(
     texts: Sequence[Path],
     profile: Profile | None,
     progress: Progress,
-    agree: ConfirmUpload | None = None,
+    confirm: ConfirmUpload | None = None,
 ) -> LoadReport:
     """Adds RDF and text documents in one generation; with a profile, indexes it as well.
 
@@ -62,7 +62,7 @@ def load(
     synonyms, vectors = NO_SYNONYMS, None
     if profile is not None:
         check_analyzers(profile, folder)
-        vectors = vectorising(folder, agree)
+        vectors = vectorising(folder, confirm)
         synonyms = configured_synonyms(folder)
     with (
         removed_on_failure(folder, *_builders(engine, vectors)),
@@ -95,10 +95,10 @@ def load(
     return LoadReport(sum(one.statements for one in loaded), sum(one.new for one in loaded), documents, built)
 
 
-def index(folder: Folder, profile: Profile, progress: Progress, agree: ConfirmUpload | None = None) -> IndexReport:
+def index(folder: Folder, profile: Profile, progress: Progress, confirm: ConfirmUpload | None = None) -> IndexReport:
     """Builds the node table and every index again, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
-    vectors = vectorising(folder, agree)
+    vectors = vectorising(folder, confirm)
     engine, synonyms = text_engine(folder), configured_synonyms(folder)
     with removed_on_failure(folder, *_builders(engine, vectors)), folder.building(progress) as building:
         engine[1].ready()

@@ -156,7 +156,7 @@ def test_many_texts_are_not_sent_without_a_yes(tmp_path, served, monkeypatch):
     assert "--yes" in caught.value.hint
     assert served.texts == [PROBE]
     seen = []
-    counts = kb.index(agree=lambda sending: seen.append(sending) or True)
+    counts = kb.index(confirm=lambda sending: seen.append(sending) or True)
     assert counts.vectors.encoded == 4
     (sending,) = seen
     assert (sending.texts, sending.where) == (4, served.url)

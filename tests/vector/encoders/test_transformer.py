@@ -49,7 +49,7 @@ def library(model, texts, *, task, **settings):
     return encode(texts, normalize_embeddings=True)
 
 
-def agree(encoder, model, **settings):
+def confirm(encoder, model, **settings):
     assert np.abs(encoder.queries(TEXTS) - library(model, TEXTS, task="query", **settings)).max() < 1e-4
     assert np.abs(encoder.passages(TEXTS) - library(model, TEXTS, task="document", **settings)).max() < 1e-4
 
@@ -59,7 +59,7 @@ def agree(encoder, model, **settings):
 )
 def test_every_pooling_is_copied(tmp_path, pooling):
     model = tiny(tmp_path / "model", pooling)
-    agree(prepared(tmp_path / "copy", model), model)
+    confirm(prepared(tmp_path / "copy", model), model)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_every_pooling_is_copied(tmp_path, pooling):
 def test_every_shape_is_copied(tmp_path, about):
     model = tiny(tmp_path / "model", **about)
     encoder = prepared(tmp_path / "copy", model)
-    agree(encoder, model)
+    confirm(encoder, model)
     assert encoder.dimensions == about.get("dense", 32)
 
 
@@ -78,7 +78,7 @@ def test_prompts_are_the_models_own_or_those_of_the_settings(tmp_path):
     model = tiny(tmp_path / "model", prompts={"query": "query: ", "passage": "passage: "})
     edit(model / "config_sentence_transformers.json", prompts={"query": "query: ", "passage": "passage: "})
     own = prepared(tmp_path / "own", model)
-    agree(own, model)
+    confirm(own, model)
     plain = prepared(tmp_path / "set", model, query_prompt="a ", passage_prompt="the ")
     assert (plain.query_prompt, plain.passage_prompt) == ("a ", "the ")
     assert np.abs(plain.queries(["car"]) - own.queries(["car"])).max() > 1e-3
@@ -88,7 +88,7 @@ def test_prompts_are_the_models_own_or_those_of_the_settings(tmp_path):
 def test_a_text_is_cut_where_the_settings_say(tmp_path):
     model = tiny(tmp_path / "model")
     short = prepared(tmp_path / "copy", model, max_length=6)
-    agree(short, model, max_length=6)
+    confirm(short, model, max_length=6)
     assert (
         short.queries(["car engine has four wheels"]).tolist() == short.queries(["car engine has four cats"]).tolist()
     )
@@ -134,7 +134,7 @@ def test_a_copy_that_is_there_is_not_made_again(tmp_path, monkeypatch):
 def test_the_real_model_is_copied_and_queries_need_no_torch(tmp_path):
     encoder = prepared(tmp_path / "copy", MINILM)
     assert encoder.dimensions == 384
-    agree(encoder, MINILM)
+    confirm(encoder, MINILM)
     program = (
         "import sys, json; from pathlib import Path\n"
         "from hybridkg.vector.encoders.transformer import SentenceTransformers\n"
@@ -282,7 +282,7 @@ def test_a_cuda_device_encodes_passages_by_the_library(tmp_path, monkeypatch):
     kind = SentenceTransformers(ModelChoice(str(model), batch=3))
     encoder = kind.train(tmp_path / "copy", lambda: iter([TEXTS]), CUDA_FROM, SILENT)
     assert isinstance(encoder, transformer_cuda.CudaEncoder)
-    agree(encoder, model)
+    confirm(encoder, model)
     monkeypatch.setattr(encoder._model, "encode", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
     with pytest.raises(EncoderError, match="out of memory while the model 'model' was being run"):
         encoder.passages(TEXTS)
