@@ -1,4 +1,4 @@
-"""Which variables a solution surely binds: what a rewrite may rely on."""
+"""Certain variables, which every solution binds; the precondition of rewrites."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from hybridkg.query import ast
 
 
 def certain(group: ast.Group) -> frozenset[str]:
-    """Variables bound in every solution of a rank-free group; never too many, sometimes too few."""
+    """Variables bound in every solution of a rank-free group: a subset of them, which may miss some."""
     names: set[str] = set()
     for element in group.elements:
         match element:
             case ast.Triples(items):
-                for item in items:
-                    names |= _mentioned(item)
+                triples = [item for item in items if isinstance(item, ast.TriplePattern)]
+                terms = [term for item in triples for term in (item.subject, item.predicate, item.object)]
+                names |= {term.name for term in terms if isinstance(term, ast.Var)}
             case ast.Group():
                 names |= certain(element)
             case ast.GraphPattern(name, pattern):
@@ -30,14 +31,8 @@ def certain(group: ast.Group) -> frozenset[str]:
     return frozenset(names)
 
 
-def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> set[str]:
-    if not isinstance(item, ast.TriplePattern):
-        return set()
-    return {term.name for term in (item.subject, item.predicate, item.object) if isinstance(term, ast.Var)}
-
-
 def certain_of(plan: nodes.Plan) -> frozenset[str]:
-    """Variables bound in every solution of a plan; never too many, sometimes too few."""
+    """Variables bound in every solution of a plan: a subset of them, which may miss some."""
     match plan:
         case nodes.Fragment(group, _):
             return certain(group)
@@ -49,12 +44,10 @@ def certain_of(plan: nodes.Plan) -> frozenset[str]:
             return certain_of(child) | {variable}
         case nodes.Join(left, right):
             return certain_of(left) | certain_of(right)
-        case nodes.LeftJoin(left, _) | nodes.Minus(left, _):
-            return certain_of(left)
+        case nodes.LeftJoin(child, _) | nodes.Minus(child, _) | nodes.Filter(child, _) | nodes.Extend(child, _, _):
+            return certain_of(child)
         case nodes.Union(branches):
             return frozenset.intersection(*(certain_of(branch) for branch in branches))
-        case nodes.Filter(child, _) | nodes.Extend(child, _, _):
-            return certain_of(child)
         case nodes.Project(child, columns, _, _):
             return certain_of(child) & frozenset(columns)
     return frozenset()

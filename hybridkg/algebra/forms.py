@@ -1,4 +1,4 @@
-"""Parts of a query brought into the form that planning needs, or refused."""
+"""Normalisation of query forms for planning, and the errors of those that cannot be planned."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hybridkg.query.walk import variables, walk
 
 
 def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
-    """The solutions that a CONSTRUCT or DESCRIBE makes its graph of."""
+    """The SELECT whose solutions a CONSTRUCT or DESCRIBE turns into a graph."""
     return ast.SelectQuery(
         tuple(ast.SelectItem(variable) for variable in wanted),
         form.where or ast.Group(()),
@@ -19,16 +19,16 @@ def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var,
 
 
 def variables_of(template: tuple[ast.TriplePattern, ...]) -> tuple[ast.Var, ...]:
-    """The variables of a template, each once."""
+    """The distinct variables of a template."""
     terms = (term for triple in template for term in (triple.subject, triple.predicate, triple.object))
     return tuple(dict.fromkeys(term for term in terms if isinstance(term, ast.Var)))
 
 
 def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
-    """GRAPH ?g { triples MATCH FILTER } with its MATCHes and FILTERs written behind it; None if there is more.
+    """GRAPH ?g { triples MATCH FILTER } with its MATCHes and FILTERs moved behind it; None if it has other elements.
 
-    A MATCH does not depend on the graph, and joins commute. Within GRAPH ?g nothing has bound ?g yet, so a
-    filter or a text that mentions it stays inside.
+    A MATCH does not depend on the graph, and joins commute. Inside GRAPH ?g the variable ?g is not bound yet, so a
+    filter or a text with ?g stays inside.
     """
     triples: list[ast.TriplePattern] = []
     rest: list[ast.Element] = []
@@ -51,11 +51,11 @@ def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
 
 
 def text_is_not_bound(match: ast.RankedItem) -> UnsupportedQueryError:
-    """The error for a MATCH whose text nothing binds, or a NEAR with a target that nothing does."""
+    """The error for a MATCH whose text variable, or a NEAR whose target variable, has no binding."""
     assert isinstance(match.text, ast.Var)
-    what = "text of the MATCH" if isinstance(match, ast.Match) else "target of the NEAR"
+    role = "text of the MATCH" if isinstance(match, ast.Match) else "target of the NEAR"
     return UnsupportedQueryError(
-        f"nothing before this place in the group surely binds ?{match.text.name}, the {what}",
+        f"nothing before this place in the group surely binds ?{match.text.name}, the {role}",
         hint="bind it by a triple or VALUES of the same group, before OPTIONAL, MINUS and BIND, or by a parameter",
         span=match.text.span,
     )

@@ -1,14 +1,13 @@
-"""From syntax to the logical plan: SPARQL 1.1 section 18.2.2, cut where ranking begins.
+"""Translation of syntax to the logical plan: SPARQL 1.1 section 18.2.2, split where ranking begins.
 
-A group is read from left to right. As long as nothing in it is ranked it
-grows as one Fragment, exactly as written; from the first ranked predicate on,
-each element is joined, left-joined, subtracted or bound. Filters close the
-group. A query without ranked predicates stays whole: Oxigraph answers it.
+A group is read from left to right. Up to the first ranked predicate it grows as one Fragment of unchanged syntax; each
+later element is joined, left-joined, subtracted or bound. Filters are applied at the end of the group. A query without
+ranked predicates remains whole: Oxigraph answers it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +30,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     """The logical plan of a query.
 
     Raises:
-        UnsupportedQueryError: a combination that this version cannot answer; says which.
+        UnsupportedQueryError: the query has a combination that this version cannot answer; the message names it.
     """
     form = query.form
     if not is_hybrid(form):
@@ -70,8 +69,6 @@ class _Builder:
     early_snippets: frozenset[str] = frozenset()
     late: list[nodes.Match] = field(default_factory=list)
 
-    # --- groups ------------------------------------------------------------
-
     def fragment(self, *elements: ast.Element) -> nodes.Fragment:
         if self.graph is not None:
             elements = (ast.GraphPattern(self.graph, ast.Group(elements)),)
@@ -88,7 +85,7 @@ class _Builder:
         return plan
 
     def _elements(self, group: ast.Group) -> tuple[nodes.Plan, list[ast.Expression]]:
-        """The plan of everything but the filters, and the filters (they see the whole group)."""
+        """The plan of all elements except the filters, and the filters, whose scope is the whole group."""
         prefix: list[ast.Element] = []
         plan: nodes.Plan | None = None
         filters: list[ast.Expression] = []
@@ -109,7 +106,7 @@ class _Builder:
                 plan = self._with_texts(self._element(plan, element, waiting), waiting, certain_of)
         if plan is None:
             plan = self.fragment(*prefix)
-        plan = self._with_texts(plan, waiting, lambda known: known.variables)
+        plan = self._with_texts(plan, waiting, lambda current: current.variables)
         if waiting:
             raise text_is_not_bound(waiting[0])
         return plan, filters
@@ -117,7 +114,7 @@ class _Builder:
     def _with_texts(
         self, plan: nodes.Plan, waiting: list[ast.RankedItem], bound: Callable[[nodes.Plan], frozenset[str]]
     ) -> nodes.Plan:
-        """The plan with each waiting MATCH whose text variable it binds; those leave the list."""
+        """Joins each waiting MATCH whose text variable the plan binds, and removes it from the list."""
         for match in tuple(waiting):
             assert isinstance(match.text, ast.Var)
             if match.text.name in bound(plan):
@@ -126,7 +123,7 @@ class _Builder:
         return plan
 
     def _in_graph(self, expression: Any) -> Any:
-        """Inside GRAPH an EXISTS looks at that graph too."""
+        """Inside GRAPH an EXISTS reads that graph, too."""
         graph = self.graph
 
         def change(node: ast.Syntax) -> ast.Syntax:
@@ -170,11 +167,10 @@ class _Builder:
     def _triples(
         self,
         plan: nodes.Plan | None,
-        items: Iterable[ast.TriplePattern | ast.RankedItem],
+        items: tuple[ast.TriplePattern | ast.RankedItem, ...],
         waiting: list[ast.RankedItem],
     ) -> nodes.Plan:
-        """One basic graph pattern, however its triples and MATCHes are mixed: joins commute."""
-        items = tuple(items)
+        """One basic graph pattern, in any order of its triples and MATCHes: joins commute."""
         triples = tuple(item for item in items if isinstance(item, ast.TriplePattern))
         if triples:
             plan = self.joined(plan, self.fragment(ast.Triples(triples, span=triples[0].span)))
@@ -193,8 +189,6 @@ class _Builder:
         if match.snippet is not None and not early:
             self.late.append(node)
         return node
-
-    # --- SELECT --------------------------------------------------------------
 
     def select(self, query: ast.SelectQuery, *, outermost: bool) -> nodes.Plan:
         if self.graph is not None:
@@ -225,7 +219,7 @@ class _Builder:
         return plan
 
     def _early(self, query: ast.SelectQuery, outermost: bool) -> frozenset[str]:
-        """Snippets that the query computes with; the others wait for the rows that survive."""
+        """Snippets that expressions of the query read; the others wait for the surviving rows."""
         snippets = {m.snippet.name for m in walk(query.where) if isinstance(m, ast.Match) and m.snippet}
         if not outermost or query.reduction or query.modifiers.group_by:
             return frozenset(snippets)
@@ -239,18 +233,15 @@ class _Builder:
         return frozenset(in_branches | {name for name in snippets if mentions[name] > 1 + (name in projected)})
 
     def _columns(self, query: ast.SelectQuery) -> tuple[str, ...]:
-        rank = query.modifiers.rank_by
         if query.projection is not None:
             return tuple(item.variable.name for item in query.projection)
         names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
         visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
-        columns = [name for name in names if name in visible and name not in self.names.given]
+        columns = [name for name in names if name in visible and name not in self.names.generated]
         if query.values:
             columns += [v.name for v in query.values.variables if v.name not in columns]
-        columns += [
-            one.score.name for one in (rank, query.modifiers.rerank) if one is not None and one.score is not None
-        ]
-        return tuple(columns)
+        rankings = (query.modifiers.rank_by, query.modifiers.rerank)
+        return (*columns, *(one.score.name for one in rankings if one is not None and one.score is not None))
 
     def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
         modifiers = query.modifiers
@@ -260,10 +251,10 @@ class _Builder:
         if modifiers.rank_by is not None:
             rank = modifiers.rank_by
             score = rank.score.name if rank.score else self.names.name("rank")
-            used = tuple(sorted(variables(rank.expression) & scores_of(plan)))
+            scores = tuple(sorted(variables(rank.expression) & scores_of(plan)))
             plan, expression = self._outlined(plan, rank.expression)
             subjects, least = subjects_of_lists(plan, expression), least_of_lists(plan, expression)
-            return nodes.Rank(plan, expression, score, used, tie_breakers, subjects, least)
+            return nodes.Rank(plan, expression, score, scores, tie_breakers, subjects, least)
         if modifiers.order_by:
             keys = []
             for key in modifiers.order_by:
@@ -279,30 +270,30 @@ class _Builder:
         return name, nodes.Extend(plan, name, expression, self.dataset)
 
     def _outlined(self, plan: nodes.Plan, expression: ast.Expression) -> tuple[nodes.Plan, ast.Expression]:
-        """Each EXISTS as a column of the plan, and the expression that reads those columns."""
-        found: dict[ast.Exists, str] = {}
+        """Moves each EXISTS to a column of the plan; the expression then reads those columns."""
+        columns: dict[ast.Exists, str] = {}
 
         def change(node: ast.Syntax) -> ast.Syntax:
             if isinstance(node, ast.Exists):
-                return ast.Var(found.setdefault(node, self.names.name("exists")), span=node.span)
+                return ast.Var(columns.setdefault(node, self.names.name("exists")), span=node.span)
             return rebuild(node, change)
 
         changed = change(expression)
-        for exists, name in found.items():
+        for exists, name in columns.items():
             plan = nodes.Extend(plan, name, exists, self.dataset)
         return plan, changed  # type: ignore[return-value]
 
     def _grouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
-        """Orders and ranks of groups are computed with the groups, as columns that are not shown."""
+        """Keys and ranks of groups are computed together with the groups, as columns that are not projected."""
         plan, query = self._outlined_aggregates(plan, query)
         modifiers = query.modifiers
         projection = list(query.projection or ())
-        known = _of_groups(query)
+        names = _of_groups(query)
         keys = [
             (self._hidden(projection, key.expression, "key"), key.descending)
             for key in modifiers.order_by
-            # A variable that groups do not have is unbound in all of them, and orders nothing.
-            if not isinstance(key.expression, ast.Var) or key.expression.name in known
+            # Any other variable is unbound in all groups, so it orders nothing.
+            if not isinstance(key.expression, ast.Var) or key.expression.name in names
         ]
         rank_name = ""
         if modifiers.rank_by is not None:
@@ -311,7 +302,7 @@ class _Builder:
             projection = [item for item in projection if item.variable.name != rank_name]
             expression = spelled_out(rank.expression, query.projection or ())
             projection.append(ast.SelectItem(ast.Var(rank_name), expression))
-        internal = frozenset(self.names.given)
+        internal = frozenset(self.names.generated)
         grouped: nodes.Plan = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
         if query.values:  # a trailing VALUES joins with the groups (SPARQL 1.1 section 18.2.4.3)
             grouped = nodes.Join(grouped, self.fragment(query.values))
@@ -321,7 +312,7 @@ class _Builder:
         return nodes.OrderBy(grouped, tuple(keys), ties) if keys else grouped
 
     def _outlined_aggregates(self, plan: nodes.Plan, query: ast.SelectQuery) -> tuple[nodes.Plan, ast.SelectQuery]:
-        """EXISTS of a single row, in a group key or an aggregate, becomes a column; that of a group is refused."""
+        """EXISTS over a row, in a group key or an aggregate, becomes a column; EXISTS over a group is refused."""
 
         def change(node: ast.Syntax) -> ast.Syntax:
             nonlocal plan
@@ -339,8 +330,8 @@ class _Builder:
                 return replace(node, **{key: inside})  # type: ignore[arg-type]
             return rebuild(node, change)
 
-        changed = with_expressions(query, change)
-        return plan, changed
+        query = with_expressions(query, change)
+        return plan, query
 
     def _hidden(self, projection: list[ast.SelectItem], expression: ast.Expression, purpose: str) -> str:
         names = {item.variable.name for item in projection}
@@ -352,14 +343,14 @@ class _Builder:
 
 
 def _of_groups(query: ast.SelectQuery) -> frozenset[str]:
-    """The variables that a group has: its keys, and the columns of the query."""
+    """The variables of a group: its keys, and the columns of the query."""
     keys = [key.variable or key.expression for key in query.modifiers.group_by]
     columns = [item.variable for item in query.projection or ()]
     return frozenset(one.name for one in (*keys, *columns) if isinstance(one, ast.Var))
 
 
 def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:
-    """The plan of the pattern of an EXISTS, evaluated on its own; it binds the pattern's own variables only."""
+    """The plan of the pattern of an EXISTS, evaluated independently; it binds only the pattern's own variables."""
     own = tuple(sorted(in_scope(group)))
     names = FreshNames(variables(group))
     return nodes.Project(_Builder(names, dataset).group(without_blank_nodes(group, names)), own)

@@ -1,4 +1,4 @@
-"""The theoretical minimum of a score: what the model, and not the entities that survive, says of it."""
+"""Theoretical minimum of a score: a property of the model, not of the entities in the answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = tuple(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer
 
 
 def least_score(item: ast.RankedItem) -> float:
-    """No score of a MATCH or NEAR is below: -1 for a cosine, -inf where the model has no least score."""
+    """Lower bound of the scores of a MATCH or NEAR: -1 for a cosine, -inf for a model without a minimum."""
     if isinstance(item, ast.Near):
         return -1.0
     if item.model is None:
@@ -26,12 +26,12 @@ def least_score(item: ast.RankedItem) -> float:
 
 
 def least_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tuple[str, float], ...]:
-    """The theoretical minimum of each score that a rank function has to know it of.
+    """The theoretical minimum of each score whose rank function needs it.
 
     Raises:
         UnsupportedQueryError: the scores of a model have none.
     """
-    found: dict[str, float] = {}
+    minima: dict[str, float] = {}
     for function in walk(expression):
         if not isinstance(function, ast.RankFunction) or LEAST not in FUSIONS.get(function.name).reads:
             continue
@@ -42,9 +42,9 @@ def least_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tuple[
                     assert isinstance(item, ast.Match)
                     name = item.model.name if item.model else ""
                     raise UnsupportedQueryError(
-                        f"{function.name} starts at the least score of the model, and {name!r} as it is used has none",
+                        f"{function.name} starts at the minimum score of the model, and {name!r} as used here has none",
                         hint=f"minmax(?{ranked.score.name}) starts at the lowest score of the answer; or rank by bm25f",
                         span=ranked.span,
                     )
-            found[ranked.score.name] = min(map(least_score, matches), default=-inf)
-    return tuple(sorted(found.items()))
+            minima[ranked.score.name] = min(map(least_score, matches), default=-inf)
+    return tuple(sorted(minima.items()))

@@ -1,4 +1,4 @@
-"""How deep a plan may be: those who read one call themselves for each level, and Python counts the calls."""
+"""Depth limit of plans: visitors of a plan recurse for each level, and Python limits the frames."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.query import ast
 
 MAX_LEVELS = 300
-"""Each part beside a MATCH is a level, and each FILTER. At 400 all strategies answer from a script, which leaves them
-a thousand calls; a server may have used some of these before.
-"""
+"""Levels of a plan: one for each part next to a MATCH, and each FILTER. At 400 all strategies answer from a script with
+Python's 1,000 frames; a server may have used some of them."""
 
 
 def width(element: ast.Element) -> int:
-    """Parts that an element of a group is: one, and each MATCH between triples by itself."""
+    """Number of parts of an element of a group: each MATCH in a triples block is one, its triples together another."""
     if not isinstance(element, ast.Triples):
         return 1
     triples = sum(isinstance(item, ast.TriplePattern) for item in element.items)
@@ -21,21 +20,21 @@ def width(element: ast.Element) -> int:
 
 
 def check_width(group: ast.Group, parts: int) -> None:
-    """Refuses a group of so many parts that the plan would have more than MAX_LEVELS levels.
+    """Refuses a group whose plan would have more than MAX_LEVELS levels.
 
     Raises:
-        QueryLimitError: it has.
+        QueryLimitError: it has too many parts.
     """
     if parts > MAX_LEVELS:
         raise QueryLimitError(
-            f"more than {MAX_LEVELS} patterns, tables and filters stand beside a MATCH and the groups around it",
+            f"more than {MAX_LEVELS} patterns, tables and filters stand next to a MATCH and in the groups around it",
             hint="put those without MATCH into a group of their own: { ... }",
             span=group.span,
         )
 
 
 def levels(plan: nodes.Plan) -> int:
-    """Levels of the deepest branch of a plan.
+    """Depth of a plan.
 
     >>> from hybridkg.query.parser import parse
     >>> empty = nodes.Fragment(parse("SELECT * {}").form.where)

@@ -1,4 +1,4 @@
-"""Names that a query does not use, and names for what it leaves unnamed."""
+"""Fresh variable names, and variables for blank nodes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hybridkg.query.walk import rebuild, walk
 
 @dataclass
 class FreshNames:
-    """Variable names that the query does not use; deterministic."""
+    """Deterministic generator of variable names that the query does not use."""
 
     taken: frozenset[str]
-    given: set[str] = field(default_factory=set)
+    generated: set[str] = field(default_factory=set)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def name(self, purpose: str) -> str:
-        """A new name that says what it is for."""
+        """A new name that contains its purpose."""
         name = next(n for i in self.numbers if (n := f"_{purpose}{i}") not in self.taken)
-        self.given.add(name)
+        self.generated.add(name)
         return name
 
 
@@ -31,11 +31,11 @@ FormT = TypeVar("FormT", bound=ast.Syntax)
 
 
 def without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
-    """The same query with a variable for each blank node label.
+    """The query with a variable for each blank node label.
 
-    In a pattern both mean the same, but a label holds only within one basic graph pattern, and a plan cuts those
-    apart (SPARQL 1.1 section 4.1.4). `SELECT DISTINCT *` of a sub-select tells apart what variables have, but not what
-    blank nodes stand for, so its columns are named.
+    In a pattern both mean the same, but a label is local to one basic graph pattern, and a plan splits those (SPARQL
+    1.1 section 4.1.4). The columns of a `SELECT DISTINCT *` of a sub-select become explicit, because DISTINCT compares
+    the values of variables, but not of blank nodes.
     """
     variable_of: dict[str, ast.Var] = {}
 
@@ -44,14 +44,14 @@ def without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
             if node.label not in variable_of:
                 variable_of[node.label] = ast.Var(names.name("blank"))
             return replace(variable_of[node.label], span=node.span)
-        known = len(names.given)
+        generated_before = len(names.generated)
         changed = rebuild(node, change)
         if (
             isinstance(node, ast.SelectQuery)
             and isinstance(changed, ast.SelectQuery)
             and node.projection is None
             and node.reduction
-            and len(names.given) > known
+            and len(names.generated) > generated_before
             and not is_hybrid(node)
         ):
             shown = projected(node)

@@ -1,8 +1,8 @@
 """The logical plan: SPARQL 1.1 section 18.2, plus Match, Rank, Rerank and Snippet.
 
-A subtree without a ranked predicate is one `Fragment`, kept as SPARQL syntax,
-because Oxigraph is the engine that evaluates it (architecture.md, decision 1).
-Only what lies above a ranked predicate has algebra of its own.
+A subtree without a ranked predicate is one `Fragment` of SPARQL syntax, because Oxigraph evaluates it (architecture.md,
+decision 1). Only the operators above a ranked predicate have algebra of their own. `variables` of a node are the
+variables that its solutions can bind.
 """
 
 from __future__ import annotations
@@ -17,38 +17,35 @@ from hybridkg.query.scope import in_scope
 Dataset: TypeAlias = tuple[ast.DatasetClause, ...]
 """FROM and FROM NAMED of the query."""
 
-
 GRAPH_COLUMNS = ("subject", "predicate", "object")
-"""Columns of the graph that a CONSTRUCT or DESCRIBE makes."""
+"""Columns of the graph of a CONSTRUCT or DESCRIBE."""
 
 
 def makes_graph(form: ast.QueryForm) -> bool:
-    """Whether the answer is a graph: that of CONSTRUCT and DESCRIBE."""
+    """Whether the answer is a graph, as for CONSTRUCT and DESCRIBE."""
     return isinstance(form, ast.ConstructQuery | ast.DescribeQuery)
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """A group without ranked predicates; one question to the graph store."""
+    """A group without ranked predicates; one request to the graph store."""
 
     group: ast.Group
     dataset: Dataset = ()
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """Variables that a solution can bind."""
         return in_scope(self.group)
 
 
 @dataclass(frozen=True)
 class SparqlQuery:
-    """A query without ranked predicates: Oxigraph answers all of it."""
+    """A query without ranked predicates, answered by Oxigraph; only a graph has known variables."""
 
     form: ast.QueryForm
 
     @property
     def variables(self) -> frozenset[str]:
-        """Known to the store; of a graph, its three columns."""
         return frozenset(GRAPH_COLUMNS) if makes_graph(self.form) else frozenset()
 
 
@@ -56,8 +53,8 @@ class SparqlQuery:
 class Match:
     """The relation (entity, score) of the entities that a text predicate matches.
 
-    score always has a name; it is a fresh one where the query gives none. With `snippet_early` the relation
-    also has the passage as a column, because the query computes with it.
+    score is never empty: it is generated if the query has no name for it. With `snippet_early` the relation includes
+    the passage as a column, because an expression of the query reads it.
     """
 
     match: ast.RankedItem
@@ -66,7 +63,6 @@ class Match:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Entity, score, and the snippet where it is part of the relation."""
         names = {self.match.entity.name, self.score}
         if isinstance(self.match.text, ast.Var):
             names.add(self.match.text.name)
@@ -84,13 +80,12 @@ class Join:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of both sides."""
         return self.left.variables | self.right.variables
 
 
 @dataclass(frozen=True)
 class LeftJoin:
-    """OPTIONAL: the left solutions, extended where the right side and the condition allow."""
+    """OPTIONAL: the left solutions, extended by compatible right solutions that satisfy the conditions."""
 
     left: Plan
     right: Plan
@@ -99,38 +94,35 @@ class LeftJoin:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of both sides."""
         return self.left.variables | self.right.variables
 
 
 @dataclass(frozen=True)
 class Union:
-    """Solutions of every branch, duplicates kept."""
+    """Solutions of every branch, with duplicates."""
 
     branches: tuple[Plan, ...]
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of any branch."""
         return frozenset().union(*(branch.variables for branch in self.branches))
 
 
 @dataclass(frozen=True)
 class Minus:
-    """Left solutions that no right solution with a common variable is compatible with."""
+    """Left solutions without a compatible right solution that shares a variable."""
 
     left: Plan
     right: Plan
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the left side."""
         return self.left.variables
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Solutions for which the condition is true. dataset is what an EXISTS in it looks at."""
+    """Solutions that satisfy the condition; dataset is that of an EXISTS in it."""
 
     child: Plan
     condition: ast.Expression
@@ -138,13 +130,12 @@ class Filter:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child."""
         return self.child.variables
 
 
 @dataclass(frozen=True)
 class Extend:
-    """BIND: a new variable; unbound where the expression has an error."""
+    """BIND: a new variable, unbound if the expression has an error."""
 
     child: Plan
     variable: str
@@ -153,28 +144,26 @@ class Extend:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child, and the new one."""
         return self.child.variables | {self.variable}
 
 
 @dataclass(frozen=True)
 class MatchEach:
-    """MATCH whose text is a variable: for each solution, the relation of its text, joined."""
+    """MATCH with a variable text: for each solution, a join with the relation of its text."""
 
     child: Plan
     match: Match
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of both."""
         return self.child.variables | self.match.variables
 
 
 @dataclass(frozen=True)
 class GraphEach:
-    """GRAPH ?variable: for each named graph, the child about that graph, joined with the graph's name.
+    """GRAPH ?variable: for each named graph, the child over that graph, joined with the graph's name.
 
-    The child stands for all of them: it asks the graph `placeholder`.
+    The child is a template that reads the graph `placeholder`.
     """
 
     child: Plan
@@ -184,7 +173,6 @@ class GraphEach:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child, and the name of the graph."""
         return self.child.variables | {self.variable}
 
 
@@ -192,7 +180,7 @@ class GraphEach:
 class Group:
     """GROUP BY with its aggregates and HAVING: one solution for each group.
 
-    internal variables are ours, not the query's: they take no part in COUNT(DISTINCT *).
+    internal variables are generated, so they take no part in COUNT(DISTINCT *).
     """
 
     child: Plan
@@ -203,7 +191,6 @@ class Group:
 
     @property
     def variables(self) -> frozenset[str]:
-        """What is projected."""
         return frozenset(item.variable.name for item in self.projection)
 
 
@@ -211,10 +198,10 @@ class Group:
 class Rank:
     """RANK BY: binds the rank score and orders by it, best first.
 
-    An absent score of `scores` counts as min(0, the lowest surviving one); a row without any comes last
-    (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order.
-    subjects has, for each score that a rank function reads, the variables of its entities; least, for each of which a
-    function has to know it, the theoretical minimum.
+    An absent score of `scores` counts as min(0, the minimum of the surviving ones); a row without any score is last
+    (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order. subjects has the
+    entity variables of each score that a rank function reads; least has the theoretical minima of scores whose function
+    needs them.
     """
 
     child: Plan
@@ -227,7 +214,6 @@ class Rank:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child, and the rank score."""
         return self.child.variables | {self.score}
 
 
@@ -241,15 +227,14 @@ class OrderBy:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child."""
         return self.child.variables
 
 
 @dataclass(frozen=True)
 class Project:
-    """Keeps the named columns; with `distinct`, the first of equal rows.
+    """The named columns; with `distinct`, the first of equal rows.
 
-    hidden columns stay readable behind the result (scores, evidence), but are not part of a row's value.
+    hidden columns stay readable in the result (scores, evidence), but are not part of a row's value.
     """
 
     child: Plan
@@ -259,7 +244,6 @@ class Project:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The columns, hidden ones included."""
         return frozenset(self.columns) | frozenset(self.hidden)
 
 
@@ -273,34 +257,32 @@ class Slice:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child."""
         return self.child.variables
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """Adds the best passage of a MATCH to the rows that survived."""
+    """The best passage of a MATCH, added to the surviving rows."""
 
     child: Plan
     match: Match
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child, and the snippet."""
         return self.child.variables | ({self.match.match.snippet.name} if self.match.match.snippet else set())
 
 
 @dataclass(frozen=True)
 class Rerank:
-    """RERANK: the first rows in the order of a reranker, the others behind them as they were.
+    """RERANK: the first rows in the order of a reranker, followed by the others in their order.
 
     Args:
-        child: gives the rows in order, at most as many as anything above reads.
-        clause: what is asked for.
+        child: the rows in order, limited to those that the operators above read.
+        clause: the syntax of the RERANK.
         entity: the variable whose entities are scored.
-        score: the variable that gets the new score; unbound behind the first rows.
-        labels: (variable, name) of the scores that the reranker sees.
-        matches: every MATCH and NEAR of the entity; their text is what is looked for.
+        score: the variable of the new score; unbound after the first rows.
+        labels: (variable, name) of the scores that the reranker reads.
+        matches: every MATCH and NEAR of the entity; their texts are the query of the reranker.
     """
 
     child: Plan
@@ -312,26 +294,24 @@ class Rerank:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Of the child, and the new score."""
         return self.child.variables | {self.score}
 
 
 @dataclass(frozen=True)
 class Construct:
-    """CONSTRUCT: the template filled in for each solution, each triple once, in the order of the solutions."""
+    """CONSTRUCT: the template instantiated for each solution, distinct triples in the order of the solutions."""
 
     child: Plan
     template: tuple[ast.TriplePattern, ...]
 
     @property
     def variables(self) -> frozenset[str]:
-        """The three columns of a graph."""
         return frozenset(GRAPH_COLUMNS)
 
 
 @dataclass(frozen=True)
 class Describe:
-    """DESCRIBE: what the graph says of each node of these variables, then of these IRIs, in the order of the rows."""
+    """DESCRIBE: the description of each node of these variables, then of these IRIs, in the order of the rows."""
 
     child: Plan
     subjects: tuple[ast.Var | ast.Iri, ...]
@@ -339,7 +319,6 @@ class Describe:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The three columns of a graph."""
         return frozenset(GRAPH_COLUMNS)
 
 
@@ -368,7 +347,6 @@ Plan: TypeAlias = (
 
 
 def children(plan: Plan) -> tuple[Plan, ...]:
-    """The plans directly below."""
     match plan:
         case Fragment() | SparqlQuery() | Match():
             return ()

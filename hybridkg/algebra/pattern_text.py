@@ -1,4 +1,4 @@
-"""A pattern as one line that looks like SPARQL, for EXPLAIN. Not for machines: long VALUES are cut."""
+"""A pattern in SPARQL-like syntax on one line, for EXPLAIN; long VALUES are truncated."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from hybridkg.interfaces import graph_index as g
 from hybridkg.rdf.terms import RDF_TYPE, XSD, Literal, Term
 
 MAX_VALUES = 5
-"""Rows of VALUES that are shown."""
+"""Maximum number of rows of VALUES."""
 
 _SHORT = {
     f"{XSD}integer": re.compile(r"[+-]?[0-9]+"),
     f"{XSD}decimal": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
     f"{XSD}boolean": re.compile("true|false"),
 }
-"""What the literals of a datatype look like that SPARQL lets stand by themselves."""
+"""Lexical forms that SPARQL allows without quotes, by datatype."""
 
 _LOOSE, _STEP, _TIGHT = range(3)
-"""How tightly a path binds where it stands: alternatives, steps, everything else."""
+"""Precedence of paths: alternatives, steps, everything else."""
 
 
 def pattern_text(pattern: g.AskedPattern) -> str:
-    """One line; variables of our own are shown as blank nodes.
+    """The pattern on one line; generated variables are written as blank nodes.
 
-    >>> p, x = g.Link("e:p"), g.Variable("x")
+    >>> p, x = g.PredicatePath("e:p"), g.Variable("x")
     >>> pattern_text(g.LeftJoin(g.Scan(x, p, g.Variable(" 1")), g.Scan(x, g.Closure(p, 0, None), x)))
     '?x <e:p> _:1 OPTIONAL { ?x <e:p>* ?x }'
-    >>> pattern_text(g.Scan(x, g.Link(RDF_TYPE), g.Variable("class")))
+    >>> pattern_text(g.Scan(x, g.PredicatePath(RDF_TYPE), g.Variable("class")))
     '?x a ?class'
     """
     match pattern:
@@ -58,7 +58,6 @@ def pattern_text(pattern: g.AskedPattern) -> str:
 
 
 def _left(pattern: g.Pattern) -> str:
-    """What stands before OPTIONAL, MINUS or FILTER."""
     return "" if pattern == g.Join(()) else pattern_text(pattern) + " "
 
 
@@ -67,7 +66,7 @@ def _slot(slot: g.Slot) -> str:
 
 
 def _term(term: Term | g.TermParameter | None) -> str:
-    """A constant as short as SPARQL has it.
+    """A constant in its shortest SPARQL form.
 
     >>> from hybridkg.rdf.terms import Literal
     >>> _term(Literal(2010)), _term(Literal("2010")), _term(Literal(True))

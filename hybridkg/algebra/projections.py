@@ -1,4 +1,4 @@
-"""The expressions of a SELECT: those of its columns and of its modifiers."""
+"""Expressions of a SELECT, in its columns and modifiers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridkg.query.walk import rebuild, walk
 
 
 def spelled_out(expression: ast.Expression, projection: Iterable[ast.SelectItem]) -> ast.Expression:
-    """`(SUM(?t) AS ?total) ... RANK BY ?total + 1`: the alias replaced by what it stands for."""
+    """The expression with aliases expanded: `(SUM(?t) AS ?total) ... RANK BY ?total + 1`."""
     aliases = {item.variable.name: item.expression for item in projection if item.expression is not None}
 
     def change(node: ast.Syntax) -> ast.Syntax:
@@ -35,11 +35,10 @@ def expressions_of(query: ast.SelectQuery) -> Iterator[ast.Expression]:
 
 
 def with_expressions(query: ast.SelectQuery, change: Callable[[Any], Any]) -> ast.SelectQuery:
-    """The query with the expressions of its projection and modifiers changed, its pattern left alone."""
+    """The query with `change` applied to the expressions of its projection and modifiers, but not to its pattern."""
     projection = query.projection and tuple(rebuild(item, change) for item in query.projection)
     return replace(query, projection=projection, modifiers=rebuild(query.modifiers, change))
 
 
 def has_aggregate(expression: ast.Expression) -> bool:
-    """Whether an aggregate stands anywhere in it."""
     return any(isinstance(node, ast.Aggregate) for node in walk(expression))

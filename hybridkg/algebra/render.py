@@ -1,4 +1,4 @@
-"""Prints a logical plan: the same text in EXPLAIN, in golden tests and in examples."""
+"""Text of a logical plan, for EXPLAIN, golden tests and examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hybridkg.query.write import write
 
 
 def render(plan: nodes.Plan, prefixes: tuple[tuple[str, str], ...] = ()) -> str:
-    """One node per line, children indented by two spaces, ending in a newline."""
+    """One node per line, children indented by two spaces, with a newline at the end."""
     return "".join(f"{'  ' * depth}{_line(node, dict(prefixes))}\n" for depth, node in _nodes(plan, 0))
 
 

@@ -1,4 +1,4 @@
-"""RERANK in the logical plan: above the columns, so that it counts rows of the answer, and below OFFSET and LIMIT."""
+"""RERANK in the logical plan: above the projection, so it counts rows of the answer, and below OFFSET and LIMIT."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from hybridkg.query.checks.check_ranking import reranker_values
 
 
 def reranked(plan: nodes.Project, modifiers: ast.Modifiers, names: FreshNames) -> nodes.Rerank:
-    """A ranking with its first rows in another order.
+    """The Rerank over a ranking.
 
     Args:
-        plan: gives the rows in their earlier order, with everything else that they bind behind the columns.
-        modifiers: of the query; it has a RERANK.
-        names: for a score that the query gives no name.
+        plan: the rows in their earlier order, with every other bound variable as a hidden column.
+        modifiers: those of the query, with a RERANK.
+        names: generator for an unnamed score.
 
     Raises:
-        QueryCheckError: an argument of the reranker is wrong, or nothing says whose rows these are.
+        QueryCheckError: an argument of the reranker is wrong, or the query has no entity to score.
         UnsupportedQueryError: a row stands for several entities.
     """
     clause, rank = modifiers.rerank, modifiers.rank_by
     assert clause is not None
-    reranker_values(clause.reranker)  # parameters have their values by now
+    reranker_values(clause.reranker)  # parameters are bound by now
     subject = (clause.on.name,) if clause.on is not None else first_subject(plan)
     if not subject:
         raise QueryCheckError(
-            "nothing says which variable RERANK is about: the query has no MATCH and no NEAR",
+            "RERANK has no variable to score: the query has no MATCH and no NEAR",
             hint="name it: RERANK TOP n USING ... ON ?x",
             span=clause.span,
         )
@@ -44,16 +44,16 @@ def reranked(plan: nodes.Project, modifiers: ast.Modifiers, names: FreshNames) -
     matches = tuple(match for match in visible_matches(plan) if match.match.entity.name == entity)
     labels = {m.score: m.score if m.match.score else m.match.entity.name for m in visible_matches(plan)}
     ordering = plan.child
-    is_one_of_them = isinstance(ordering, nodes.Rank) and getattr(ordering.expression, "name", "") in labels
-    if isinstance(ordering, nodes.Rank) and ordering.score not in labels and not is_one_of_them:
+    is_labelled = isinstance(ordering, nodes.Rank) and getattr(ordering.expression, "name", "") in labels
+    if isinstance(ordering, nodes.Rank) and ordering.score not in labels and not is_labelled:
         labels[ordering.score] = rank.score.name if rank is not None and rank.score is not None else "rank"
     score = clause.score.name if clause.score is not None else names.name("rerank")
-    made = nodes.Rerank(plan, clause, entity, score, tuple(labels.items()), tuple(m.match for m in matches))
-    return made if modifiers.limit is None else cut(made, (modifiers.offset or 0) + modifiers.limit)
+    rerank = nodes.Rerank(plan, clause, entity, score, tuple(labels.items()), tuple(m.match for m in matches))
+    return rerank if modifiers.limit is None else cut(rerank, (modifiers.offset or 0) + modifiers.limit)
 
 
 def cut(plan: nodes.Rerank, k: int) -> nodes.Rerank:
-    """The same where nothing above reads more than k rows: what is neither among these nor scored is not made."""
+    """The Rerank when only the first k rows are read: rows that are neither among these nor scored are not computed."""
     rows = max(plan.clause.top, k)
     if isinstance(plan.child, nodes.Slice):
         limit = plan.child.limit
@@ -62,7 +62,7 @@ def cut(plan: nodes.Rerank, k: int) -> nodes.Rerank:
 
 
 def below_rerank(plan: nodes.Plan) -> nodes.Plan | None:
-    """The ranking that the outermost RERANK of a plan reorders; None where it has none."""
+    """The ranking below the outermost RERANK of a plan; None without a RERANK."""
     while isinstance(plan, nodes.Slice | nodes.Snippet | nodes.Construct | nodes.Describe):
         plan = plan.child
     return plan.child if isinstance(plan, nodes.Rerank) else None

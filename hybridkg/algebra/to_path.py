@@ -1,4 +1,4 @@
-"""Property paths in the form in which the projection follows them (SPARQL 1.1 section 18.4)."""
+"""Translation of property paths to paths of the projection (SPARQL 1.1 section 18.4)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _REPEATS = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
 def path_of(path: ast.Path) -> Path:
-    """A path whose pairs count once.
+    """The path of the projection, whose pairs count once.
 
     Raises:
         UnsupportedPatternError: the projection has no such path.
 
     >>> path_of(ast.PathRepeat(ast.Iri("e:p"), "+"))
-    Closure(path=Link(predicate='e:p'), least=1, most=None)
+    Closure(path=PredicatePath(predicate='e:p'), least=1, most=None)
     """
     match path:
         case ast.Iri(value):
@@ -33,9 +33,9 @@ def path_of(path: ast.Path) -> Path:
 
 
 def starts_at_node(path: Path, inverse: bool = False) -> bool:
-    """Whether everything at the beginning (or end) of a path has outgoing triples, so that it is no literal.
+    """Whether every start (or, inverted, end) of a path has outgoing triples, so that it is not a literal.
 
-    >>> starts_at_node(Link("e:p")), starts_at_node(Closure(Link("e:p"), 0, None))
+    >>> starts_at_node(PredicatePath("e:p")), starts_at_node(Closure(PredicatePath("e:p"), 0, None))
     (True, False)
     """
     match path:

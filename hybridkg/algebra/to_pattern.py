@@ -1,7 +1,7 @@
-"""From the syntax of a group to a pattern of the projection: SPARQL 1.1 section 18.2.2.
+"""Translation of a group to a pattern of the projection: SPARQL 1.1 section 18.2.2.
 
-What the projection cannot say is declined as a whole, with the reason, and stays with Oxigraph. The rules are those
-that Oxigraph 0.5.13 follows; tests/graph/test_fragments_equal_oxigraph.py compares the two.
+A group with an unsupported part is declined as a whole, with the reason, and is answered by Oxigraph. The rules are
+those of Oxigraph 0.5.13; tests/graph/test_fragments_equal_oxigraph.py compares the two.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from hybridkg.query.walk import variables
 from hybridkg.rdf.terms import Literal
 
 MAX_DEPTH = 100
-"""Levels of a pattern. A group may have any number of OPTIONALs, and each is a level."""
+"""Levels of a pattern: each OPTIONAL of a group is one."""
 
 
 @dataclass(frozen=True)
 class DeclinedPattern:
-    """The projection cannot say a group; the reason is the part of it that it lacks, for EXPLAIN."""
+    """A group that the projection cannot express; the reason is the unsupported part, for EXPLAIN."""
 
     reason: str
 
 
 def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) -> Pattern | DeclinedPattern:
-    """The pattern with the solutions of a rank-free group, or why there is none.
+    """The pattern with the solutions of a rank-free group, or the reason why there is none.
 
     Args:
-        group: its solutions are those of `SELECT *`; blank nodes and the middles of paths are variables of our own,
+        group: its solutions are those of `SELECT *`; blank nodes and inner nodes of paths are generated variables,
             whose names begin with a space.
         dataset: FROM and FROM NAMED of the query.
 
@@ -58,7 +58,7 @@ def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) ->
     >>> pattern_of(parse("SELECT * { ?x <e:p>/<e:q> ?y FILTER(?y > 3) }").form.where).tests[0].op
     '>'
     >>> pattern_of(parse("SELECT * { ?x ?p ?y }").form.where)
-    Declined(reason='a variable predicate')
+    DeclinedPattern(reason='a variable predicate')
     """
     if dataset:
         return DeclinedPattern("FROM")
@@ -70,17 +70,17 @@ def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) ->
 
 @dataclass
 class _Part(Scope):
-    """A pattern in the making: a join of parts, and what is known of their variables.
+    """A pattern under construction: a join of parts, with the properties of their variables.
 
     Args:
         parts: in the order of the text.
-        depth: levels of the deepest.
-        lonely: variables that only the right side of one LeftJoin binds, whenever it matches; and its place.
+        depth: levels of the deepest part.
+        optional_only: place of the LeftJoin whose right side alone binds the variable, in each of its solutions.
     """
 
     parts: list[Pattern] = field(default_factory=list)
     depth: int = 1
-    lonely: dict[str, int] = field(default_factory=dict)
+    optional_only: dict[str, int] = field(default_factory=dict)
 
     @property
     def pattern(self) -> Pattern:
@@ -92,7 +92,7 @@ class _Part(Scope):
             raise UnsupportedPatternError(f"a pattern of more than {MAX_DEPTH} levels")
 
     def join(self, other: _Part) -> None:
-        """Adds the parts of another; joins have no order."""
+        """Adds the parts of another pattern; joins have no order."""
         for name in other.maybe:
             sides = [s for s in (self, other) if name in s.maybe]
             if all(name in s.nodes for s in sides) or any(name in s.nodes and name in s.sure for s in sides):
@@ -100,13 +100,13 @@ class _Part(Scope):
             else:
                 self.nodes.discard(name)
         before = len(self.parts)
-        found = {name: at + before for name, at in other.lonely.items() if name not in self.maybe}
+        moved = {name: at + before for name, at in other.optional_only.items() if name not in self.maybe}
         for name in other.maybe:
-            self.lonely.pop(name, None)
-        self.lonely |= found
+            self.optional_only.pop(name, None)
+        self.optional_only |= moved
         self.maybe |= other.maybe
         self.sure |= other.sure
-        self.taken_for_nodes |= other.taken_for_nodes
+        self.assumed_nodes |= other.assumed_nodes
         self.parts += other.parts
         self.deeper(other.depth)
 
@@ -117,25 +117,25 @@ class _Part(Scope):
                     self.nodes.add(name)
             elif name not in self.sure and name not in right.nodes:
                 self.nodes.discard(name)
-        found = {} if tests else dict.fromkeys(right.sure - self.maybe, 0)
+        optional_only = {} if tests else dict.fromkeys(right.sure - self.maybe, 0)
         self.maybe |= right.maybe
-        self.taken_for_nodes |= right.taken_for_nodes
+        self.assumed_nodes |= right.assumed_nodes
         self.wrap(LeftJoin(self.pattern, right.pattern, tests), right.depth)
-        self.lonely = found
+        self.optional_only = optional_only
 
     def unmatched(self, name: str) -> bool:
-        """`OPTIONAL { ... ?name ... } FILTER(!BOUND(?name))` becomes a NOT EXISTS; false where it is something else."""
-        at = None if name in self.taken_for_nodes else self.lonely.get(name)
+        """`OPTIONAL { ... ?name ... } FILTER(!BOUND(?name))` becomes a NOT EXISTS; false for any other pattern."""
+        at = None if name in self.assumed_nodes else self.optional_only.get(name)
         pattern = None if at is None else self.parts[at]
         if at is not None and isinstance(pattern, LeftJoin):
             self.parts[at] = Exists(pattern.left, pattern.right, negated=True)
-            self.lonely = {other: place for other, place in self.lonely.items() if place != at}
+            self.optional_only = {other: place for other, place in self.optional_only.items() if place != at}
             return True
         return False
 
     def wrap(self, pattern: Pattern, depth: int = 0) -> None:
-        """A pattern that has the present one in it."""
-        self.parts, self.lonely = [pattern], {}
+        """Replaces the parts by a pattern that contains them."""
+        self.parts, self.optional_only = [pattern], {}
         self.deeper(max(self.depth, depth) + 1)
 
 
@@ -146,16 +146,13 @@ class _Translator:
     def fresh(self) -> Variable:
         return Variable(f" {next(self.numbers)}")
 
-    # --- groups ------------------------------------------------------------
-
     def group(self, group: ast.Group) -> _Part:
-        """A group with its filters."""
         part, filters = self.elements(group)
         self.restrict(part, filters)
         return part
 
     def elements(self, group: ast.Group) -> tuple[_Part, list[ast.Expression]]:
-        """Everything but the filters, and the filters; they do not end a basic graph pattern."""
+        """The elements except the filters, and the filters, which do not end a basic graph pattern."""
         part = _Part()
         filters: list[ast.Expression] = []
         blanks: dict[str, Variable] = {}
@@ -180,7 +177,7 @@ class _Translator:
         return part, filters
 
     def joined(self, element: ast.Element) -> _Part:
-        """An element whose solutions are joined with those before it."""
+        """An element whose solutions are joined with the earlier ones."""
         match element:
             case ast.Group():
                 return self.group(element)
@@ -199,7 +196,7 @@ class _Translator:
         raise TypeError(f"no pattern for {type(element).__name__}")
 
     def optional(self, part: _Part, group: ast.Group) -> None:
-        """OPTIONAL: its filters see both sides; those that read the right side alone stay there."""
+        """OPTIONAL: its filters see both sides; those that read only the right side stay there."""
         right, filters = self.elements(group)
         both = _Part(part.maybe | right.maybe, set(part.sure | right.sure))
         both.nodes = {
@@ -208,7 +205,7 @@ class _Translator:
             if any(name in s.nodes and name in s.sure for s in (part, right))
             or all(name in s.nodes or name not in s.maybe for s in (part, right))
         }
-        both.taken_for_nodes = part.taken_for_nodes | right.taken_for_nodes
+        both.assumed_nodes = part.assumed_nodes | right.assumed_nodes
         inside: list[ast.Expression] = []
         tests: list[Test] = []
         for condition, negated in _conjuncts(filters):
@@ -231,7 +228,7 @@ class _Translator:
         whole.nodes = whole.maybe - {name for p in parts for name in p.maybe - p.nodes}
         for p in parts:
             whole.deeper(p.depth)
-            whole.taken_for_nodes |= p.taken_for_nodes
+            whole.assumed_nodes |= p.assumed_nodes
         whole.wrap(Union(tuple(p.pattern for p in parts)))
         return whole
 
@@ -270,13 +267,11 @@ class _Translator:
         part.maybe &= set(shown)
         part.sure &= part.maybe
         part.nodes &= part.maybe
-        part.taken_for_nodes &= part.maybe
+        part.assumed_nodes &= part.maybe
         return part
 
-    # --- filters -----------------------------------------------------------
-
     def restrict(self, part: _Part, filters: list[ast.Expression]) -> None:
-        """The filters of a group around everything else in it."""
+        """Applies the filters of a group to the rest of it."""
         tests: list[Test] = []
         exists: list[tuple[ast.Group, bool]] = []
         outer: frozenset[str] = frozenset()
@@ -295,8 +290,6 @@ class _Translator:
         for pattern, negated in exists:
             right = self.group(pattern)
             part.wrap(Exists(part.pattern, right.pattern, negated), right.depth)
-
-    # --- triples -----------------------------------------------------------
 
     def triple(self, item: ast.TriplePattern | ast.RankedItem, blanks: dict[str, Variable], part: _Part) -> None:
         """A triple and its path: outside closures and alternatives a path is a join, one triple for each step."""
@@ -335,15 +328,15 @@ def _scan(scope: _Part, subject: Slot, path: Path, target: Slot) -> Scan:
             else:
                 scope.nodes.discard(slot.name)
             if slot is subject:
-                scope.taken_for_nodes.add(slot.name)
+                scope.assumed_nodes.add(slot.name)
             scope.maybe.add(slot.name)
             scope.sure.add(slot.name)
-            scope.lonely.pop(slot.name, None)
+            scope.optional_only.pop(slot.name, None)
     return Scan(subject, path, target)
 
 
 def _conjuncts(conditions: list[ast.Expression]) -> Iterator[tuple[ast.Expression, bool]]:
-    """Conditions of which all must be true, each with whether it is negated."""
+    """Conditions of a conjunction, each with whether it is negated."""
     waiting = [(condition, False) for condition in reversed(conditions)]
     while waiting:
         condition, negated = waiting.pop()
@@ -357,10 +350,10 @@ def _conjuncts(conditions: list[ast.Expression]) -> Iterator[tuple[ast.Expressio
 
 
 def _refuse_correlated(group: ast.Group, outer: frozenset[str]) -> None:
-    """EXISTS looks for a compatible solution of its pattern, computed on its own.
+    """EXISTS looks for a compatible solution of its pattern, which is evaluated independently.
 
-    That equals SPARQL's substitution (section 18.6) when every condition in the pattern has its variables bound
-    inside, and nothing in it removes or renames solutions by a variable of the row.
+    That equals SPARQL's substitution (section 18.6) if every condition in the pattern has its variables bound inside,
+    and no part of it removes or renames solutions by a variable of the row.
     """
     sure = certain(group)
     for element in group.elements:

@@ -1,8 +1,8 @@
-"""Conditions of FILTER as tests of single values: what the projection can decide without SPARQL's three truth values.
+"""Translation of FILTER conditions to tests of single values, with two truth values instead of SPARQL's three.
 
-A test is true or it is not, and an error is not. So a negation is moved inwards (De Morgan's laws hold for SPARQL's
-three values, section 17.2) until it meets a comparison that has a complement, or becomes part of an Opaque test.
-Tests are never true of an unbound variable; a condition that could be is declined.
+A test is true or false, and an error is false. So a negation is moved inwards (De Morgan's laws hold for SPARQL's three
+values, section 17.2) until it meets a comparison that has a complement, or becomes part of an Opaque test. No test is
+true of an unbound variable; a condition that could be is declined.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import XSD, Literal, NamedNode
 
 NEVER = AnyOf(())
-"""The test that nothing passes."""
+"""The test that is never true."""
 
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _COMPLEMENT = {"=": "!=", "!=": "="}
-"""Those of which SPARQL itself says that one is true where the other is false; `<` and `>=` are both false of NaN."""
+"""Operators of which SPARQL defines one as the negation of the other; `<` and `>=` are both false of NaN."""
 
 _STRING_TESTS = frozenset({"CONTAINS", "STRSTARTS", "STRENDS"})
 _SIGNED = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
 _UNSIGNED = re.compile(r"[0-9]{1,15}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
-_AS_IT_IS = re.compile(r"0|-?[1-9][0-9]{0,17}")
-"""Integers that the store gives back as they were written."""
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
+"""Integers whose lexical form the store preserves."""
 
 _OF_VALUE_ALONE = frozenset(
     name
@@ -40,40 +40,40 @@ _OF_VALUE_ALONE = frozenset(
     )
     for name in line.split()
 )
-"""Functions whose value depends on their arguments and on nothing else."""
+"""Functions whose value depends only on their arguments."""
 
 _TRUE = ast.Lit("true", XSD + "boolean")
 _CASTS = frozenset(
     XSD + name for name in ("boolean", "integer", "decimal", "double", "float", "string", "dateTime", "date")
 )
 _LENIENT = frozenset({"BOUND", "COALESCE", "IF"})
-"""Functions that may have a value where an argument has none."""
+"""Functions that may have a value although an argument has none."""
 
 
 class UnsupportedPatternError(Exception):
-    """Part of a pattern that the projection cannot say. The message names it, for EXPLAIN."""
+    """Part of a pattern that the projection cannot express. The message names it, for EXPLAIN."""
 
 
 @dataclass
 class Scope:
-    """What is known of the variables of a pattern.
+    """Properties of the variables of a pattern.
 
     Args:
-        maybe: those that a solution can bind.
-        sure: those that every solution binds.
-        nodes: those that have an IRI or a blank node wherever they are bound.
-        taken_for_nodes: those of which Oxigraph 0.5.13 believes that, because they begin a path. One of length zero
-            may begin at a literal; its filters then compare terms, not values.
+        maybe: variables that a solution can bind.
+        sure: variables that every solution binds.
+        nodes: variables whose values are always IRIs or blank nodes.
+        assumed_nodes: variables that Oxigraph 0.5.13 assumes to be nodes, because they begin a path. A path of length
+            zero may begin at a literal; Oxigraph's filters then compare terms, not values.
     """
 
     maybe: set[str] = field(default_factory=set)
     sure: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
-    taken_for_nodes: set[str] = field(default_factory=set)
+    assumed_nodes: set[str] = field(default_factory=set)
 
 
 def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
-    """The term that the store has for a constant of the query.
+    """The term of the store for a constant of the query.
 
     Raises:
         UnsupportedPatternError: RDF has no such term.
@@ -91,20 +91,20 @@ def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
                 return Literal(lexical, language=language)
             case ast.Lit(lexical, str() as datatype):
                 literal = Literal(lexical, datatype=NamedNode(datatype))
-                written = datatype == XSD + "integer" and _AS_IT_IS.fullmatch(lexical)
-                return literal if written else as_stored(literal)
+                is_canonical = datatype == XSD + "integer" and _CANONICAL.fullmatch(lexical)
+                return literal if is_canonical else as_stored(literal)
     except ValueError:
         pass
     raise UnsupportedPatternError("a term that RDF does not have")
 
 
 def term_or_parameter(node: ast.Iri | ast.Lit) -> NamedNode | Literal | TermParameter:
-    """The same, where a parameter may stand as well."""
+    """The term of a constant, or the parameter in its place."""
     return TermParameter(node.number) if isinstance(node, ast.IriParameter | ast.LiteralParameter) else term_of(node)
 
 
 def value_tests(condition: ast.Expression, scope: Scope, *, negated: bool = False) -> tuple[Test, ...]:
-    """Tests that are all true exactly where a condition (or its negation) is true.
+    """Tests whose conjunction is true exactly where a condition (or its negation) is true.
 
     Raises:
         UnsupportedPatternError: there are none.
@@ -168,8 +168,8 @@ def _comparison(op: str, left: ast.Expression, right: ast.Expression, scope: Sco
     if isinstance(left, ast.Var) and isinstance(right, ast.Var):
         if op not in _COMPLEMENT or left.name == right.name:
             return None
-        # A node equals nothing but itself, so one of the two is enough.
-        if not {_known(left.name, scope), _known(right.name, scope)} & scope.nodes:
+        # A node equals only itself, so one node of the two is enough.
+        if not {_bindable(left.name, scope), _bindable(right.name, scope)} & scope.nodes:
             raise UnsupportedPatternError("a comparison of two values")
         return _same(left.name, right.name, scope, op == "!=")
     if isinstance(right, ast.Var):
@@ -177,16 +177,16 @@ def _comparison(op: str, left: ast.Expression, right: ast.Expression, scope: Sco
     constant = _constant(right)
     if not isinstance(left, ast.Var) or constant is None:
         return None
-    name = _known(left.name, scope) if isinstance(constant, ast.Iri) else _valued(left.name, scope)
+    name = _bindable(left.name, scope) if isinstance(constant, ast.Iri) else _valued(left.name, scope)
     return ValueComparison(name, op, term_or_parameter(constant))
 
 
 def _same(left: str, right: str, scope: Scope, negated: bool) -> Same:
-    return Same(_known(left, scope), _known(right, scope), negated)
+    return Same(_bindable(left, scope), _bindable(right, scope), negated)
 
 
 def _constant(node: ast.Expression) -> ast.Iri | ast.Lit | None:
-    """The constant that an expression is, with its sign."""
+    """The constant of an expression, including its sign; None for any other expression."""
     match node:
         case ast.Iri() | ast.Lit():
             return node
@@ -200,16 +200,16 @@ def _is_string(literal: Literal) -> bool:
     return literal.language is not None or literal.datatype.value == XSD + "string"
 
 
-def _known(name: str, scope: Scope) -> str:
+def _bindable(name: str, scope: Scope) -> str:
     if name not in scope.maybe:
         raise UnsupportedPatternError("a condition on a variable that its group does not bind")
     return name
 
 
 def _valued(name: str, scope: Scope) -> str:
-    if name in scope.taken_for_nodes - scope.nodes:
+    if name in scope.assumed_nodes - scope.nodes:
         raise UnsupportedPatternError("a condition on what begins a path of length zero")
-    return _known(name, scope)
+    return _bindable(name, scope)
 
 
 def _opaque(node: ast.Expression, scope: Scope) -> Opaque:
@@ -226,7 +226,7 @@ def _opaque(node: ast.Expression, scope: Scope) -> Opaque:
 
     def renamed(below: ast.Syntax) -> ast.Syntax:
         if _is_bound(below):
-            return _TRUE  # where there is a value, and the test is asked nowhere else
+            return _TRUE  # the test is evaluated only on values
         return ast.Var("x") if isinstance(below, ast.Var) else rebuild(below, renamed)
 
     return Opaque(name, write(renamed(node)))
@@ -249,7 +249,7 @@ def _is_bound(node: ast.Syntax) -> bool:
 
 
 def _fails_unbound(node: ast.Expression) -> bool:
-    """Whether an expression over one variable is surely an error where the variable is unbound."""
+    """Whether an expression over one variable is certainly an error if the variable is unbound."""
     match node:
         case ast.Var():
             return True

@@ -1,4 +1,4 @@
-"""Which MATCHes reach the rows of a plan: they give the scores, the ties and the ranks."""
+"""Visible MATCHes, which reach the rows of a plan; they provide scores, tie-breakers and ranks."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def scores_of(plan: nodes.Plan) -> frozenset[str]:
 
 
 def subjects_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """For each score that a rank function reads, the entities of its MATCHes: one, or one for each branch."""
+    """The entity variables of each score that a rank function reads: one, or one for each branch of a UNION."""
     lists = {node.score for node in walk(expression) if isinstance(node, ast.RankedList)}
-    found: dict[str, tuple[str, ...]] = {}
+    subjects: dict[str, tuple[str, ...]] = {}
     for score in sorted(lists, key=lambda variable: variable.name):
         entities = dict.fromkeys(m.match.entity.name for m in visible_matches(plan) if m.score == score.name)
         if len(entities) > 1:
@@ -50,15 +50,15 @@ def subjects_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tup
         for entity in entities:
             if entity not in plan.variables:
                 raise UnsupportedQueryError(
-                    f"?{score.name} ranks ?{entity}, which its sub-select does not show",
+                    f"?{score.name} ranks ?{entity}, which its sub-select does not project",
                     hint=f"add ?{entity} to the columns of the sub-select",
                     span=score.span,
                 )
-        found[score.name] = tuple(entities)
-    return tuple(found.items())
+        subjects[score.name] = tuple(entities)
+    return tuple(subjects.items())
 
 
 def first_subject(plan: nodes.Plan) -> tuple[str, ...]:
-    """The subject of the first ranked variable in the text, alone, or nothing."""
+    """The entity of the first ranked predicate in the text; empty if there is none."""
     matches = sorted(visible_matches(plan), key=lambda m: m.match.span.start)
     return tuple(m.match.entity.name for m in matches[:1])

@@ -1,9 +1,9 @@
-"""Queries that are read once: parse, check and logical plan by query text, with the values put in for each run.
+"""Prepared queries: syntax tree, checks and logical plan cached by query text; values are bound for each run.
 
-A text is parsed once in a process. For each set of names and kinds of its parameters (IRI, literal, list) its plan is
-made once with parameters in it (interfaces.parameter), whose values take a few microseconds to put in place. The law:
-whatever way a request is made, it has the query, the plan and the errors that parse, check, bind, from_ast and rewrite
-give (tests/kb/test_prepared.py).
+A text is parsed once per process. For each set of names and kinds of its parameters (IRI, literal, list) its plan is
+built once, with parameters in it (interfaces.parameter); binding their values takes a few microseconds. The law: a
+request has the query, the plan and the errors of parse, check, bind, from_ast and rewrite, with or without the cache
+(tests/kb/test_prepared.py).
 """
 
 from __future__ import annotations
@@ -41,34 +41,34 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, ParameterValue]
 
 Signature = tuple[tuple[str, str], ...]
-"""(name, kind) of each parameter, in the order given."""
+"""(name, kind) of each parameter, in order."""
 
 MAX_TEXTS = 256
-"""Query texts that are remembered."""
+"""Capacity of the cache of query texts."""
 
 MAX_TEXT_LENGTH = 20_000
-"""Characters of a text that is remembered; its tree takes about 100 bytes for each."""
+"""Maximum length of a cached text; its tree takes about 100 bytes a character."""
 
 MAX_SIGNATURES = 16
-"""Sets of parameters for which a text remembers its plan."""
+"""Maximum number of signatures with a cached template, per text."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """The values used last, by key; safe to use from many threads.
+    """Thread-safe cache of the least recently used kind.
 
-    >>> recent = Recent(1)
+    >>> recent = LruCache(1)
     >>> recent.put("a", 1), recent.put("b", 2), recent.get("a"), recent.get("b")
     (None, None, None, 2)
     """
 
-    def __init__(self, most: int):
-        self._most, self._items, self._lock = most, OrderedDict[K, V](), threading.Lock()
+    def __init__(self, capacity: int):
+        self._capacity, self._items, self._lock = capacity, OrderedDict[K, V](), threading.Lock()
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the one used last."""
+        """The value, which becomes the most recently used one."""
         with self._lock:
             value = self._items.get(key)
             if value is not None:
@@ -76,54 +76,50 @@ class LruCache(Generic[K, V]):
             return value
 
     def put(self, key: K, value: V) -> None:
-        """Remembers a value, and forgets the one that nobody has used for longest."""
+        """Adds a value, and evicts the least recently used one from a full cache."""
         with self._lock:
             self._items[key] = value
-            if len(self._items) > self._most:
+            if len(self._items) > self._capacity:
                 self._items.popitem(last=False)
 
 
 @dataclass(frozen=True, eq=False)
 class QueryTemplate:
-    """The plan of a text for one set of parameters, which stand in it unless their values are in place.
+    """The plan of a text for one set of parameters, which are part of it unless their values are.
 
     Args:
-        written: the query as it was written.
+        written: the query as written.
         query: with parameters or values in place.
         logical: its plan.
-        given: names of the parameters.
-        is_kept: whether it serves later requests as well.
+        parameters: names of the parameters.
+        is_cached: whether later requests use it.
     """
 
     written: ast.Query
     query: ast.Query
     logical: nodes.Plan
-    given: frozenset[str] = frozenset()
-    is_kept: bool = False
+    parameters: frozenset[str] = frozenset()
+    is_cached: bool = False
 
     @cached_property
     def logical_of(self) -> Substitution:
-        """The plan with values in place."""
         return Substitution(self.logical)
 
     @cached_property
     def query_of(self) -> Substitution:
-        """The query with values in place."""
         return Substitution(self.query)
 
     @cached_property
     def matches(self) -> tuple[ast.RankedItem, ...]:
-        """Every MATCH of the query."""
         return tuple(ranked_items(self.query.form))
 
     @cached_property
     def matches_of(self) -> Substitution:
-        """`matches` with values in place."""
         return Substitution(self.matches)
 
     @cached_property
-    def names_are_given(self) -> bool:
-        """Whether a parameter stands where a predicate or a class does."""
+    def has_parameter_names(self) -> bool:
+        """Whether a predicate or a class is a parameter."""
         try:
             return any(isinstance(iri, ast.IriParameter) for _, iri in predicates_and_classes(self.query.form))
         except UnboundParameterError:
@@ -131,49 +127,42 @@ class QueryTemplate:
 
     @cached_property
     def shape(self) -> Shape:
-        """What is known of the result before the query has run."""
+        """The properties of the result that do not depend on a run."""
         return Shape.of(self.query, self.logical)
 
     @cached_property
     def advice(self) -> tuple[QueryWarning, ...]:
-        """Warnings that can be seen in the text."""
-        return tuple(advise(self.written, self.given))
+        """Static warnings about the text."""
+        return tuple(advise(self.written, self.parameters))
 
 
 class BoundQuery:
-    """A query with the values of its parameters in place."""
+    """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place."""
 
     def __init__(self, template: QueryTemplate, values: tuple[ast.Value, ...] = ()):
         self.template, self.values = template, values
 
     @cached_property
     def logical(self) -> nodes.Plan:
-        """The plan."""
         plan: nodes.Plan = self.template.logical_of(self) if self.values else self.template.logical
         return plan
 
     @cached_property
     def query(self) -> ast.Query:
-        """The syntax tree."""
         query: ast.Query = self.template.query_of(self) if self.values else self.template.query
         return query
 
     @cached_property
     def matches(self) -> tuple[ast.RankedItem, ...]:
-        """Every MATCH."""
         matches: tuple[ast.RankedItem, ...] = self.template.matches_of(self) if self.values else self.template.matches
         return matches
 
 
 class ParsedQuery:
-    """A text that has been parsed and checked.
-
-    Args:
-        text: the query.
-        name: what to call it in errors.
+    """A parsed and checked query text; `name` is its name in errors.
 
     Raises:
-        HybridkgError: it is no query, or breaks a rule.
+        HybridkgError: the text is not a query, or breaks a rule.
     """
 
     def __init__(self, text: str, name: str = "query"):
@@ -184,12 +173,11 @@ class ParsedQuery:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """Variables that are meant to get a value: written with `$`, or bound by nothing."""
+        """The parameters: variables written with `$`, or without a binding."""
         return parameters_of(self.written, self.text)
 
     @cached_property
     def has_service(self) -> bool:
-        """Whether it asks another endpoint."""
         return any(isinstance(node, ast.ServicePattern) for node in walk(self.written))
 
     @cached_property
@@ -197,10 +185,10 @@ class ParsedQuery:
         return any(isinstance(node, ast.Model) and node.file for node in walk(self.written))
 
     @cached_property
-    def _compared(self) -> frozenset[str] | None:
-        """Constants of the query, where its planning asks whether two patterns are equal; None where it does not.
+    def _compared_constants(self) -> frozenset[str] | None:
+        """Constants of the query, if its planning compares patterns for equality; None if it does not.
 
-        It does for EXISTS in an expression, and for passages of several MATCHes.
+        It does for EXISTS in an expression, and for snippets of several MATCHes.
         """
         below = list(walk(self.written))
         snippets = sum(isinstance(node, ast.Match) and node.snippet is not None for node in below)
@@ -211,15 +199,10 @@ class ParsedQuery:
     def request(
         self, params: Parameters | None = None, *, folder: Path | None = None, services: bool = False
     ) -> BoundQuery:
-        """The query with values for its parameters.
-
-        Args:
-            params: values by name.
-            folder: that of the knowledge base, with files of model parameters.
-            services: whether the query may ask other endpoints.
+        """The query with values for its parameters; `folder` has files of model parameters, `services` allows SERVICE.
 
         Raises:
-            HybridkgError: SERVICE without leave, a parameter that cannot be bound, a combination without engine.
+            HybridkgError: a SERVICE that is not allowed, a parameter that cannot be bound, an unsupported combination.
         """
         if self.has_service and not services:
             refuse_services(self.written)
@@ -227,7 +210,7 @@ class ParsedQuery:
         if signed is None:
             return self._planned(params, folder)
         signature, values = signed
-        if values and self._compared is not None and _collide(values, self._compared):
+        if values and self._compared_constants is not None and _collide(values, self._compared_constants):
             return self._planned(params, folder)
         template = self._templates.get(signature)
         if template is None:
@@ -238,18 +221,18 @@ class ParsedQuery:
         return BoundQuery(template, values)
 
     def _planned(self, params: Parameters | None, folder: Path | None) -> BoundQuery:
-        """The full way, which says what is wrong."""
+        """The uncached path, which raises the errors."""
         query = with_parameter_files(bind(self.written, {} if params is None else params), folder)
-        given = frozenset(name.lstrip("?$") for name in params or ())
-        return BoundQuery(QueryTemplate(self.written, query, rewrite(from_ast(query)), given))
+        names = frozenset(name.lstrip("?$") for name in params or ())
+        return BoundQuery(QueryTemplate(self.written, query, rewrite(from_ast(query)), names))
 
     def _template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate | None:
-        """With parameters in place of values; None where they cannot be bound, or a value decides the plan."""
+        """The template with parameters for values; None if they cannot be bound, or a value decides the plan."""
         names = [name for name, _ in signature]
-        given = {name: ast.parameter_for(value, at) for at, (name, value) in enumerate(zip(names, values, strict=True))}
+        bound = {name: ast.parameter_for(value, at) for at, (name, value) in enumerate(zip(names, values, strict=True))}
         try:
-            query = bind(self.written, given)
-            template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(given), is_kept=True)
+            query = bind(self.written, bound)
+            template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(bound), is_cached=True)
             if values:
                 _ = template.logical_of, template.query_of, template.matches_of
         except (HybridkgError, UnboundParameterError, RecursionError):
@@ -261,38 +244,38 @@ _TEXTS: LruCache[str, ParsedQuery] = LruCache(MAX_TEXTS)
 
 
 def query_text(text: str | ParsedQuery, name: str = "query") -> ParsedQuery:
-    """A text, parsed and checked now or before.
+    """The parsed and checked text, cached unless it has an error.
 
     Raises:
-        HybridkgError: it is no query, or breaks a rule; errors are not remembered.
+        HybridkgError: the text is not a query, or breaks a rule.
     """
     if isinstance(text, ParsedQuery):
         return text
     if not isinstance(text, str):
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
-    known = _TEXTS.get(text)
-    if known is None:
-        known = ParsedQuery(text, name)
+    parsed = _TEXTS.get(text)
+    if parsed is None:
+        parsed = ParsedQuery(text, name)
         if len(text) <= MAX_TEXT_LENGTH:
-            _TEXTS.put(text, known)
-    return known
+            _TEXTS.put(text, parsed)
+    return parsed
 
 
 def _signed(params: Any) -> tuple[Signature, tuple[ast.Value, ...]] | None:
-    """Names and kinds of the parameters, and their values; None where the full way has to say what is wrong."""
+    """Names and kinds of the parameters, and their values; None for invalid ones, whose errors `_planned` raises."""
     if not params:
         return ((), ()) if params is None or isinstance(params, Mapping) else None
     if not isinstance(params, Mapping):
         return None
     names, kinds, values = [], [], []
-    for given, item in params.items():
-        if not isinstance(given, str):
+    for name, item in params.items():
+        if not isinstance(name, str):
             return None
         try:
-            value = constants(given, item)
+            value = constants(name, item)
         except HybridkgError:
             return None
-        names.append(given.lstrip("?$"))
+        names.append(name.lstrip("?$"))
         kinds.append("list" if isinstance(value, tuple) else "iri" if isinstance(value, ast.Iri) else "literal")
         values.append(value)
     if len(set(names)) < len(names):
@@ -305,16 +288,16 @@ def _word(constant: ast.Iri | ast.Lit) -> str:
 
 
 def _collide(values: tuple[ast.Value, ...], others: frozenset[str]) -> bool:
-    """Whether a value could be equal to another one, or to a constant of the query."""
+    """Whether a value could equal another one, or a constant of the query."""
     words = [_word(one) for value in values for one in (value if isinstance(value, tuple) else (value,))]
     return len(set(words)) < len(words) or not others.isdisjoint(words)
 
 
 class PreparedQuery:
-    """A query of a knowledge base that has been parsed and checked, to be asked with other values each time.
+    """A parsed and checked query of a knowledge base, for repeated runs with other values.
 
-    Made by `KnowledgeBase.prepare`. Safe to use from many threads; it answers from the state that the knowledge base
-    has open, also after its `refresh`.
+    `KnowledgeBase.prepare` creates it. It is thread-safe, and answers from the state that the knowledge base has open,
+    also after its `refresh`.
     """
 
     def __init__(self, kb: KnowledgeBase, text: ParsedQuery, name: str):
@@ -322,26 +305,26 @@ class PreparedQuery:
 
     @property
     def text(self) -> str:
-        """The query."""
+        """The query text."""
         return self._text.text
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the variables that are meant to get a value: written with `$`, or bound by nothing.
+        """Names of the parameters: variables written with `$`, or without a binding.
 
-        Any other variable may be given one as well.
+        Any other variable may have a value, too.
         """
         return self._text.parameters
 
     @property
     def ranks(self) -> bool:
-        """Whether its answer is rows in the order of a score: a SELECT with RANK BY, not merely explained."""
+        """Whether the rows are ordered by a score: a SELECT with RANK BY, without EXPLAIN."""
         form, explain = self._text.written.form, self._text.written.explain
         return isinstance(form, ast.SelectQuery) and form.modifiers.rank_by is not None and not explain
 
     @property
     def reranks(self) -> bool:
-        """Whether it has a RERANK, anywhere."""
+        """Whether the query has a RERANK."""
         return any(isinstance(node, ast.Rerank) for node in walk(self._text.written))
 
     def query(
@@ -355,7 +338,7 @@ class PreparedQuery:
         max_megabytes: float | None = None,
         cancel: threading.Event | None = None,
     ) -> ResultSet:
-        """As `KnowledgeBase.query`; the name in errors is that given to `prepare`."""
+        """`KnowledgeBase.query` for this text; errors have the name passed to `prepare`."""
         return self._kb.query(
             self._text,
             params,
@@ -380,7 +363,7 @@ class PreparedQuery:
         max_megabytes: float | None = None,
         cancel: threading.Event | None = None,
     ) -> Explanation:
-        """As `KnowledgeBase.explain`; the name in errors is that given to `prepare`."""
+        """`KnowledgeBase.explain` for this text; errors have the name passed to `prepare`."""
         return self._kb.explain(
             self._text,
             params,

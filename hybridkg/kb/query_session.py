@@ -1,7 +1,4 @@
-"""From a query that has been read to its result, over one state of a knowledge base.
-
-What a query that has been asked before need not do again is remembered here: its plan, and its warnings.
-"""
+"""Execution of a parsed query over one state of a knowledge base, with caches of plans and warnings."""
 
 from __future__ import annotations
 
@@ -30,18 +27,15 @@ if TYPE_CHECKING:
     from hybridkg.planner.explain import Explanation
 
 MAX_PLANS = 64
-"""Queries, with the values of their parameters, whose plan is remembered."""
+"""Capacity of each cache; plans are cached by query and parameter values."""
 
 PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, int]
-"""The last of them is how often unit costs have changed by much, so that such plans are chosen anew."""
+"""(template, values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are chosen again."""
 
 
 class QuerySession:
-    """Answers queries from one state. Safe to use from many threads.
-
-    Args:
-        snapshot: the state.
-        folder: that of the knowledge base, with files of model parameters.
+    """Thread-safe execution of queries over one state; `folder` is that of the knowledge base, with files of model
+    parameters.
     """
 
     def __init__(self, snapshot: Snapshot, folder: Path):
@@ -53,27 +47,19 @@ class QuerySession:
         self._names: LruCache[QueryTemplate, tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
-        """The query with values for its parameters, as a logical plan.
-
-        Args:
-            text: the query.
-            params: values of its variables.
-            services: whether it may ask other endpoints.
+        """The query with values for its parameters, as a logical plan; `services` allows SERVICE.
 
         Raises:
-            HybridkgError: SERVICE without leave, a parameter that cannot be bound, a combination without engine.
+            HybridkgError: a SERVICE that is not allowed, a parameter that cannot be bound, an unsupported combination.
         """
         return text.request(params, folder=self._folder, services=services)
 
     def plan(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
-        """The plan of a query; for the same values, limit and strategy the one that has run before.
+        """The plan of a query, cached by values, limit and strategy.
 
-        Args:
-            request: the query with its parameters in place.
-            limit: rows wanted at most, beside the query's own LIMIT.
-            strategy: a name of STRATEGIES; None for the best.
+        limit is the maximum number of rows, in addition to the query's own LIMIT; strategy None selects the cheapest.
         """
-        if not request.template.is_kept:
+        if not request.template.is_cached:
             return self._chosen(request, limit, strategy)
         key = request.template, request.values, limit, strategy, self.snapshot.costs.epoch
         plan = self._plans.get(key)
@@ -83,33 +69,33 @@ class QuerySession:
         return plan
 
     def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
-        """The plan for these values, with what it has in common with those for other values."""
+        """The plan for these values; the template that it shares with other values is cached."""
         logical = request.template.logical
-        # A RERANK with parameters in it is planned anew: that takes nothing beside what the reranker does.
-        if request.template.is_kept and request.values and below_rerank(logical) is None:
+        # A RERANK with parameters is planned again: planning is negligible next to the reranker.
+        if request.template.is_cached and request.values and below_rerank(logical) is None:
             key = request.template, limit, strategy
-            kept = self._templates.get(key)
-            if kept is None:
-                kept = with_limit(logical, limit), PlanTemplate(has_parameters=True)
-                self._templates.put(key, kept)
+            cached = self._templates.get(key)
+            if cached is None:
+                cached = with_limit(logical, limit), PlanTemplate(has_parameters=True)
+                self._templates.put(key, cached)
             try:
-                return choose(kept[0], self.snapshot.planning(request.values, kept[1]), strategy)
+                return choose(cached[0], self.snapshot.planning(request.values, cached[1]), strategy)
             except UnboundParameterError:
                 pass
         return choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)
 
     def run(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
-        """What the root operator gives."""
+        """The solutions of the root operator."""
         try:
             return context.run_plan(plan.root)
         except StorageError as e:
             raise blamed(e, request.query) from e.__cause__
 
     def explanation(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
-        """The plan; with a context, run in it.
+        """The plan; with a context, after a run in it.
 
         Raises:
-            UnknownNameError: a field or an argument that does not exist; the span points at it.
+            UnknownNameError: a field or an argument does not exist; the span is that of the name.
         """
         from hybridkg.planner.explain import Explanation, Ran
 
@@ -120,8 +106,8 @@ class QuerySession:
                 checked_index(self.snapshot.ranked, item)
         ran = None if context is None else Ran.of(context)
         endpoint = self.snapshot.endpoint
-        known = EstimationContext(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
-        return Explanation(plan, known, self.snapshot.cost, ran, request.template.query.prefixes, endpoint)
+        estimates = EstimationContext(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
+        return Explanation(plan, estimates, self.snapshot.cost, ran, request.template.query.prefixes, endpoint)
 
     def result(
         self,
@@ -132,21 +118,12 @@ class QuerySession:
         limit: int | None,
         source: SourceName,
     ) -> ResultSet:
-        """The rows, with all that can be asked about them.
-
-        Args:
-            request: what was asked.
-            plan: how it was run.
-            solutions: what that gave.
-            context: of the run.
-            limit: as in `plan`.
-            source: of the text, for warnings.
-        """
+        """The result set of a run; `limit` as in `plan`, `source` is the text for warnings."""
         matches, generation = request.matches, self.snapshot.generation
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
-        asked = self.snapshot.advisor.asked(context.query_strings)
-        found = [*request.template.advice, *self._name_warnings(request), *texts, *asked, *context.warnings]
-        found.sort(key=lambda warning: warning.span.start if warning.span else 0)
+        strings = self.snapshot.advisor.asked(context.query_strings)
+        warnings = [*request.template.advice, *self._name_warnings(request), *texts, *strings, *context.warnings]
+        warnings.sort(key=lambda warning: warning.span.start if warning.span else 0)
         return build_result(
             request.template.shape,
             lambda: request.query,
@@ -158,16 +135,16 @@ class QuerySession:
             limit=limit,
             generation=generation.name,
             stale_indexes=generation.behind(),
-            warnings=tuple(warning.copy().at(source) for warning in found),
+            warnings=tuple(warning.copy().at(source) for warning in warnings),
         )
 
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
-        """What is wrong with its predicates and classes: for a text the same at each time, unless they are given."""
+        """Warnings about predicates and classes; cached by text unless they are parameters."""
         template = request.template
-        keeps = template.is_kept and not template.names_are_given
-        known = self._names.get(template) if keeps else None
-        if known is None:
-            known = tuple(self.snapshot.advisor.names(request.query))
-            if keeps:
-                self._names.put(template, known)
-        return known
+        is_cached = template.is_cached and not template.has_parameter_names
+        warnings = self._names.get(template) if is_cached else None
+        if warnings is None:
+            warnings = tuple(self.snapshot.advisor.names(request.query))
+            if is_cached:
+                self._names.put(template, warnings)
+        return warnings

@@ -1,7 +1,6 @@
-"""IRI references: resolving them against a base (RFC 3986 section 5.2) and checking them.
+"""IRI references: resolution against a base (RFC 3986 section 5.2) and validation.
 
-Python's urljoin knows a list of schemes and leaves references to others
-unresolved; SPARQL needs the algorithm as it stands.
+Python's urljoin resolves only schemes of a fixed list; SPARQL requires the algorithm for every scheme.
 """
 
 from __future__ import annotations
@@ -21,15 +20,13 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def is_absolute(reference: str) -> bool:
-    """Whether the reference has a scheme."""
     return _ABSOLUTE.match(reference) is not None
 
 
 def resolve(reference: str, base: str) -> str:
-    """The absolute IRI that a reference stands for beside a base.
+    """The absolute IRI of a reference, resolved against a base.
 
-    An absolute reference stays exactly as it is written, dot segments included, because IRIs are
-    compared as strings.
+    An absolute reference stays exactly as it is written, dot segments included, because IRIs are compared as strings.
 
     >>> resolve("../c?q", "http://e/a/b#f"), resolve("", "http://e/a#f")
     ('http://e/c?q', 'http://e/a')
@@ -55,9 +52,9 @@ def resolve(reference: str, base: str) -> str:
 
 
 def _parts(reference: str) -> dict[str, str | None]:
-    found = _PARTS.fullmatch(reference)
-    assert found is not None  # every part may be empty
-    return found.groupdict()
+    match = _PARTS.fullmatch(reference)
+    assert match is not None  # every part may be empty
+    return match.groupdict()
 
 
 def _merged(base: dict[str, str | None], path: str) -> str:
@@ -70,24 +67,24 @@ def _merged(base: dict[str, str | None], path: str) -> str:
 def _without_dots(path: str) -> str:
     """RFC 3986 section 5.2.4, by segments."""
     segments = path.split("/")
-    kept: list[str] = []
+    output: list[str] = []
     for i, segment in enumerate(segments):
         last = i == len(segments) - 1
         if segment == "..":
-            if len(kept) > 1 or (kept and kept[0]):
-                kept.pop()
+            if len(output) > 1 or (output and output[0]):
+                output.pop()
             if last:
-                kept.append("")
+                output.append("")
         elif segment == ".":
             if last:
-                kept.append("")
+                output.append("")
         else:
-            kept.append(segment)
-    return "/".join(kept)
+            output.append(segment)
+    return "/".join(output)
 
 
 def why_invalid(iri: str) -> str:
-    """Why the text is no absolute IRI, in a few words; empty where it is one.
+    """The reason why a text is not an absolute IRI, in a few words; empty for a valid one.
 
     >>> why_invalid("http://example.org/%zz")
     "invalid IRI percent encoding '%zz'"

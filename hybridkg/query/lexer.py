@@ -1,9 +1,8 @@
-"""Tokens: one regular expression for everything that has a shape, keywords by where they stand.
+"""Lexer of HybridQL: one regular expression for all token shapes; keywords depend on the parser's state.
 
-A word is a keyword only where the grammar allows that keyword, and a NAME (of
-a field, a model, an argument) where it allows a NAME; prefixed names are longer
-matches, so a prefix may be called like a keyword. As in W3C's grammar the
-longest token wins: `?x<3&&?y>1` has an IRI in it, and `?x-1` a negative number.
+A word is a keyword only where the grammar allows that keyword, and a NAME (of a field, a model, an argument) where it
+allows a NAME; prefixed names are longer matches, so a prefix may be spelled like a keyword. As in the W3C grammar the
+longest token wins: `?x<3&&?y>1` contains an IRI, and `?x-1` a negative number.
 """
 
 from __future__ import annotations
@@ -20,16 +19,15 @@ from hybridkg.query.tables import Tables
 END = "$END"
 UNKNOWN_WORD = "WORD"
 
-
 FUSION = "FUSION"
-"""The terminal of a word that is the name of a function of RANK BY."""
+"""Terminal of the names of functions of RANK BY."""
 
 FIRST = ("NAME", "FILE")
-"""Terminals that are asked for first where they may stand; everywhere else the same text is something else."""
+"""Terminals that take precedence where the parser accepts them; elsewhere the same text is another token."""
 
 
 class Token(NamedTuple):
-    """type is a symbol of the grammar; offsets are those of the text without escapes."""
+    """Token of a query: `type` is a symbol of the grammar; offsets count in the text without escapes."""
 
     type: str
     text: str
@@ -38,16 +36,16 @@ class Token(NamedTuple):
 
 
 NOT_ASCII = re.compile("[^\x00-\x7f](?:-[^\x00-\x7f])?")
-"""In a regular expression: a character outside ASCII, or a range of them."""
+"""A non-ASCII character, or a range of them, inside a regular expression."""
 
 
 class Lexer:
-    """Reads tokens one by one, because what a word means depends on the parser's state.
+    """Lexer that reads token by token, because the type of a word depends on the parser's state.
 
     Args:
         tables: the terminals.
-        ascii_only: leave out of the expressions what a text in ASCII cannot have. W3C's ranges of letters
-            take 40 ms to compile (the rest 5 ms), in every new process, and few queries need them.
+        ascii_only: drop from the expressions all that an ASCII text cannot contain. The W3C ranges of letters
+            take 40 ms to compile (the rest 5 ms) in every new process, and few queries need them.
     """
 
     def __init__(self, tables: Tables, *, ascii_only: bool):
@@ -63,12 +61,7 @@ class Lexer:
         self._words = tables.words
 
     def next(self, query: SourceText, position: int, expected: Container[str]) -> Token:
-        """The token at a position, or after what is skipped there.
-
-        Args:
-            query: the text.
-            position: where the last token ended.
-            expected: symbols that the parser can go on with.
+        """The token at a position, after white space and comments; `expected` are the symbols that the parser accepts.
 
         Raises:
             QuerySyntaxError: no token starts there.
@@ -80,30 +73,30 @@ class Lexer:
         if start == len(text):
             return Token(END, "", position, position)
         for name, match in self._first.items():
-            if name in expected and (found := match(text, start)):
-                return Token(name, found[0], start, found.end())
-        found = self._shape(text, start)
-        if found is None:
+            if name in expected and (word := match(text, start)):
+                return Token(name, word[0], start, word.end())
+        shape = self._shape(text, start)
+        if shape is None:
             raise _no_token(query, start)
-        kind, value = found.lastgroup or "", found[0]
+        kind, value = shape.lastgroup or "", shape[0]
         if kind == "PUNCTUATION":
             kind = value
         elif kind == "WORD":
             kind = self._keyword(value)
             if kind == UNKNOWN_WORD and FUSION in expected and is_fusion(value):
                 kind = FUSION
-        return Token(kind, value, start, found.end())
+        return Token(kind, value, start, shape.end())
 
     def _keyword(self, word: str) -> str:
         if word == "a":
             return word
-        # Not every letter whose upper case is ASCII is ASCII itself: the long s is not.
+        # The upper case of a non-ASCII letter may be ASCII: the long s.
         upper = word.upper() if word.isascii() and word != "A" else ""
         return upper if upper in self._words else UNKNOWN_WORD
 
 
 def is_fusion(word: str) -> bool:
-    """Whether a word is the name of a function of RANK BY, in letters of any case.
+    """Whether a word names a function of RANK BY, in any case.
 
     >>> is_fusion("RRF"), is_fusion("rff")
     (True, False)
@@ -143,7 +136,7 @@ def _bad_string(query: SourceText, start: int) -> HybridkgError:
         if text[position] == "\\":
             if not _ESCAPED.match(text, position):
                 message = f"{text[position : position + 2]!r} is not an escape in a string".replace("\\\\", "\\")
-                hint = r"known are \t \n \r \b \f \" \' \\ \uXXXX and \UXXXXXXXX; write \\ for a backslash"
+                hint = r"escapes are \t \n \r \b \f \" \' \\ \uXXXX and \UXXXXXXXX; write \\ for a backslash"
                 span = query.span(position, min(position + 2, len(text)))
                 return QuerySyntaxError(message, hint=hint, span=span).at(query.source)
             position += 2

@@ -1,10 +1,9 @@
-"""From query text to syntax tree: runs the LALR(1) tables that Lark builds from grammar/hybrid.lark.
+"""Parser of HybridQL: runs the LALR(1) tables that Lark builds from grammar/hybrid.lark.
 
-The driver is ours, not Lark's, because it must refuse hostile text while it
-reads: it counts tokens, open brackets and the depth of the tree under
-construction, so nothing deep ever comes into being, and it knows the offsets
-of every node. The builders are called as rules complete; there is no parse
-tree. Measured on 2 cores: a 13-line query in 1 ms, 1 MB of text in seconds.
+The driver replaces Lark's, because it must refuse hostile text while it reads: it counts tokens, open brackets and the
+depth of the tree under construction, so no deep tree is ever built, and it records the offsets of every node. The
+builders are called as rules complete; there is no parse tree. Measured on 2 cores: a 13-line query in 1 ms, 1 MB of
+text in seconds.
 """
 
 from __future__ import annotations
@@ -21,27 +20,23 @@ from hybridkg.query.lexer import END, Lexer, Token
 from hybridkg.query.source import SourceText, read_text
 
 MAX_TOKENS = 200_000
-"""200,000 one-character tokens take about 1.5 s; a query of that size should pass its values as parameters."""
+"""Tokens of a query: 200,000 of one character take about 1.5 s; longer lists of values belong in parameters."""
 
 MAX_NESTING = 100
-"""Brackets of any kind that may be open at once."""
+"""Brackets of any kind that are open at the same time."""
 
 MAX_DEPTH = 160
-"""Nodes of the tree above one another, chains such as `a + b + c` included: visitors of the tree recurse,
-a few frames a node, and Python allows 1,000 frames."""
+"""Depth of the tree, chains such as `a + b + c` included: visitors take a few of Python's 1,000 frames a node."""
 
 Handler: TypeAlias = Callable[[Any, list[Any], int, int], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class ReduceRule:
-    """What to do when a rule is complete.
+    """Reduction of `size` symbols to the symbol `left`.
 
-    Args:
-        left: the symbol that the rule gives.
-        size: how many symbols it takes.
-        handler: its builder; None where the value of its only symbol is passed on.
-        level: whether its value is one level above the values it is made of.
+    handler is its builder; None passes on the value of the only symbol. With `level` the value is one level above those
+    of the symbols.
     """
 
     left: str
@@ -52,29 +47,26 @@ class ReduceRule:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """Everything that does not depend on the text."""
+    """Parser state that does not depend on the text."""
 
     tables: tables.Tables
     rules: list[ReduceRule]
 
     def lexer(self, text: str) -> Lexer:
-        """A lexer that can read the text."""
         return self.ascii_lexer if text.isascii() else self.unicode_lexer
 
     @cached_property
     def ascii_lexer(self) -> Lexer:
-        """For most texts."""
         return Lexer(self.tables, ascii_only=True)
 
     @cached_property
     def unicode_lexer(self) -> Lexer:
-        """For every text."""
         return Lexer(self.tables, ascii_only=False)
 
 
 @cache
 def machine() -> Machine:
-    """The tables with their builders; made once."""
+    """The tables with their builders; built once per process."""
     loaded = tables.load()
     return Machine(loaded, [_rule(*rule) for rule in loaded.rules])
 
@@ -103,11 +95,11 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
 
     Args:
         text: the query.
-        name: what to call the text in errors.
-        base: absolute IRI that relative IRIs are resolved against, as if BASE came first.
+        name: name of the text in errors.
+        base: absolute IRI against which relative IRIs are resolved, as if BASE came first.
 
     Raises:
-        QuerySyntaxError: the text does not follow the grammar; shows the place, and what may stand there.
+        QuerySyntaxError: the text does not follow the grammar; shows the place and the accepted alternatives.
         QueryLimitError: it is too long or too deep.
         UnsupportedQueryError: it uses a part of the language that arrives in a later version.
 
@@ -128,7 +120,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
 
 
 class UnexpectedTokenError(Exception):
-    """The parser cannot take a token; becomes an error with a message before anybody sees it."""
+    """A token that the parser cannot accept; `parse` turns it into an error with a message."""
 
     def __init__(self, states: list[int], token: Token):
         super().__init__()
@@ -136,10 +128,10 @@ class UnexpectedTokenError(Exception):
 
 
 def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
-    """The parser's state at the mistake in a text, and the token it could not take.
+    """The parser's state at the syntax error in a text, and the token that it could not accept.
 
     Raises:
-        ValueError: there is no mistake.
+        ValueError: the text has no syntax error.
     """
     query = read_text(text, "example")
     try:
@@ -150,7 +142,7 @@ def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
 
 
 class _Run:
-    """One pass over a text: the stacks of an LALR parser, with offsets and depths beside the values."""
+    """One pass over a text: the stacks of an LALR parser, with offsets and depths parallel to the values."""
 
     def __init__(self, machine: Machine, query: SourceText, builder: Builder):
         self.machine, self.query, self.builder = machine, query, builder
@@ -161,7 +153,6 @@ class _Run:
         self.depths: list[int] = []
 
     def result(self) -> Any:
-        """Reads the whole text."""
         query, rows, states = self.query, self.machine.tables.rows, self.states
         lexer = self.machine.lexer(query.text)
         position = tokens = nesting = 0
@@ -190,7 +181,7 @@ class _Run:
                 nesting -= 1
 
     def _reduce(self, token: Token) -> bool:
-        """Applies the rules that are complete before the token, then takes it; true at the end of the text."""
+        """Applies the rules that are complete before the token, then shifts it; true at the end of the text."""
         states, values, starts, ends, depths = self.states, self.values, self.starts, self.ends, self.depths
         rows, rules, kind = self.machine.tables.rows, self.machine.rules, token.type
         while True:
@@ -219,7 +210,7 @@ class _Run:
                 return True
 
     def _apply(self, rule: ReduceRule) -> None:
-        """Replaces the topmost values by the one that their rule makes of them."""
+        """Replaces the topmost values by the value of their rule."""
         size, values, depths = rule.size, self.values, self.depths
         start, end = self.starts[-size], self.ends[-1]
         assert rule.handler is not None

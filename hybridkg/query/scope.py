@@ -1,4 +1,4 @@
-"""Which variables a pattern shows (SPARQL 1.1 section 18.2.1), and where a query ranks."""
+"""Variable scope of patterns (SPARQL 1.1 section 18.2.1), and detection of ranking."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hybridkg.query.walk import walk
 def in_scope(group: ast.Group) -> frozenset[str]:
     """The variables that a solution of the group can bind.
 
-    A MATCH binds its entity, its score and its snippet; a variable as its text is bound elsewhere.
-    What stands only in FILTER, EXISTS or MINUS is not in scope.
+    A MATCH binds its entity, its score and its snippet; a variable that is its text is bound by another pattern.
+    Variables that occur only in FILTER, EXISTS or MINUS are not in scope.
 
     >>> from hybridkg.query.parser import parse
     >>> query = parse('SELECT * { ?x MATCH "fish" AS ?s MINUS { ?x ?p ?o } FILTER(?y) }')
@@ -49,7 +49,7 @@ def bound_by(element: ast.Element) -> frozenset[str]:
 
 
 def projected(query: ast.SelectQuery) -> frozenset[str]:
-    """The columns of a SELECT."""
+    """The columns of a SELECT, those of `SELECT *` included."""
     if query.projection is not None:
         return frozenset(item.variable.name for item in query.projection)
     names = in_scope(query.where)
@@ -73,10 +73,10 @@ def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> Iterator[str]:
 
 
 def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:
-    """Every MATCH and NEAR anywhere in the node, in the order of the text."""
+    """Every MATCH and NEAR in the node, in the order of the text."""
     return (below for below in walk(node) if isinstance(below, ast.Match | ast.Near))
 
 
 def is_hybrid(query: ast.Syntax) -> bool:
-    """Whether the node ranks: it has a MATCH, a NEAR, a RANK BY or a RERANK somewhere."""
+    """Whether the node contains a MATCH, a NEAR, a RANK BY or a RERANK."""
     return any(isinstance(below, ast.Match | ast.Near | ast.RankBy | ast.Rerank) for below in walk(query))

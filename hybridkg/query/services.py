@@ -1,4 +1,4 @@
-"""SERVICE: the one part of a query that leaves this machine."""
+"""SERVICE, the only part of a query that reaches another machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hybridkg.query.walk import walk
 
 
 def refuse_services(query: ast.Query) -> None:
-    """A query does not make this process ask another machine, SILENT or not, unless kb.toml allows it.
+    """Refuses a SERVICE, SILENT or not; called unless kb.toml allows services.
 
     Raises:
-        UnsupportedQueryError: it has a SERVICE.
+        UnsupportedQueryError: the query has a SERVICE.
     """
     service = _first(query)
     if service is not None:
@@ -23,17 +23,15 @@ def refuse_services(query: ast.Query) -> None:
 
 
 def blamed(error: StorageError, query: ast.Query) -> HybridkgError:
-    """The error of a query whose rows could not be read: that of its SERVICE, where it has one.
+    """The error of a query whose rows could not be read: a ServiceError if it has a SERVICE.
 
-    Oxigraph reports a service that fails as it reports a disk that fails.
+    Oxigraph reports a failed service and a failed disk alike.
     """
     service = _first(query)
     if service is None:
         return error
     reason = error.message.removeprefix("reading the graph failed: ")
-    return ServiceError(
-        f"a service could not be asked: {reason}", hint="SERVICE SILENT goes on without it", span=service.span
-    )
+    return ServiceError(f"a service failed: {reason}", hint="SERVICE SILENT goes on without it", span=service.span)
 
 
 def _first(query: ast.Query) -> ast.ServicePattern | None:

@@ -1,8 +1,7 @@
 """The text of a query as the lexer reads it: bounded in size, codepoint escapes replaced.
 
-SPARQL 1.1 section 19.2 replaces `\\u0041` and `\\U00000041` before the grammar
-applies, everywhere (but see _KEPT). Offsets are mapped back, so a caret points into the text
-as it was written.
+SPARQL 1.1 section 19.2 replaces `\\u0041` and `\\U00000041` before the grammar applies, everywhere (except
+_UNREPLACED). Offsets are mapped back, so a caret points into the text as written.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from dataclasses import dataclass, field
 from hybridkg.errors import QueryLimitError, QuerySyntaxError, SourceName, Span
 
 MAX_CHARACTERS = 1_000_000
-"""Longer texts are refused: long lists belong in parameters. 1 MB of one-character tokens costs seconds."""
+"""Maximum length: 1 MB of one-character tokens costs seconds; long lists of values belong in parameters."""
 
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[^uU])", re.DOTALL)
-"""A codepoint escape, or a backslash with what it protects: the `u` of `\\\\u0041` is a letter."""
+"""A codepoint escape, or a backslash with the character it escapes: the `u` of `\\\\u0041` is a letter."""
 
-_KEPT = frozenset("\"'\\\\\n\r")
-"""Characters that would end a string or start an escape. Their codepoint escapes are left to the strings they
-stand in, where they mean the character itself: SPARQL 1.1 forbids them there, SPARQL 1.2 reads them so."""
+_UNREPLACED = frozenset("\"'\\\\\n\r")
+"""Characters that would end a string or start an escape. Their codepoint escapes are left to the string around them,
+where they stand for the character itself: SPARQL 1.1 forbids them there, SPARQL 1.2 reads them so."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -31,10 +30,10 @@ class SourceText:
     """A query text without codepoint escapes.
 
     Args:
-        source: the text as it was written.
+        source: the text as written.
         text: the text for the lexer.
         read: offsets in `text` behind each escape, ascending.
-        written: the offsets in `source` that belong to them.
+        written: the corresponding offsets in `source`.
     """
 
     source: SourceName
@@ -43,7 +42,7 @@ class SourceText:
     written: list[int] = field(default_factory=list)
 
     def span(self, start: int, end: int) -> Span:
-        """The place in the source of a range of `text`."""
+        """The span in the source of a range of `text`."""
         if not self.read:
             return Span(start, max(start, end))
         start, end = self._offset(start), self._offset(end)
@@ -59,7 +58,7 @@ def read_text(text: str, name: str) -> SourceText:
 
     Raises:
         QueryLimitError: the text is too long.
-        QuerySyntaxError: it has a surrogate, or an escape that names no character.
+        QuerySyntaxError: it has a surrogate, or an escape that is not a character.
 
     >>> read_text("SELECT ?\\\\u0061", "query").text
     'SELECT ?a'
@@ -70,17 +69,16 @@ def read_text(text: str, name: str) -> SourceText:
             f"the query has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
             hint="pass long lists of values as a parameter",
         ).at(source)
-    if found := _SURROGATE.search(text):
-        raise QuerySyntaxError("half of a surrogate pair is not a character", span=Span(found.start(), found.end())).at(
-            source
-        )
+    if surrogate := _SURROGATE.search(text):
+        span = Span(surrogate.start(), surrogate.end())
+        raise QuerySyntaxError("half of a surrogate pair is not a character", span=span).at(source)
     if "\\u" not in text and "\\U" not in text:
         return SourceText(source, text)
     return _unescaped(source)
 
 
 def shown(text: str, longest: int = 60) -> str:
-    """A piece of the text for a message, cut where it is long.
+    """An excerpt of the text for a message, truncated at `longest` characters.
 
     >>> shown("<http://example.org/>", 10)
     '<http://e…'
@@ -93,20 +91,19 @@ def _unescaped(source: SourceName) -> SourceText:
     read: list[int] = []
     written: list[int] = []
     length = last = 0
-    for found in _ESCAPE.finditer(source.text):
-        digits = found[1] or found[2]
+    for escape in _ESCAPE.finditer(source.text):
+        digits = escape[1] or escape[2]
         if not digits:
             continue
         code = int(digits, 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise QuerySyntaxError(
-                f"{found[0]!r} names no character".replace("\\\\", "\\"), span=Span(found.start(), found.end())
-            ).at(source)
-        if chr(code) in _KEPT:
+            message = f"{escape[0]!r} is not a character".replace("\\\\", "\\")
+            raise QuerySyntaxError(message, span=Span(escape.start(), escape.end())).at(source)
+        if chr(code) in _UNREPLACED:
             continue
-        parts += (source.text[last : found.start()], chr(code))
-        length += found.start() - last + 1
-        last = found.end()
+        parts += (source.text[last : escape.start()], chr(code))
+        length += escape.start() - last + 1
+        last = escape.end()
         read.append(length)
         written.append(last)
     parts.append(source.text[last:])

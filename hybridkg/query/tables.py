@@ -1,10 +1,8 @@
-"""The parser's tables: built by Lark from the grammar files, kept as JSON in the user's cache folder.
+"""LALR(1) tables of the parser: built by Lark from the grammar files, cached as JSON in the user's cache folder.
 
-Lark builds the LALR(1) tables with `strict=True`, so a conflict in the grammar
-is an error, in 0.3-0.7 s; reading them back takes 0.01 s and does not import
-Lark. The file is plain data, never a pickle: whatever it says, it can only
-make the parser accept something else. Where nothing can be written the tables
-are built in memory each time.
+Lark builds them with `strict=True`, so a conflict in the grammar is an error, in 0.3-0.7 s; reading the cache takes
+0.01 s and does not import Lark. The file is plain data, never a pickle: a forged one can only make the parser accept
+another language. Without a writable folder the tables are built in each process.
 """
 
 from __future__ import annotations
@@ -24,22 +22,22 @@ from hybridkg.resources import cache_dir, resource
 
 START = "query_unit"
 FORMAT = 1
-"""Raise it when the layout of the cached file changes."""
+"""Version of the layout of the cached file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What the driver in parser.py runs on.
+    """Tables of the driver in parser.py.
 
-    Symbols are named as in the grammar; keywords (upper case) and punctuation by their own text.
+    Symbols have their names in the grammar; keywords (upper case) and punctuation are named by their own text.
 
     Args:
         terminals: (name, regular expression), first match wins.
-        words: keywords, upper case; and `a`, the one with a case of its own.
+        words: keywords, upper case; and `a`, the only case-sensitive one.
         punctuation: every other terminal in quotes.
-        skip: regular expression of what stands between tokens.
+        skip: regular expression of white space and comments.
         rules: (name of the builder, left side, length, whether the first symbol is the left side itself).
-        rows: for each state, what to do on a symbol: go to state n (n >= 0) or apply rule -n - 1.
+        rows: for each state, the action for a symbol: go to state n (n >= 0) or apply rule -n - 1.
         start: first state.
         end: the state that accepts at the end of the text.
     """
@@ -56,11 +54,11 @@ class Tables:
 
 @cache
 def load() -> Tables:
-    """The tables of HybridQL: from the cache, or built and then cached."""
+    """The tables of HybridQL, from the cache or built and then cached."""
     folder = cache_dir()
     path = None if folder is None else folder / f"parser-{_key()}.json"
-    if path is not None and (found := _read(path)) is not None:
-        return found
+    if path is not None and (cached := _read(path)) is not None:
+        return cached
     data = build("hybrid.lark")
     if path is not None:
         _write(path, data)
@@ -81,7 +79,7 @@ def _read(path: Path) -> Tables | None:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
-    """Atomically, so that a reader never sees half a file; a cache that cannot be written is no error."""
+    """Atomic write: a reader never sees half a file; a cache that cannot be written is no error."""
     import tempfile
 
     with contextlib.suppress(OSError):
@@ -108,7 +106,7 @@ def _tables(data: dict[str, Any]) -> Tables:
 
 
 def build(grammar: str) -> dict[str, Any]:
-    """The tables of a grammar file, as data.
+    """The tables of a grammar file, as plain data.
 
     Raises:
         lark.exceptions.GrammarError: the grammar has a conflict.
@@ -117,7 +115,7 @@ def build(grammar: str) -> dict[str, Any]:
     from lark.lexer import Lexer
 
     class NoLexer(Lexer):
-        """Ours stands in lexer.py; Lark's would compile one expression for each parser state."""
+        """Placeholder for lexer.py; Lark's lexer would compile one expression for each parser state."""
 
         def __init__(self, conf: Any):
             pass
@@ -171,7 +169,7 @@ def _plain(lexer: dict[str, Any], rules: list[dict[str, Any]], parser: dict[str,
 
 
 def _own_name(name: str) -> str:
-    """Lark puts the grammar's name before what it imports."""
+    """The name without the grammar's name, which Lark prefixes to imported terminals."""
     return name.removeprefix("sparql__")
 
 

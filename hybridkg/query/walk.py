@@ -1,8 +1,7 @@
-"""Visits and rebuilds syntax trees without naming every kind of node.
+"""Generic traversal and rewriting of syntax trees.
 
-`walk` needs no recursion. `rebuild` goes one level down and is called
-recursively by those who use it: two frames a level, and the parser bounds the
-levels (MAX_DEPTH).
+`walk` needs no recursion. `rebuild` descends one level and is called recursively by its users: two frames a level, and
+the parser bounds the levels (MAX_DEPTH).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Node = TypeVar("Node", bound=ast.Syntax)
 
 
 _FIELD_NAMES: dict[type[ast.Syntax], tuple[str, ...]] = {}
-"""What `fields` says of each class, once; asking it each time would double the time of a walk."""
+"""Cache of `fields` by class, without which a walk would take twice as long."""
 
 
 def _field_names(kind: type[ast.Syntax]) -> tuple[str, ...]:
@@ -27,27 +26,27 @@ def _field_names(kind: type[ast.Syntax]) -> tuple[str, ...]:
 
 
 def children(node: ast.Syntax) -> list[ast.Syntax]:
-    """The nodes directly below, in the order of the text."""
-    found: list[ast.Syntax] = []
+    """The direct children, in the order of the text."""
+    nodes: list[ast.Syntax] = []
     for name in _field_names(type(node)):
         value = getattr(node, name)
         if isinstance(value, ast.Syntax):
-            found.append(value)
+            nodes.append(value)
         elif isinstance(value, tuple):
-            _collect(value, found)
-    return found
+            _collect(value, nodes)
+    return nodes
 
 
-def _collect(values: tuple[object, ...], found: list[ast.Syntax]) -> None:
+def _collect(values: tuple[object, ...], nodes: list[ast.Syntax]) -> None:
     for value in values:
         if isinstance(value, ast.Syntax):
-            found.append(value)
+            nodes.append(value)
         elif isinstance(value, tuple):
-            _collect(value, found)
+            _collect(value, nodes)
 
 
 def walk(node: ast.Syntax) -> Iterator[ast.Syntax]:
-    """The node and everything below it, parents first, in the order of the text."""
+    """The node and its descendants in preorder, in the order of the text."""
     waiting = [node]
     while waiting:
         below = waiting.pop()
@@ -56,7 +55,7 @@ def walk(node: ast.Syntax) -> Iterator[ast.Syntax]:
 
 
 def variables(node: ast.Syntax) -> frozenset[str]:
-    """The name of every variable mentioned anywhere in the node, in scope or not."""
+    """The name of every variable in the node, in scope or not."""
     return frozenset(below.name for below in walk(node) if isinstance(below, ast.Var))
 
 
@@ -81,7 +80,7 @@ def rebuild(node: Node, change: Callable[[ast.Syntax], ast.Syntax]) -> Node:
 
 
 def _rebuilt(value: object, change: Callable[[ast.Syntax], ast.Syntax]) -> object:
-    """A row of VALUES, or something that is no syntax."""
+    """A row of VALUES, or a value that is not syntax."""
     if not isinstance(value, tuple):
         return value
     items = tuple([change(item) if isinstance(item, ast.Syntax) else item for item in value])

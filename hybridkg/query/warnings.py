@@ -1,4 +1,4 @@
-"""Warnings about a query that can be seen in its text: what is correct, and probably not meant."""
+"""Static warnings about a query: legal constructs that are probably mistakes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,12 @@ LITERAL_FUNCTIONS = frozenset(
 )  # fmt: skip
 """Functions whose value is a literal."""
 
-
 Nodes: TypeAlias = tuple[ast.Syntax, ...]
 """Every node of a query, parents first, in the order of the text."""
 
 
 def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
-    """The warnings about a query, in the order of the text.
-
-    Args:
-        query: as it was written, before parameters take their places.
-        given: the names of its parameters.
+    """The warnings about a query with `given` parameters, before these are bound; in the order of the text.
 
     >>> from hybridkg.query.parser import parse
     >>> [w.message for w in advise(parse('SELECT ?x { ?x MATCH "fish" AS ?s }'))]
@@ -37,12 +32,12 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     """
     nodes = tuple(walk(query.form))
     unbound = [*_unbound(nodes, given), *_lost_in_groups(nodes, given)]
-    found = [*_products(nodes), *unbound, *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
-    return sorted(found, key=lambda warning: (warning.span or Span()).start)
+    warnings = [*_products(nodes), *unbound, *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
+    return sorted(warnings, key=lambda warning: (warning.span or Span()).start)
 
 
 def parameters_of(query: ast.Query, text: str) -> tuple[str, ...]:
-    """The variables that are meant to get a value: written with `$`, or bound by nothing; in the order of the text.
+    """The parameters of a query: variables written with `$`, or without a binding; in the order of the text.
 
     >>> from hybridkg.query.parser import parse
     >>> text = "SELECT ?x { ?x <http://e/p> $y FILTER(?x > ?z) }"
@@ -56,9 +51,6 @@ def parameters_of(query: ast.Query, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in sorted(wanted, key=lambda node: node.span.start)))
 
 
-# --- products ------------------------------------------------------------------------
-
-
 def _products(nodes: Nodes) -> Iterator[QueryWarning]:
     for group in nodes:
         if isinstance(group, ast.Group):
@@ -69,14 +61,14 @@ def _products(nodes: Nodes) -> Iterator[QueryWarning]:
                 yield QueryWarning(
                     "W101",
                     f"nothing joins {names[0]} with {names[1]}: every row of one meets every row of the other",
-                    hint="share a variable between them, or ask two queries",
+                    hint="share a variable between them, or run two queries",
                     span=parts[1][0],
                 )
 
 
 @dataclass
 class _Part:
-    """Patterns of a group that variables connect: the place of the first, and their variables."""
+    """A connected component of the patterns of a group: the place of its first pattern, and its variables."""
 
     span: Span
     names: set[str]
@@ -84,7 +76,7 @@ class _Part:
 
 
 def _parts(group: ast.Group) -> list[tuple[Span, set[str]]]:
-    """(place of its first pattern, variables) of the parts of a group that no variable connects."""
+    """(place of its first pattern, variables) of the connected components of a group."""
     part_of: dict[object, _Part] = {}
     parts: dict[int, _Part] = {}
     for element in group.elements:
@@ -103,9 +95,9 @@ def _parts(group: ast.Group) -> list[tuple[Span, set[str]]]:
             part_of.update(dict.fromkeys(link.keys, part))
             if link.has_rows and not part.is_pattern:
                 part.span, part.is_pattern = link.span, True
-    found = [(part.span, {name for name in part.names if not name.startswith("_:")}) for part in parts.values()
-             if part.is_pattern]  # fmt: skip
-    return sorted(((span, names) for span, names in found if names), key=lambda one: one[0].start)
+    patterns = [part for part in parts.values() if part.is_pattern]
+    places = [(part.span, {name for name in part.names if not name.startswith("_:")}) for part in patterns]
+    return sorted(((span, names) for span, names in places if names), key=lambda place: place[0].start)
 
 
 class _Link(NamedTuple):
@@ -121,9 +113,9 @@ def _links(element: ast.Element) -> Iterator[_Link]:
         case ast.Triples(items):
             for item in items:
                 labels = {f"_:{node.label}" for node in walk(item) if isinstance(node, ast.Blank)}
-                # What is said of one known thing is mostly one row: looked up, not joined.
-                looked_up = isinstance(item, ast.TriplePattern) and isinstance(item.subject, ast.Iri)
-                yield _Link(item.span, variables(item) | labels, not looked_up)
+                # A constant subject mostly gives one row: a look-up, not a join.
+                is_lookup = isinstance(item, ast.TriplePattern) and isinstance(item.subject, ast.Iri)
+                yield _Link(item.span, variables(item) | labels, not is_lookup)
         case ast.Filter() | ast.Bind():
             yield _Link(element.span, variables(element), False)
         case ast.InlineData(columns, rows):
@@ -149,13 +141,10 @@ def _has_one_row(query: ast.SelectQuery) -> bool:
     return modifiers.limit in (0, 1) or (aggregates and not modifiers.group_by)
 
 
-# --- variables -------------------------------------------------------------------------
-
-
 def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
-    """Variables that are read and never bound: mostly slips of the pen."""
+    """Variables that are read but never bound: mostly misspellings."""
     bound = _bound_somewhere(nodes)
-    known = [f"?{name}" for name in sorted(bound)]
+    names = [f"?{name}" for name in sorted(bound)]
     seen: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen and node.name not in given:
@@ -163,25 +152,25 @@ def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
             yield QueryWarning(
                 "W102",
                 f"nothing in the query binds ?{node.name}",
-                hint=did_you_mean(f"?{node.name}", known) or f"it binds: {', '.join(known[:8]) or 'no variable'}",
+                hint=did_you_mean(f"?{node.name}", names) or f"it binds: {', '.join(names[:8]) or 'no variable'}",
                 span=node.span,
             )
 
 
 def _lost_in_groups(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
-    """Variables that are bound in the rows, and read where there are only groups of them."""
+    """Variables that are bound in the rows, but read in clauses that see only groups."""
     bound = _bound_somewhere(nodes)
     for query in nodes:
         if not isinstance(query, ast.SelectQuery) or not is_grouped(query):
             continue
-        known = keys(query) | {item.variable.name for item in query.projection or ()}
+        available = keys(query) | {item.variable.name for item in query.projection or ()}
         for clause, expressions in (
             ("HAVING", query.modifiers.having),
             ("ORDER BY", tuple(key.expression for key in query.modifiers.order_by)),
         ):
             read = {name: span for part in expressions for name, span in outside_aggregates(part)}
             for name, span in read.items():
-                if name in bound and name not in known and name not in given:
+                if name in bound and name not in available and name not in given:
                     yield QueryWarning(
                         "W102",
                         f"no group has a value of ?{name}, which is neither a key of GROUP BY nor inside an aggregate",
@@ -227,7 +216,7 @@ def _unused_scores(nodes: Nodes) -> Iterator[QueryWarning]:
 
 
 def _literals(nodes: Nodes) -> Iterator[QueryWarning]:
-    """MATCH on what can only be a literal; entities are IRIs and blank nodes."""
+    """MATCH on a variable that can only be a literal; entities are IRIs and blank nodes."""
     sources: dict[str, str] = {}
     for node in nodes:
         match node:
@@ -257,9 +246,6 @@ def _is_literal(expression: ast.Expression) -> bool:
     return False
 
 
-# --- scores of different kinds -----------------------------------------------------------
-
-
 def _mixed(nodes: Nodes) -> Iterator[QueryWarning]:
     kinds: dict[str, str] = {}
     for node in nodes:
@@ -274,13 +260,13 @@ def _mixed(nodes: Nodes) -> Iterator[QueryWarning]:
 
 def _sums(node: ast.Syntax, kinds: dict[str, str]) -> Iterator[QueryWarning]:
     if isinstance(node, ast.Binary) and node.op in ("+", "-"):
-        found = {kinds[name]: name for name in sorted(_raw_scores(node)) if name in kinds}
-        if len(found) > 1:
-            said = " and ".join(f"?{name} ({kind})" for kind, name in sorted(found.items(), key=lambda item: item[1]))
+        by_kind = {kinds[name]: name for name in sorted(_raw_scores(node)) if name in kinds}
+        if len(by_kind) > 1:
+            scores = " and ".join(sorted(f"?{name} ({kind})" for kind, name in by_kind.items()))
             yield QueryWarning(
                 "W105",
-                f"{said} are scores of different kinds, and one may drown the other",
-                hint=_normalised(found),
+                f"{scores} are scores of different kinds, and one may dominate the sum",
+                hint=_normalised(by_kind),
                 span=node.span,
             )
             return
@@ -288,11 +274,11 @@ def _sums(node: ast.Syntax, kinds: dict[str, str]) -> Iterator[QueryWarning]:
         yield from _sums(child, kinds)
 
 
-def _normalised(found: dict[str, str]) -> str:
-    """What to write in place of a sum; `found` has a score for each kind."""
-    near = next((name for kind, name in found.items() if kind.startswith("similarity")), "")
-    words = next((found[kind] for kind in ("bm25f", "bm25", "combined_fields") if kind in found), "")
-    if near and words and len(found) == 2:
+def _normalised(by_kind: dict[str, str]) -> str:
+    """The suggested replacement of a sum; `by_kind` has a score for each kind."""
+    near = next((name for kind, name in by_kind.items() if kind.startswith("similarity")), "")
+    words = next((by_kind[kind] for kind in ("bm25f", "bm25", "combined_fields") if kind in by_kind), "")
+    if near and words and len(by_kind) == 2:
         return f"to begin with, tmm(?{words}) + STRLEN($text) * tmm(?{near}) / 35 (docs/vectors.md)"
     return "add minmax(...) of each, or use rrf(...)"
 

@@ -1,7 +1,6 @@
-"""The canonical text of a syntax tree: `parse(write(q)) == q`, and the only text that Oxigraph sees.
+"""Serialiser of syntax trees to canonical text: `parse(write(q)) == q`; Oxigraph receives no other text.
 
-IRIs are written out, brackets are those that the tree needs, and every name
-and literal is checked or escaped on the way out, so that a value can never
+IRIs are written out, parentheses are minimal, and every name and literal is checked or escaped, so a value can never
 become syntax. A query without ranked parts is plain SPARQL 1.1.
 """
 
@@ -13,18 +12,16 @@ from typing import Any
 from hybridkg.query import ast
 from hybridkg.query.write_expressions import ExpressionWriter
 
-__all__ = ["write"]
-
 
 def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str:
     """The canonical text of a node, without a newline at its end.
 
     Args:
-        node: a query, a query form, a group or anything that stands in one.
+        node: a query, a query form, a group or an element of one.
         prefixes: names of namespaces, to shorten IRIs for display; a whole query then declares those it uses.
 
     Raises:
-        QueryCheckError: the tree was not made by the parser and has a name or an IRI that cannot be written.
+        QueryCheckError: a tree that the parser did not build has a name or an IRI that cannot be written.
 
     >>> write(ast.Binary("*", ast.Binary("+", ast.Var("a"), ast.Var("b")), ast.Lit("say \\"hi\\"")))
     '(?a + ?b) * "say \\\\"hi\\\\""'
@@ -41,10 +38,10 @@ def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str
 
 
 class _Writer(ExpressionWriter):
-    """Queries and patterns. Each method adds to one list of strings: the work is linear in the text."""
+    """Writer of queries and patterns; it appends to one list of strings, so the work is linear in the text."""
 
     def group(self, group: ast.Group) -> None:
-        """`{ ... }`, one element a line, without a newline behind it."""
+        """`{ ... }`, one element a line, without a newline at the end."""
         if not group.elements:
             self.add("{}")
             return
@@ -64,8 +61,8 @@ class _Writer(ExpressionWriter):
         self.node(element)
 
     def items(self, items: tuple[ast.TriplePattern | ast.RankedItem, ...]) -> None:
-        """One predicate, ranked or not, a line. A subject or predicate stands once for the triples that follow on
-        it: as many triples as the text has could share one that is as long as the text.
+        """One predicate, ranked or not, a line. A repeated subject or predicate is written once: as many triples as the
+        text has could share one that is as long as the text.
         """
         last: ast.TriplePattern | None = None
         for i, item in enumerate(items):
@@ -89,41 +86,34 @@ class _Writer(ExpressionWriter):
             self.add(" .")
 
     def triples(self, triples: ast.Triples) -> None:
-        """A triples block outside a group."""
         self.items(triples.items)
 
     def optional(self, node: ast.OptionalPattern) -> None:
-        """OPTIONAL."""
         self.add("OPTIONAL ")
         self.group(node.pattern)
 
     def minus(self, node: ast.MinusPattern) -> None:
-        """MINUS."""
         self.add("MINUS ")
         self.group(node.pattern)
 
     def union(self, node: ast.UnionPattern) -> None:
-        """UNION."""
         for i, branch in enumerate(node.branches):
             self.add(" UNION " if i else "")
             self.group(branch)
 
     def graph(self, node: ast.GraphPattern) -> None:
-        """GRAPH."""
         self.add("GRAPH ")
         self.term(node.name)
         self.add(" ")
         self.group(node.pattern)
 
     def service(self, node: ast.ServicePattern) -> None:
-        """SERVICE."""
         self.add("SERVICE SILENT " if node.silent else "SERVICE ")
         self.term(node.endpoint)
         self.add(" ")
         self.group(node.pattern)
 
     def filter(self, node: ast.Filter) -> None:
-        """FILTER."""
         if isinstance(node.condition, ast.Exists):
             self.add("FILTER ")
             self.expression(node.condition)
@@ -132,12 +122,11 @@ class _Writer(ExpressionWriter):
             self.bracketed(node.condition)
 
     def bind(self, node: ast.Bind) -> None:
-        """BIND."""
         self.add("BIND")
         self.named(node.expression, node.variable)
 
     def inline_data(self, node: ast.InlineData) -> None:
-        """VALUES; one variable on one line, several with one row a line."""
+        """VALUES; one variable on one line, several variables with one row a line."""
         if len(node.variables) == 1:
             self.add("VALUES ")
             self.term(node.variables[0])
@@ -158,20 +147,22 @@ class _Writer(ExpressionWriter):
                 self.cell(value)
             self.add(")")
         self.indent -= 1
-        if node.rows:
+        self.closing(node.rows)
+
+    def closing(self, contents: tuple[object, ...]) -> None:
+        """The closing brace, on its own line unless the braces are empty."""
+        if contents:
             self.line("}")
         else:
             self.add("}")
 
     def cell(self, value: ast.Iri | ast.Lit | None) -> None:
-        """A value, or UNDEF."""
         if value is None:
             self.add("UNDEF")
         else:
             self.term(value)
 
     def sub_select(self, node: ast.SubSelect) -> None:
-        """A SELECT in braces."""
         self.add("{")
         self.indent += 1
         self.line("")
@@ -179,10 +170,7 @@ class _Writer(ExpressionWriter):
         self.indent -= 1
         self.line("}")
 
-    # --- queries ----------------------------------------------------------------------
-
     def select(self, query: ast.SelectQuery) -> None:
-        """SELECT."""
         self.add(f"SELECT {query.reduction} " if query.reduction else "SELECT ")
         if query.projection is None:
             self.add("*")
@@ -191,7 +179,6 @@ class _Writer(ExpressionWriter):
         self.rest(query)
 
     def ask(self, query: ast.AskQuery) -> None:
-        """ASK."""
         self.add("ASK")
         self.rest(query)
 
@@ -201,14 +188,10 @@ class _Writer(ExpressionWriter):
         self.indent += 1
         self.items(query.template)
         self.indent -= 1
-        if query.template:
-            self.line("}")
-        else:
-            self.add("}")
+        self.closing(query.template)
         self.rest(query)
 
     def describe(self, query: ast.DescribeQuery) -> None:
-        """DESCRIBE."""
         self.add("DESCRIBE ")
         if query.subjects:
             self.separated(query.subjects, " ")
@@ -230,44 +213,37 @@ class _Writer(ExpressionWriter):
             self.inline_data(query.values)
 
     def dataset_clause(self, clause: ast.DatasetClause) -> None:
-        """FROM."""
         self.add("FROM NAMED " if clause.named else "FROM ")
         self.term(clause.graph)
 
     def modifiers(self, modifiers: ast.Modifiers) -> None:
-        """One modifier a line."""
-        for keyword, parts in (
-            ("GROUP BY ", modifiers.group_by),
-            ("ORDER BY ", modifiers.order_by),
-        ):
-            if keyword == "ORDER BY " and modifiers.having:
-                self.line("HAVING")
-                for condition in modifiers.having:
-                    self.add(" ")
-                    self.bracketed(condition)
-            if parts:
-                self.line(keyword)
-                self.separated(parts, " ")
-        if modifiers.rank_by is not None:
-            self.line("")
-            self.node(modifiers.rank_by)
-        if modifiers.rerank is not None:
-            self.line("")
-            self.node(modifiers.rerank)
+        if modifiers.group_by:
+            self.line("GROUP BY ")
+            self.separated(modifiers.group_by, " ")
+        if modifiers.having:
+            self.line("HAVING")
+            for condition in modifiers.having:
+                self.add(" ")
+                self.bracketed(condition)
+        if modifiers.order_by:
+            self.line("ORDER BY ")
+            self.separated(modifiers.order_by, " ")
+        for ranking in (modifiers.rank_by, modifiers.rerank):
+            if ranking is not None:
+                self.line("")
+                self.node(ranking)
         if modifiers.limit is not None:
             self.line(f"LIMIT {int(modifiers.limit)}")
         if modifiers.offset is not None:
             self.line(f"OFFSET {int(modifiers.offset)}")
 
     def projection(self, item: ast.SelectItem) -> None:
-        """`?x` or `(expression AS ?x)`."""
         if item.expression is None:
             self.term(item.variable)
         else:
             self.named(item.expression, item.variable)
 
     def group_key(self, key: ast.GroupKey) -> None:
-        """`?x`, `(expression)` or `(expression AS ?x)`."""
         if key.variable is not None:
             self.named(key.expression, key.variable)
         elif isinstance(key.expression, ast.Var):
@@ -276,7 +252,6 @@ class _Writer(ExpressionWriter):
             self.bracketed(key.expression)
 
     def order_key(self, key: ast.OrderKey) -> None:
-        """`?x`, `ASC(expression)` or `DESC(expression)`."""
         if isinstance(key.expression, ast.Var) and not key.descending:
             self.term(key.expression)
         else:
@@ -284,20 +259,17 @@ class _Writer(ExpressionWriter):
             self.bracketed(key.expression)
 
     def rank_by(self, rank: ast.RankBy) -> None:
-        """`RANK BY expression [AS ?score]`."""
         self.add("RANK BY ")
         self.expression(rank.expression)
         self.as_variable("AS", rank.score)
 
     def rerank(self, node: ast.Rerank) -> None:
-        """`RERANK TOP n USING reranker(...) [ON ?variable] [AS ?score]`."""
         self.add(f"RERANK TOP {int(node.top)} USING ")
         self.model(node.reranker)
         self.as_variable("ON", node.on)
         self.as_variable("AS", node.score)
 
     def node(self, node: Any) -> None:
-        """Any node."""
         method = _METHODS.get(type(node))
         if method is None:
             self.expression(node)

@@ -1,4 +1,4 @@
-"""Expressions as text, with the brackets that precedence asks for and no others."""
+"""Serialiser of expressions, with only the parentheses that precedence requires."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hybridkg.query import ast
 from hybridkg.query.write_terms import TermWriter, _number, _refuse, quoted
 
 _OR, _AND, _RELATION, _SUM, _PRODUCT, _SIGN, _PRIMARY = range(1, 8)
-"""How tightly operators bind (productions 111-119)."""
+"""Precedence of operators (productions 111-119)."""
 
 _LEVEL = {
     "||": _OR,
@@ -22,22 +22,19 @@ _LEVEL = {
 }
 
 _LEFT_FLOOR = {op: level + 1 if level == _RELATION else level for op, level in _LEVEL.items()}
-"""Operators group to the left, except comparisons, which do not chain."""
+"""Operators are left-associative, except comparisons, which do not chain."""
 
 
 class ExpressionWriter(TermWriter):
-    """Adds expressions to terms."""
+    """Writer of expressions and terms; `group` and `node` are defined with the patterns."""
 
     def group(self, group: ast.Group) -> None:
-        """Defined with the patterns."""
         raise NotImplementedError
 
     def node(self, node: Any) -> None:
-        """Defined with the patterns."""
         raise NotImplementedError
 
     def bracketed(self, expression: ast.Expression) -> None:
-        """`(expression)`."""
         self.add("(")
         self.expression(expression)
         self.add(")")
@@ -50,13 +47,12 @@ class ExpressionWriter(TermWriter):
         self.add(")")
 
     def separated(self, nodes: Sequence[ast.Syntax], separator: str) -> None:
-        """Nodes with something between them."""
         for i, node in enumerate(nodes):
             self.add(separator if i else "")
             self.node(node)
 
     def expression(self, node: ast.Expression, floor: int = _OR) -> None:
-        """An expression, in brackets where it binds less tightly than its place asks."""
+        """An expression, in parentheses where its level is below `floor`."""
         if _level(node) < floor:
             self.bracketed(node)
             return
@@ -91,7 +87,7 @@ class ExpressionWriter(TermWriter):
                 self.term(node)
 
     def _binary(self, node: ast.Binary) -> None:
-        """Down the left side without recursion, because chains of operators lean to the left."""
+        """Iterates down the left side, because chains of operators lean to the left."""
         chain = [node]
         left = node.left
         while isinstance(left, ast.Binary) and _level(left) >= _LEFT_FLOOR[chain[-1].op]:
@@ -103,7 +99,6 @@ class ExpressionWriter(TermWriter):
             self.expression(link.right, _LEVEL[link.op] + 1)
 
     def arguments(self, arguments: Sequence[ast.Expression], distinct: bool = False) -> None:
-        """`(a, b)`."""
         self.add("(DISTINCT " if distinct else "(")
         for i, argument in enumerate(arguments):
             self.add(", " if i else "")

@@ -1,4 +1,4 @@
-"""Terms, paths, triples and MATCH as text: the places where a value could become syntax, if nobody looked."""
+"""Serialiser of terms, paths, triples, MATCH and NEAR; it checks or escapes every name and value."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _ESCAPED = re.compile('[\x00-\x1f"\\\\\x7f-\x9f\ufeff\ud800-\udfff]')
 _ESCAPES = {"\t": "\\t", "\b": "\\b", "\n": "\\n", "\r": "\\r", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
 
 _ALTERNATIVE, _SEQUENCE, _INVERSE, _REPEAT, _PRIMARY = range(5)
-"""How tightly the kinds of paths bind (productions 89-94)."""
+"""Precedence of paths (productions 89-94)."""
 
 
 class TermWriter:
-    """Collects the pieces of the text."""
+    """Writer that collects the pieces of the text."""
 
     def __init__(self, prefixes: Mapping[str, str]):
         self.pieces: list[str] = []
@@ -49,11 +49,10 @@ class TermWriter:
         self.base: str | None = None
 
     def text(self) -> str:
-        """Everything written so far."""
         return "".join(self.pieces)
 
     def declarations(self) -> list[str]:
-        """BASE where a function needs it, and PREFIX lines of the prefixes in use."""
+        """BASE, if a function needs it, and the PREFIX lines of the prefixes in use."""
         for _, namespace in self.used:
             if _NOT_IN_IRI.search(namespace):
                 _refuse("namespace", namespace)
@@ -61,23 +60,20 @@ class TermWriter:
         return base + [f"PREFIX {name}: <{iri}>" for name, iri in sorted(self.used)]
 
     def use_base(self, base: str) -> None:
-        """A whole query starts with this BASE; one query has one."""
+        """Declares the BASE of a whole query; a query has at most one."""
         if _NOT_IN_IRI.search(base) or self.base not in (None, base):
             _refuse("base IRI", base)
         self.base = base
 
     def add(self, text: str) -> None:
-        """Goes on in the same line."""
+        """Continues the current line."""
         self.pieces.append(text)
 
     def line(self, text: str) -> None:
-        """Goes on in a new line."""
+        """Starts a new line."""
         self.pieces.append("\n" + "  " * self.indent + text)
 
-    # --- terms ---------------------------------------------------------------------------
-
     def term(self, node: ast.VarOrTerm) -> None:
-        """A variable, an IRI, a literal or a blank node."""
         match node:
             case ast.Var(name):
                 self.add("?" + _valid(_VARIABLE, name, "variable"))
@@ -93,7 +89,7 @@ class TermWriter:
                 raise TypeError(f"not a term: {type(node).__name__}")
 
     def iri(self, value: str) -> str:
-        """`<iri>`, or a prefixed name where a prefix is known."""
+        """`<iri>`, or a prefixed name of a declared prefix."""
         for namespace, name in self.prefixes:
             if value.startswith(namespace) and _LOCAL.fullmatch(value, len(namespace)):
                 self.used.add((name, namespace))
@@ -103,7 +99,7 @@ class TermWriter:
         return f"<{value}>"
 
     def literal(self, node: ast.Lit) -> None:
-        """A literal; numbers and booleans are bare where their text allows it."""
+        """A literal; numbers and booleans are written bare where their text allows it."""
         if node.datatype is not None:
             bare = _NUMBERS.get(node.datatype)
             if bare is not None and bare.fullmatch(node.lexical):
@@ -115,10 +111,8 @@ class TermWriter:
         elif node.datatype is not None:
             self.add("^^" + self.iri(node.datatype))
 
-    # --- paths -----------------------------------------------------------------------------
-
     def path(self, node: ast.Path, floor: int = _ALTERNATIVE) -> None:
-        """A property path, in brackets where it binds less tightly than its place asks."""
+        """A property path, in parentheses where its level is below `floor`."""
         level = _LEVELS.get(type(node), _PRIMARY)
         if level < floor:
             self.add("(")
@@ -148,7 +142,6 @@ class TermWriter:
             self.path(part, floor)
 
     def triple(self, node: ast.TriplePattern) -> None:
-        """`subject predicate object`."""
         self.term(node.subject)
         self.add(" ")
         self.predicate(node.predicate)
@@ -164,10 +157,7 @@ class TermWriter:
         else:
             self.path(node)
 
-    # --- MATCH --------------------------------------------------------------------------------
-
     def match(self, node: ast.Match) -> None:
-        """`?entity MATCH ...`."""
         self.term(node.entity)
         self.add(" MATCH ALL" if node.all_terms else " MATCH")
         self.add(" QUERY " if node.query_syntax else " ")
@@ -185,7 +175,6 @@ class TermWriter:
         self.as_variable("SNIPPET", node.snippet)
 
     def near(self, node: ast.Near) -> None:
-        """`?entity NEAR ...`."""
         self.term(node.entity)
         self.add(" NEAR EXACT " if node.exact else " NEAR ")
         if isinstance(node.target, ast.Vector):
@@ -204,7 +193,7 @@ class TermWriter:
         self.as_variable("AS", node.score)
 
     def as_variable(self, keyword: str, variable: ast.Var | None) -> None:
-        """` AS ?x`, where there is one."""
+        """` AS ?x`, unless the variable is None."""
         if variable is not None:
             self.add(f" {keyword} ")
             self.term(variable)
@@ -231,7 +220,6 @@ class TermWriter:
             self.add(")")
 
     def argument(self, node: ast.NamedArgument) -> None:
-        """`name=value`."""
         self.add(_valid(_NAME, node.name, "argument name") + "=")
         if isinstance(node.value, ast.Lit):
             self.literal(node.value)
@@ -261,8 +249,8 @@ def quoted(text: str) -> str:
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if "\ud800" <= character <= "\udfff":
         _refuse("character", character)
     return _ESCAPES.get(character) or f"\\u{ord(character):04X}"

@@ -53,7 +53,7 @@ def test_more_of_them_are_refused_with_what_to_do(part, n):
 def test_groups_within_groups_count_together(around):
     around = around.replace("%d", "7")
     from_ast(parse(query(PARTS["VALUES"], 50, around)))
-    with pytest.raises(QueryLimitError, match="stand beside"):
+    with pytest.raises(QueryLimitError, match="stand next to"):
         from_ast(parse(query(PARTS["VALUES"], 200, around)))
 
 

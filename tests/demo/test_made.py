@@ -67,6 +67,6 @@ def test_a_damaged_note_claims_nothing(tmp_path):
     (tmp_path / "a").write_text("x")
     for damaged in (b"\xff", b"[1]", b"[" * 100_000, b'{"a": 1}'):
         (tmp_path / NOTE).write_bytes(damaged)
-        with pytest.raises(UserError, match="exists and (was not made by|has been changed since) the demo"):
+        with pytest.raises(UserError, match=r"exists and (was not made by|has been changed since) the demo"):
             Made(tmp_path).check(["a"], {})
     Made(tmp_path).check(["a"], {"a": "x"})

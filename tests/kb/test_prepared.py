@@ -286,7 +286,7 @@ def test_no_parameter_is_left_where_values_have_been_put():
         f"{PREFIX} SELECT ?x {{ ?x f:director $a . ?x MATCH $t AS ?s . VALUES ?y {{ 1 2 }} }} RANK BY ?s"
     )
     request = known.request({"t": "space", "a": F.Scott})
-    assert request.template.is_kept
+    assert request.template.is_cached
     for tree in (whole(request.query), whole(request.logical), whole(request.matches)):
         assert "parameter" not in repr(tree)
     assert "parameter" in repr(whole(request.template.logical))

@@ -87,7 +87,7 @@ def test_codepoint_escapes_may_stand_anywhere_and_carets_still_point_right():
     with pytest.raises(QuerySyntaxError) as caught:
         parse(r"SELECT ?\u0078 { ?\u0078 ?p }")
     assert caught.value.span.start == len(r"SELECT ?\u0078 { ?\u0078 ?p ")
-    with pytest.raises(QuerySyntaxError, match="names no character"):
+    with pytest.raises(QuerySyntaxError, match="is not a character"):
         parse(r'SELECT * { ?s ?p "\uD800" }')
 
 

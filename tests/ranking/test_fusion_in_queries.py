@@ -89,7 +89,7 @@ def test_what_is_wrong_is_said_with_what_is_known(films, expression, error, mess
 
 @pytest.mark.parametrize("using", ["lm", "sdm", "bm25f(form=galago)"])
 def test_tmm_declines_scores_that_have_no_least(films, using):
-    with pytest.raises(UnsupportedQueryError, match="as it is used has none"):
+    with pytest.raises(UnsupportedQueryError, match="as used here has none"):
         films.query(f'SELECT * {{ ?f MATCH "space" USING {using} AS ?t }} RANK BY tmm(?t)')
 
 

@@ -1,4 +1,4 @@
-"""One question to the store instead of several."""
+"""Merging of fragments: one request to the store instead of several."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.query import ast
 
 JOIN_ONLY = (ast.Triples, ast.Group, ast.UnionPattern, ast.InlineData, ast.SubSelect, ast.GraphPattern)
-"""Elements that a group joins, so that their order and their neighbours do not matter."""
+"""Elements that a group joins, so that their order does not matter."""
 
 
 def gather_fragments(plan: Plan) -> Plan:
     """Join(Join(fragment a, x), fragment b) -> Join(fragment a+b, x).
 
-    A join of solution multisets commutes and associates (SPARQL 1.1 section
-    18.3), so the rank-free operands of a chain of joins become one fragment.
-    Leaves fragments apart that do not share a variable: together they would
-    be a product that each alone is not.
+    A join of solution multisets is commutative and associative (SPARQL 1.1 section 18.3), so the rank-free operands of
+    a chain of joins become one fragment. Fragments without a shared variable stay apart: merged they would be a
+    Cartesian product.
     """
     if not isinstance(plan, Join):
         return with_children(plan, gather_fragments)

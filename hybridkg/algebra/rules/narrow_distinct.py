@@ -1,4 +1,4 @@
-"""What DISTINCT throws away is not made."""
+"""Narrowing of fragments under DISTINCT to the variables that are read."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from hybridkg.query.walk import variables
 def narrow_distinct(plan: Plan) -> Plan:
     """Distinct ?p (... Fragment { ?p :author ?a . ?q :author ?a }) -> the fragment as SELECT DISTINCT ?p.
 
-    Under DISTINCT a fragment needs to give only those variables that the columns, the order, a condition or another
-    part of the pattern reads, each combination once: the co-authors of a paper's authors are many, the papers few.
-    Leaves alone what stands below an aggregate, in a UNION, or on the right of OPTIONAL and MINUS.
+    Under DISTINCT a fragment needs only the distinct combinations of the variables that the columns, the order, a
+    condition or another part of the pattern reads: the co-authors of a paper's authors are many, the papers few.
+    Fragments below an aggregate, in a UNION, or on the right of OPTIONAL and MINUS stay unchanged.
     """
     if isinstance(plan, Project) and plan.distinct:
         return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | _read_by(plan.child)))
@@ -39,15 +39,13 @@ def narrow_distinct(plan: Plan) -> Plan:
 
 
 def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
-    """The plan with each fragment on its spine cut down to variables that something reads."""
+    """The plan with each fragment on its spine narrowed to the variables that are read."""
     match plan:
         case Fragment(group, dataset):
             return _fragment(plan, group, dataset, read)
         case Join(left, right):
             return Join(_narrowed(left, read | right.variables), _narrowed(right, read | left.variables))
-        case LeftJoin(left, right):
-            return replace(plan, left=_narrowed(left, read | right.variables))
-        case Minus(left, right):
+        case LeftJoin(left, right) | Minus(left, right):
             return replace(plan, left=_narrowed(left, read | right.variables))
         case MatchEach(child, match):
             return replace(plan, child=_narrowed(child, read | match.variables))
@@ -57,29 +55,29 @@ def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
 
 
 def _fragment(plan: Fragment, group: ast.Group, dataset: tuple[ast.DatasetClause, ...], read: frozenset[str]) -> Plan:
-    kept = plan.variables & read
-    if not kept or kept == plan.variables:
+    needed = plan.variables & read
+    if not needed or needed == plan.variables:
         return plan
-    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(kept))
+    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(needed))
     return Fragment(ast.Group((ast.SubSelect(ast.SelectQuery(projection, group, "DISTINCT")),)), dataset)
 
 
 def _read_by(plan: Plan) -> frozenset[str]:
-    """The variables that the operators of a plan themselves read, those of its relations left out."""
-    found: frozenset[str] = frozenset()
+    """The variables that the operators of a plan read, without those of its relations."""
+    names: frozenset[str] = frozenset()
     if isinstance(plan, Rank | OrderBy):
-        found |= frozenset(plan.tie_breakers)
+        names |= frozenset(plan.tie_breakers)
     if isinstance(plan, OrderBy):
-        found |= {name for name, _ in plan.keys}
+        names |= {name for name, _ in plan.keys}
     if not isinstance(plan, Fragment | Match):
         for field in fields(plan):
             for node in _syntax(getattr(plan, field.name)):
-                found |= variables(node)
-    return found.union(*map(_read_by, children(plan)))
+                names |= variables(node)
+    return names.union(*map(_read_by, children(plan)))
 
 
 def _syntax(value: Any) -> Iterator[ast.Syntax]:
-    """The pieces of syntax in an attribute of a node; not those of the plans below it."""
+    """The syntax in an attribute of a node, without that of the plans below it."""
     if isinstance(value, ast.Syntax):
         yield value
     elif isinstance(value, tuple):

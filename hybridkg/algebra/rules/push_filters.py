@@ -1,4 +1,4 @@
-"""Filters move to the store wherever they mean the same there."""
+"""Pushdown of filters into fragments."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 
 PER_ROW = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
-"""Functions whose value differs from call to call, so that moving them would change how often they run."""
+"""Functions whose value differs from call to call, so that pushing would change the number of calls."""
 
 
 def push_filters(plan: Plan) -> Plan:
     """Filter(Join(fragment, x), c) -> Join(fragment with FILTER c, x).
 
-    Only when every variable of c has the same binding in the fragment as in
-    the join: it is surely bound in the fragment, or the other side cannot
-    bind it. Also through the left side of OPTIONAL and MINUS, which never
-    change the left solution. Leaves alone conditions that hold a MATCH.
+    Valid if every variable of c has the same binding in the fragment as in the join: it is certain in the fragment, or
+    the other side cannot bind it. Also through the left side of OPTIONAL and MINUS, which never change the left
+    solution. Conditions that contain a MATCH stay.
     """
     if isinstance(plan, Filter):
         child = push_filters(plan.child)
@@ -37,10 +36,10 @@ def _movable(condition: ast.Expression) -> bool:
 
 
 def _push(plan: Plan, condition: ast.Expression) -> Plan | None:
-    """The plan with the condition inside, or None where it cannot go in."""
+    """The plan with the condition inside; None if it cannot be pushed."""
     match plan:
         case Fragment(group, dataset):
-            # The filter closes its own group: what stands in `group` keeps its meaning.
+            # Elements keep their meaning, because a filter applies to the whole group.
             elements = group.elements
             return Fragment(ast.Group((*elements, ast.Filter(condition, span=condition.span))), dataset)
         case Filter(child, _):

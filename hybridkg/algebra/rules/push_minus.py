@@ -1,4 +1,4 @@
-"""MINUS moves to the store wherever it means the same there."""
+"""Pushdown of MINUS into fragments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from hybridkg.query import ast
 def push_minus(plan: Plan) -> Plan:
     """Minus(Join(fragment a, x), fragment b) -> Join(fragment a with MINUS b, x).
 
-    Only when every variable that b shares with the left side is surely bound
-    in a: then whether a solution is removed (SPARQL 1.1 section 18.5) can be
-    seen in what a contributes to it. Leaves MINUS alone where the projection
-    answers a, and would decline the two together.
+    Valid if every variable that b shares with the left side is certain in a: a then determines whether a solution is
+    removed (SPARQL 1.1 section 18.5). MINUS stays where the projection answers a, but would decline a together with b.
     """
     if isinstance(plan, Minus):
         left, right = push_minus(plan.left), push_minus(plan.right)
@@ -31,7 +29,7 @@ def push_minus(plan: Plan) -> Plan:
 
 
 def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
-    """The plan with MINUS inside, or None where it cannot go in."""
+    """The plan with MINUS inside; None if it cannot be pushed."""
     match plan:
         case Fragment(group, dataset):
             if dataset != removed.dataset or not shared <= certain(group):

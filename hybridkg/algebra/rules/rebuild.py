@@ -1,4 +1,4 @@
-"""Rebuilds a logical plan with other children."""
+"""Rebuilding of a logical plan with other children."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan,
 
 
 def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """A copy of the plan with `change` applied to each child."""
     match plan:
         case Fragment() | SparqlQuery() | Match():
             return plan

@@ -1,10 +1,9 @@
-"""The syntax tree of HybridQL: frozen dataclasses, equal when the queries are, whatever the layout.
+"""The syntax tree of HybridQL: frozen dataclasses, equal if the queries are, whatever the layout.
 
-Prefixed names are resolved, `a` is rdf:type, predicate-object lists,
-collections and `[...]` are written out as triples with blank nodes, so the
-tree is small and the canonical text (query.write) needs no prologue. Spans
-point into the query text and take no part in equality: parse(write(q)) == q.
-Grammar: SPARQL 1.1 Query section 19.8; the additions: docs/language.md.
+Prefixed names are resolved, `a` is rdf:type; predicate-object lists, collections and `[...]` are expanded to triples
+with blank nodes, so the tree is small and the canonical text (query.write) needs no prologue. Spans point into the
+query text and take no part in equality: parse(write(q)) == q. Grammar: SPARQL 1.1 section 19.8; the additions:
+docs/language.md.
 """
 
 from __future__ import annotations
@@ -84,67 +83,12 @@ from hybridkg.query.ast.terms import (
 )
 
 __all__ = [
-    "RDF",
-    "Aggregate",
-    "AskQuery",
-    "Binary",
-    "Bind",
-    "Blank",
-    "Call",
-    "Constant",
-    "ConstructQuery",
-    "DatasetClause",
-    "DescribeQuery",
-    "Element",
-    "Exists",
-    "Expression",
-    "Filter",
-    "GraphPattern",
-    "GraphTerm",
-    "Group",
-    "GroupKey",
-    "In",
-    "InlineData",
-    "Iri",
-    "IriParameter",
-    "ListParameter",
-    "Lit",
-    "LiteralParameter",
-    "Match",
-    "MinusPattern",
-    "Model",
-    "Modifiers",
-    "NamedArgument",
-    "Near",
-    "OnField",
-    "OptionalPattern",
-    "OrderKey",
-    "Path",
-    "PathAlternative",
-    "PathInverse",
-    "PathNegated",
-    "PathRepeat",
-    "PathSequence",
-    "Query",
-    "QueryForm",
-    "RankBy",
-    "RankFunction",
-    "RankedItem",
-    "RankedList",
-    "Rerank",
-    "SelectItem",
-    "SelectQuery",
-    "ServicePattern",
-    "Span",
-    "SubSelect",
-    "Syntax",
-    "TriplePattern",
-    "Triples",
-    "Unary",
-    "UnionPattern",
-    "Value",
-    "Var",
-    "VarOrTerm",
-    "Vector",
-    "parameter_for",
-]
+    "RDF", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "Constant", "ConstructQuery",
+    "DatasetClause", "DescribeQuery", "Element", "Exists", "Expression", "Filter", "GraphPattern", "GraphTerm",
+    "Group", "GroupKey", "In", "InlineData", "Iri", "IriParameter", "ListParameter", "Lit", "LiteralParameter",
+    "Match", "MinusPattern", "Model", "Modifiers", "NamedArgument", "Near", "OnField", "OptionalPattern",
+    "OrderKey", "Path", "PathAlternative", "PathInverse", "PathNegated", "PathRepeat", "PathSequence", "Query",
+    "QueryForm", "RankBy", "RankFunction", "RankedItem", "RankedList", "Rerank", "SelectItem", "SelectQuery",
+    "ServicePattern", "Span", "SubSelect", "Syntax", "TriplePattern", "Triples", "Unary", "UnionPattern", "Value",
+    "Var", "VarOrTerm", "Vector", "parameter_for",
+]  # fmt: skip

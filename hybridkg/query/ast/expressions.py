@@ -1,4 +1,4 @@
-"""Expressions (productions 110-127), and the functions of RANK BY."""
+"""Syntax of expressions (productions 110-127), and the functions of RANK BY."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Binary(Syntax):
-    """op is one of `|| && = != < > <= >= + - * /`."""
+    """A binary operation; op is one of `|| && = != < > <= >= + - * /`."""
 
     op: str
     left: Expression
@@ -22,7 +22,7 @@ class Binary(Syntax):
 
 @dataclass(frozen=True)
 class Unary(Syntax):
-    """op is one of `! + -`."""
+    """A unary operation; op is one of `! + -`."""
 
     op: str
     operand: Expression
@@ -41,7 +41,7 @@ class In(Syntax):
 class Call(Syntax):
     """A built-in (its upper-case name) or a function named by an IRI.
 
-    base is what IRI and URI resolve against, where the query has a BASE.
+    base resolves the arguments of IRI and URI; None in a query without BASE.
     """
 
     function: str | Iri
@@ -78,7 +78,7 @@ class NamedArgument(Syntax):
 
 @dataclass(frozen=True)
 class RankedList(Syntax):
-    """A score as an argument of a RankFunction, with its weight where one is given."""
+    """A score as an argument of a RankFunction, with an optional weight."""
 
     score: Var
     weight: float | None = None
@@ -86,7 +86,7 @@ class RankedList(Syntax):
 
 @dataclass(frozen=True)
 class RankFunction(Syntax):
-    """`rrf(...)`, `minmax(...)`: a function of all surviving scores, of FUSIONS; stands in RANK BY only."""
+    """`rrf(...)`, `minmax(...)`: a function of FUSIONS over the scores of all rows; only in RANK BY."""
 
     name: str
     lists: tuple[RankedList, ...]

@@ -1,4 +1,4 @@
-"""Property paths (productions 88-96)."""
+"""Syntax of property paths (productions 88-96)."""
 
 from __future__ import annotations
 

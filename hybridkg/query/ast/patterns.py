@@ -1,4 +1,4 @@
-"""Graph patterns (productions 53-67), and the ranked predicates among their triples."""
+"""Syntax of graph patterns (productions 53-67), and the ranked predicates among their triples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TriplePattern(Syntax):
-    """One triple; the predicate may be a path."""
+    """A triple pattern; the predicate may be a path."""
 
     subject: VarOrTerm
     predicate: Var | Path
@@ -34,7 +34,7 @@ class OnField(Syntax):
 
 @dataclass(frozen=True)
 class Model(Syntax):
-    """`USING name(@file, args)`; the file has no `@`, and is empty where none is named."""
+    """`USING name(@file, args)`; the file is written without its `@`, empty if absent."""
 
     name: str
     arguments: tuple[NamedArgument, ...] = ()
@@ -55,7 +55,7 @@ class Match(Syntax):
     score: Var | None = None
     snippet: Var | None = None
     plain_words: bool = field(default=False, compare=False, kw_only=True)
-    """Set where a parameter gave the text: a search box is data, never query syntax. Not written."""
+    """Set if the text came from a parameter: a search box is data, never query syntax. Not serialised."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Vector(Syntax):
 class Near(Syntax):
     """`?entity NEAR [EXACT] target [USING encoder] [TOP n] [WITHIN threshold] [AS ?score]`.
 
-    The target is a text, an entity, a variable bound elsewhere, or a vector.
+    The target is a text, an entity, a vector, or a variable that another pattern binds.
     """
 
     entity: Var
@@ -82,12 +82,12 @@ class Near(Syntax):
 
     @property
     def text(self) -> Lit | Iri | Var | Vector:
-        """What is to be near, as `Match.text`: where it is a variable, the rest of the group binds it."""
+        """The target, under the name that `Match` has: the rest of the group binds it if it is a variable."""
         return self.target
 
     @property
     def snippet(self) -> None:
-        """A NEAR has no passage."""
+        """None: a NEAR has no passage."""
         return None
 
 
@@ -97,14 +97,14 @@ RankedItem: TypeAlias = Match | Near
 
 @dataclass(frozen=True)
 class Triples(Syntax):
-    """A triples block: one basic graph pattern, with the ranked predicates written between its triples."""
+    """A triples block: one basic graph pattern, with ranked predicates between its triples."""
 
     items: tuple[TriplePattern | RankedItem, ...]
 
 
 @dataclass(frozen=True)
 class Group(Syntax):
-    """`{ ... }`, the elements in the order written."""
+    """`{ ... }`, the elements in the order of the text."""
 
     elements: tuple[Element, ...]
 
@@ -164,7 +164,7 @@ class Bind(Syntax):
 
 @dataclass(frozen=True)
 class InlineData(Syntax):
-    """`VALUES (?x ?y) { (a b) ... }`; None is UNDEF. Every row has one cell for each variable."""
+    """`VALUES (?x ?y) { (a b) ... }`; None is UNDEF. Each row has one cell for each variable."""
 
     variables: tuple[Var, ...]
     rows: tuple[tuple[Iri | Lit | None, ...], ...]

@@ -1,4 +1,4 @@
-"""Queries and their solution modifiers (productions 1-30)."""
+"""Syntax of queries and their solution modifiers (productions 1-30)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SelectItem(Syntax):
 
 @dataclass(frozen=True)
 class GroupKey(Syntax):
-    """A key of GROUP BY, with a name where one is given."""
+    """A key of GROUP BY, with an optional name."""
 
     expression: Expression
     variable: Var | None = None
@@ -62,7 +62,7 @@ class Rerank(Syntax):
 
 @dataclass(frozen=True)
 class Modifiers(Syntax):
-    """Solution modifiers; RANK BY stands where ORDER BY does, RERANK behind it."""
+    """Solution modifiers; RANK BY takes the place of ORDER BY, RERANK follows it."""
 
     group_by: tuple[GroupKey, ...] = ()
     having: tuple[Expression, ...] = ()
@@ -75,7 +75,7 @@ class Modifiers(Syntax):
 
 @dataclass(frozen=True)
 class SelectQuery(Syntax):
-    """projection None is `SELECT *`; reduction is "", "DISTINCT" or "REDUCED"."""
+    """A SELECT; projection None is `*`; reduction is "", "DISTINCT" or "REDUCED"."""
 
     projection: tuple[SelectItem, ...] | None
     where: Group
@@ -97,7 +97,7 @@ class AskQuery(Syntax):
 
 @dataclass(frozen=True)
 class ConstructQuery(Syntax):
-    """`CONSTRUCT { template } WHERE { ... }`; the short form has its own triples as template."""
+    """`CONSTRUCT { template } WHERE { ... }`; the template of the short form is its own triples."""
 
     template: tuple[TriplePattern, ...]
     where: Group
@@ -108,7 +108,7 @@ class ConstructQuery(Syntax):
 
 @dataclass(frozen=True)
 class DescribeQuery(Syntax):
-    """`DESCRIBE`; subjects empty is `*`."""
+    """`DESCRIBE`; empty subjects are `*`."""
 
     subjects: tuple[Var | Iri, ...]
     where: Group | None
@@ -124,8 +124,8 @@ QueryForm: TypeAlias = SelectQuery | AskQuery | ConstructQuery | DescribeQuery
 class Query(Syntax):
     """A whole query text.
 
-    explain is "", "plan" (EXPLAIN) or "analyze" (EXPLAIN ANALYZE). prefixes are those declared, kept only to
-    shorten IRIs when something is shown.
+    explain is "", "plan" (EXPLAIN) or "analyze" (EXPLAIN ANALYZE). prefixes are those declared, only to shorten IRIs
+    for display.
     """
 
     form: QueryForm

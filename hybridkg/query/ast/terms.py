@@ -1,4 +1,4 @@
-"""The base of every node, and terms (productions 106-111, 128-140)."""
+"""The base class of syntax nodes, and terms (productions 106-111, 128-140)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 @dataclass(frozen=True)
 class Syntax:
-    """Base of every node of the tree."""
+    """A node of the syntax tree."""
 
     span: Span = field(default=Span(), compare=False, kw_only=True, repr=False)
 
@@ -41,7 +41,7 @@ class Blank(Syntax):
 
 @dataclass(frozen=True)
 class Lit(Syntax):
-    """A literal. datatype is an absolute IRI, None for simple and language-tagged strings."""
+    """A literal; datatype is an absolute IRI, None for simple and language-tagged strings."""
 
     lexical: str
     datatype: str | None = None
@@ -51,28 +51,23 @@ class Lit(Syntax):
 GraphTerm: TypeAlias = Iri | Lit | Blank
 VarOrTerm: TypeAlias = Var | Iri | Lit | Blank
 
-
-# --- parameters ---------------------------------------------------------------------
-
-
 UNBOUND: Any = Unbound()
 
 
 @dataclass(frozen=True)
 class IriParameter(Iri, Parameter):
-    """An IRI that is the value of parameter `number`."""
+    """The IRI of parameter `number`."""
 
     value: str = field(init=False, repr=False, compare=False, default=UNBOUND)
     number: int
 
     def value_in(self, bindings: Any) -> Iri:
-        """As Parameter has it."""
         return Iri(bindings.values[self.number].value, span=self.span)
 
 
 @dataclass(frozen=True)
 class LiteralParameter(Lit, Parameter):
-    """A literal that is the value of parameter `number`; with `plain`, without the datatype of the value."""
+    """The literal of parameter `number`; with `plain`, without the datatype of the value."""
 
     lexical: str = field(init=False, repr=False, compare=False, default=UNBOUND)
     datatype: str | None = field(init=False, repr=False, compare=False, default=UNBOUND)
@@ -81,29 +76,27 @@ class LiteralParameter(Lit, Parameter):
     plain: bool = False
 
     def value_in(self, bindings: Any) -> Lit:
-        """As Parameter has it."""
         value = bindings.values[self.number]
         return Lit(value.lexical, None if self.plain else value.datatype, value.language, span=self.span)
 
 
 @dataclass(frozen=True)
 class ListParameter(LiteralParameter):
-    """The cells of a column of VALUES, which are the values of parameter `number`."""
+    """The cells of a column of VALUES: the values of parameter `number`."""
 
     many = True
 
     def value_in(self, bindings: Any) -> Any:
-        """As Parameter has it."""
         return bindings.values[self.number]
 
 
 Constant: TypeAlias = Iri | Lit
 Value: TypeAlias = Constant | tuple[Constant, ...]
-"""Of a parameter: one constant, or those of a list."""
+"""Value of a parameter: one constant, or the constants of a list."""
 
 
 def parameter_for(value: Value, number: int) -> Value:
-    """A parameter for values of this kind."""
+    """A parameter for values of the same kind."""
     if isinstance(value, tuple):
         return (ListParameter(number),)
     return IriParameter(number) if isinstance(value, Iri) else LiteralParameter(number)

@@ -1,10 +1,9 @@
-"""Build the syntax tree while the text is parsed.
+"""Builders of the syntax tree, called while the text is parsed.
 
-Each method carries the name of a grammar rule (or of the alias behind one of
-its alternatives) and is called when the parser has read it, with the values of
-all its symbols, tokens included, and the offsets it covers. There is no parse
-tree, so nothing deep is ever walked. A rule without a method passes the value
-of its only symbol on; a rule in LISTS collects the values of its symbols.
+Each method has the name of a grammar rule (or of the alias of one of its alternatives) and is called when the parser
+has read it, with the values `c` of all its symbols, tokens included, and the offsets of its text. There is no parse
+tree, so no deep tree is traversed. A rule without a method passes on the value of its only symbol; a rule in LISTS
+collects the values of its symbols.
 """
 
 from __future__ import annotations
@@ -12,32 +11,11 @@ from __future__ import annotations
 from hybridkg.query.builders.queries import Queries
 
 LISTS = frozenset(
-    {
-        "arguments_of_model",
-        "data_rows",
-        "data_values",
-        "dataset_clauses",
-        "expressions",
-        "field_arguments",
-        "graph_nodes",
-        "group_conditions",
-        "having_conditions",
-        "negated_parts",
-        "objects",
-        "numbers",
-        "on_fields",
-        "order_conditions",
-        "path_alternatives",
-        "path_steps",
-        "projections",
-        "rank_arguments",
-        "property_list",
-        "subjects",
-        "triples_list",
-        "union_branches",
-        "variables",
-    }
-)
+    {"arguments_of_model", "data_rows", "data_values", "dataset_clauses", "expressions", "field_arguments",
+     "graph_nodes", "group_conditions", "having_conditions", "negated_parts", "numbers", "objects", "on_fields",
+     "order_conditions", "path_alternatives", "path_steps", "projections", "property_list", "rank_arguments",
+     "subjects", "triples_list", "union_branches", "variables"}
+)  # fmt: skip
 """Rules whose value is the list of the values of their symbols, without tokens."""
 
 TRANSPARENT = frozenset({"bracketed", "single_group", "group_body"}) | LISTS
@@ -45,4 +23,4 @@ TRANSPARENT = frozenset({"bracketed", "single_group", "group_body"}) | LISTS
 
 
 class Builder(Queries):
-    """Builds one query; made anew for each text, because it holds the prefixes."""
+    """Builder of one query; each text needs a new one, because it holds the prefixes."""

@@ -1,4 +1,4 @@
-"""Graph patterns (productions 53-69), and MATCH."""
+"""Builders of graph patterns (productions 53-69)."""
 
 from __future__ import annotations
 
@@ -11,37 +11,34 @@ from hybridkg.query.builders.expressions import Expressions
 from hybridkg.query.lexer import Token
 
 MAX_COUNT = 2**63 - 1
-"""LIMIT, OFFSET and TOP are machine integers to everything that reads them."""
+"""Maximum of LIMIT, OFFSET and TOP: a 64-bit integer."""
 
 
 @dataclass(frozen=True)
 class BracedSelect:
-    """`{ SELECT ... }`: a sub-select where a pattern may stand, a group of one elsewhere."""
+    """`{ SELECT ... }`: a sub-select as an element, a group of one elsewhere."""
 
     query: ast.SelectQuery
     span: Span
 
 
 class Patterns(Expressions):
-    """Groups and what stands in them."""
+    """Builders of groups and their elements."""
 
     def as_group(self, value: Any) -> ast.Group:
-        """The braces as a group."""
         if isinstance(value, BracedSelect):
             return ast.Group((ast.SubSelect(value.query, span=value.span),), span=value.span)
         assert isinstance(value, ast.Group)
         return value
 
     def sub_select_group(self, c: list[Any], start: int, end: int) -> BracedSelect:
-        """`{ SELECT ... }`."""
         return BracedSelect(c[1], self.span(start, end))
 
     def group(self, c: list[Any], start: int, end: int) -> ast.Group:
-        """`{ ... }`."""
         return ast.Group(tuple(c[1]), span=self.span(start, end))
 
     def group_body(self, c: list[Any], start: int, end: int) -> list[ast.Element]:
-        """Triples blocks and other patterns in turn."""
+        """Alternating triples blocks and other patterns."""
         if len(c) == 1:
             return [] if c[0] is None else [c[0]]
         elements: list[ast.Element] = c[0]
@@ -50,31 +47,29 @@ class Patterns(Expressions):
             elements.append(c[3])
         return elements
 
-    def triples_block_opt(self, c: list[Any], start: int, end: int) -> ast.Triples | None:
-        """A triples block, or nothing."""
+    def triples_block_opt(self, c: list[Any], start: int, end: int) -> Any:
+        """An optional symbol."""
         return c[0] if c else None
 
+    where_clause_opt = triples_block_opt
+
     def dot_opt(self, c: list[Any], start: int, end: int) -> None:
-        """A dot that says nothing."""
+        """An optional dot, without a value."""
+
+    undef = dot_opt
 
     def optional_pattern(self, c: list[Any], start: int, end: int) -> ast.OptionalPattern:
-        """`OPTIONAL { ... }`."""
         return ast.OptionalPattern(self.as_group(c[1]), span=self.span(start, end))
 
     def minus_pattern(self, c: list[Any], start: int, end: int) -> ast.MinusPattern:
-        """`MINUS { ... }`."""
         return ast.MinusPattern(self.as_group(c[1]), span=self.span(start, end))
 
     def graph_pattern(self, c: list[Any], start: int, end: int) -> ast.GraphPattern:
-        """`GRAPH name { ... }`."""
         return ast.GraphPattern(c[1], self.as_group(c[2]), span=self.span(start, end))
 
-    def silent(self, c: list[Any], start: int, end: int) -> bool:
-        """`SILENT`, or nothing."""
-        return bool(c)
+    silent = Expressions.distinct
 
     def service_pattern(self, c: list[Any], start: int, end: int) -> ast.ServicePattern:
-        """`SERVICE [SILENT] endpoint { ... }`."""
         return ast.ServicePattern(c[2], self.as_group(c[3]), c[1], span=self.span(start, end))
 
     def single_group(self, c: list[Any], start: int, end: int) -> ast.Group | ast.SubSelect:
@@ -84,21 +79,15 @@ class Patterns(Expressions):
         return self.as_group(c[0])
 
     def group_or_union(self, c: list[Any], start: int, end: int) -> ast.UnionPattern:
-        """`{ ... } UNION { ... }`."""
         return ast.UnionPattern(tuple(map(self.as_group, c[0])), span=self.span(start, end))
 
     def filter(self, c: list[Any], start: int, end: int) -> ast.Filter:
-        """`FILTER condition`."""
         return ast.Filter(c[1], span=self.span(start, end))
 
     def bind(self, c: list[Any], start: int, end: int) -> ast.Bind:
-        """`BIND(expression AS ?variable)`."""
         return ast.Bind(c[2], c[4], span=self.span(start, end))
 
-    # --- VALUES ---------------------------------------------------------------------
-
     def inline_data(self, c: list[Any], start: int, end: int) -> ast.InlineData:
-        """`VALUES` with its data."""
         data: ast.InlineData = c[1]
         return ast.InlineData(data.variables, data.rows, span=self.span(start, end))
 
@@ -113,20 +102,17 @@ class Patterns(Expressions):
             if len(values) != len(variables):
                 raise QueryCheckError(
                     f"this row of VALUES has {_count(len(values), 'value')} for {_count(len(variables), 'variable')}",
-                    hint="write UNDEF for a value that is not known",
+                    hint="write UNDEF for a missing value",
                     span=self.span(row_start, row_end),
                 )
         return ast.InlineData(variables, rows, span=self.span(start, end))
 
     def data_row(self, c: list[Any], start: int, end: int) -> tuple[list[Any], int, int]:
-        """`(a b)`, with its place."""
+        """`(a b)`, with its offsets."""
         return c[1], start, end
 
-    def undef(self, c: list[Any], start: int, end: int) -> None:
-        """`UNDEF`."""
-
     def counted(self, token: Token) -> int:
-        """The number behind LIMIT, OFFSET or TOP."""
+        """The number of LIMIT, OFFSET or TOP."""
         if len(token.text) > 4000 or int(token.text) > MAX_COUNT:
             raise self.error(f"this number is above {MAX_COUNT}", token.start, token.end)
         return int(token.text)

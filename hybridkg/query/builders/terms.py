@@ -1,4 +1,4 @@
-"""Terms: IRIs with their prefixes and base, literals, variables, blank nodes."""
+"""Builders of terms: IRIs with their prefixes and base, literals, variables, blank nodes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hybridkg.registry import did_you_mean
 RDF_TYPE = ast.RDF + "type"
 
 MAX_EXPANDED = 20_000_000
-"""Characters that prefixes and BASE may add. The longest query has room for 100,000 uses of a prefix of
-half a million characters, which would fill any memory."""
+"""Characters that prefixes and BASE may add. The longest query has room for 100,000 uses of a prefix of half a million
+characters, which would fill any memory."""
 
-SHORTEST_GUESSED = 3
-"""A shorter prefix is as near to a dozen others, and mostly its owner's own."""
+MIN_SUGGESTED = 3
+"""Shorter prefixes get no suggestion: each is similar to a dozen others."""
 
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -30,7 +30,7 @@ _FRESH_TAKEN = re.compile(r"_:b([0-9]{1,7})_")
 
 
 class TermBuilders:
-    """Holds what the prologue declares, and gives out fresh blank node labels."""
+    """Builder that holds the declarations of the prologue, and generates blank node labels."""
 
     def __init__(self, query: SourceText, base: str = ""):
         self.query = query
@@ -43,31 +43,24 @@ class TermBuilders:
         self._fresh_prefix = _fresh_prefix(query.text)
 
     def span(self, start: int, end: int) -> Span:
-        """The place in the text as it was written."""
+        """The span in the text as written."""
         return self.query.span(start, end)
 
     def error(self, message: str, start: int, end: int, hint: str = "") -> QuerySyntaxError:
-        """An error at a place."""
         return QuerySyntaxError(message, hint=hint, span=self.span(start, end))
 
-    # --- prologue ------------------------------------------------------------------
-
     def base_declaration(self, c: list[Any], start: int, end: int) -> None:
-        """`BASE <iri>`."""
         self.base = self._reference(c[1])
         self._charge(self.base, c[1])
         self._resolved.clear()
 
     def prefix_declaration(self, c: list[Any], start: int, end: int) -> None:
-        """`PREFIX name: <iri>`."""
         namespace = self.prefixes[c[1].text[:-1]] = self._reference(c[2])
         self._charge(namespace, c[2])
         self._resolved.clear()
 
-    # --- IRIs ------------------------------------------------------------------------
-
     def iri(self, c: list[Any], start: int, end: int) -> ast.Iri:
-        """An IRI in brackets or a prefixed name."""
+        """An IRI in angle brackets, or a prefixed name."""
         token: Token = c[0]
         value = self._resolved.get(token.text)
         if value is None:
@@ -86,7 +79,6 @@ class TermBuilders:
             )
 
     def rdf_type(self, c: list[Any], start: int, end: int) -> ast.Iri:
-        """`a`."""
         return ast.Iri(RDF_TYPE, span=self.span(start, end))
 
     def _reference(self, token: Token) -> str:
@@ -120,12 +112,12 @@ class TermBuilders:
         return self._checked(namespace + local, token)
 
     def _prefix_hint(self, prefix: str) -> str:
-        known = WELL_KNOWN.get(prefix)
+        namespace = WELL_KNOWN.get(prefix)
         declared = ", ".join(f"{name}:" for name in sorted(self.prefixes))
         lines = [f"declared: {declared}"] if declared else []
-        if known is not None:
-            lines.insert(0, f"put this line before the query:\nPREFIX {prefix}: <{known}>")
-        elif len(prefix) >= SHORTEST_GUESSED and (
+        if namespace is not None:
+            lines.insert(0, f"put this line before the query:\nPREFIX {prefix}: <{namespace}>")
+        elif len(prefix) >= MIN_SUGGESTED and (
             near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""}))
         ):
             lines.insert(0, near)
@@ -138,10 +130,7 @@ class TermBuilders:
             raise self.error(f"{shown(f'<{iri}>')} is not a valid IRI: {shown(reason)}", token.start, token.end)
         return iri
 
-    # --- literals --------------------------------------------------------------------
-
     def string(self, c: list[Any], start: int, end: int) -> str:
-        """The text of a quoted string."""
         token: Token = c[0]
         quotes = 3 if "LONG" in token.type else 1
         text = token.text[quotes:-quotes]
@@ -150,20 +139,18 @@ class TermBuilders:
     argument_string = string
 
     def simple_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
-        """`"text"`."""
         return ast.Lit(c[0], span=self.span(start, end))
 
     def language_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
-        """`"text"@en`."""
         return ast.Lit(c[0], language=self.language(c[1]), span=self.span(start, end))
 
     def typed_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
-        """`"text"^^<datatype>`; xsd:string is what a simple literal has anyway."""
+        """`"text"^^<datatype>`; a simple literal is an xsd:string already."""
         datatype = None if c[2].value == XSD + "string" else c[2].value
         return ast.Lit(c[0], datatype, span=self.span(start, end))
 
     def language(self, token: Token) -> str:
-        """The tag of `@en`, checked as the store checks it (BCP 47)."""
+        """The tag of `@en`, validated like the store does (BCP 47)."""
         tag = token.text[1:]
         if tag not in self._languages:
             try:
@@ -176,47 +163,40 @@ class TermBuilders:
         return tag
 
     def numeric_literal_unsigned(self, c: list[Any], start: int, end: int) -> ast.Lit:
-        """A number: INTEGER, DECIMAL or DOUBLE, with a sign or without."""
+        """An INTEGER, DECIMAL or DOUBLE, signed or unsigned."""
         token: Token = c[0]
         kind = token.type.partition("_")[0].lower()
         return ast.Lit(token.text, XSD + kind, span=self.span(start, end))
 
-    numeric_literal_positive = numeric_literal_unsigned
-    numeric_literal_negative = numeric_literal_unsigned
-    number = threshold = numeric_literal_unsigned
+    numeric_literal_positive = numeric_literal_negative = number = threshold = numeric_literal_unsigned
 
     def boolean_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
-        """`true` or `false`."""
         return ast.Lit(c[0].text.lower(), XSD + "boolean", span=self.span(start, end))
 
     def word_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
         """A bare word as the value of an argument."""
         return ast.Lit(c[0].text, span=self.span(start, end))
 
-    # --- variables and blank nodes -------------------------------------------------------
-
     def var(self, c: list[Any], start: int, end: int) -> ast.Var:
-        """`?name` or `$name`."""
         return ast.Var(c[0].text[1:], span=self.span(start, end))
 
     def labelled_blank_node(self, c: list[Any], start: int, end: int) -> ast.Blank:
-        """`_:label`."""
         return ast.Blank(c[0].text[2:], span=self.span(start, end))
 
     def fresh_blank_node(self, c: list[Any], start: int, end: int) -> ast.Blank:
-        """`[]`, and the nodes that `[...]` and collections stand for."""
+        """The node of `[]`, `[...]` or a collection."""
         label = f"{self._fresh_prefix}{self._fresh}"
         self._fresh += 1
         return ast.Blank(label, span=self.span(start, end))
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    digits = found[1] or found[2]
-    return chr(int(digits, 16)) if digits else _ESCAPES[found[3]]
+def _unescaped(escape: re.Match[str]) -> str:
+    digits = escape[1] or escape[2]
+    return chr(int(digits, 16)) if digits else _ESCAPES[escape[3]]
 
 
 def _fresh_prefix(text: str) -> str:
-    """What fresh labels start with: `b`, or where the text has labels like that, `b0_`, `b1_`, ..."""
+    """The prefix of generated labels: `b`; if the text has such labels, `b0_`, `b1_`, ..."""
     if "_:b" not in text:
         return "b"
     taken = {int(number) for number in _FRESH_TAKEN.findall(text)}

@@ -1,1 +1,1 @@
-"""Checks of a parsed query: scope, grouping, names of models and fields."""
+"""Semantic checks of a parsed query: scope, grouping, names of models and fields."""

@@ -1,8 +1,7 @@
-"""Rules that the grammar cannot say: scope, grouping, blank node labels, and what may be ranked where.
+"""Rules beyond the grammar: scope, grouping, blank node labels, and the places of rankings.
 
-From the notes to SPARQL 1.1's grammar (section 19.8) and sections 10.1, 11.3,
-18.2.4; the rules about MATCH and RANK BY are in docs/language.md. Every error
-points at the words that break the rule.
+They come from the notes to the grammar of SPARQL 1.1 (section 19.8) and sections 10.1, 11.3, 18.2.4; the rules for
+MATCH and RANK BY are in docs/language.md. The span of an error is that of the words that break the rule.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from hybridkg.query.walk import children
 
 
 def check(query: ast.Query) -> None:
-    """Accepts a query, or says which rule it breaks.
+    """Checks a query against the rules of SPARQL and HybridQL.
 
     Raises:
-        QueryCheckError: it breaks a rule of SPARQL or of HybridQL.
+        QueryCheckError: it breaks a rule.
         UnknownNameError: it names a ranking model that does not exist.
         UnsupportedQueryError: it is correct, but this version cannot answer it.
     """
@@ -32,17 +31,15 @@ def check(query: ast.Query) -> None:
 @dataclass
 class _Checker:
     blocks: int = 0
-    """Basic graph patterns seen so far; the number names the current one."""
+    """Number of the current basic graph pattern."""
 
     label_blocks: dict[str, int] = field(default_factory=dict)
-    """Where each blank node label stands."""
+    """Basic graph pattern of each blank node label."""
 
     in_service: bool = False
 
-    # --- queries -----------------------------------------------------------------------
-
     def form(self, form: ast.QueryForm) -> ScopeBindings:
-        """What a query or a sub-select shows."""
+        """The bindings of a query or a sub-select."""
         bindings = self.group(form.where) if form.where is not None else ScopeBindings()
         if form.values is not None:
             self.values(form.values)
@@ -56,7 +53,7 @@ class _Checker:
         self._expressions(form)
         if not isinstance(form, ast.SelectQuery) or form.projection is None:
             return bindings
-        # Among the columns are scores only where they are passed on as they are.
+        # A column is a score only if the query projects it unchanged.
         plain = {item.variable.name for item in form.projection if item.expression is None}
         computed = {name: kind for name, kind in bindings.computed.items() if name in plain}
         return ScopeBindings({item.variable.name for item in form.projection}, computed)
@@ -76,10 +73,8 @@ class _Checker:
         if modifiers.rank_by is not None:
             self.expression(modifiers.rank_by.expression, ranking=True)
 
-    # --- patterns -------------------------------------------------------------------------
-
     def group(self, group: ast.Group) -> ScopeBindings:
-        """What the group binds, if its parts may stand together."""
+        """The bindings of a group."""
         bindings = ScopeBindings()
         self.blocks += 1
         for element in group.elements:
@@ -95,14 +90,14 @@ class _Checker:
                 )
             bindings.join(self.element(element), element.span)
             if not isinstance(element, ast.Filter):
-                # Anything but a FILTER ends a basic graph pattern (section 5.1.1). The store says that a FILTER
-                # with a group inside ends it as well; the end of that group has counted.
+                # Anything but a FILTER ends a basic graph pattern (section 5.1.1). For the store a FILTER with a
+                # group inside ends it as well; the end of that group has counted.
                 self.blocks += 1
         self.blocks += 1
         return bindings
 
     def element(self, element: ast.Element) -> ScopeBindings:
-        """What an element of a group binds, if it breaks no rule inside."""
+        """The bindings of an element of a group."""
         match element:
             case ast.Group():
                 return self.group(element)
@@ -134,20 +129,20 @@ class _Checker:
         return ScopeBindings.of(bound_by(element))
 
     def named(self, name: ast.Var | ast.Iri, pattern: ast.Group) -> ScopeBindings:
-        """GRAPH or SERVICE."""
+        """The bindings of a GRAPH or SERVICE."""
         bindings = self.group(pattern)
         if isinstance(name, ast.Var):
             bindings.join(ScopeBindings.of((name.name,)), name.span)
         return bindings
 
     def item(self, item: ast.TriplePattern | ast.RankedItem) -> ScopeBindings:
-        """A triple, a MATCH or a NEAR."""
+        """The bindings of a triple, a MATCH or a NEAR."""
         if not isinstance(item, ast.TriplePattern):
             if self.in_service:
                 kind = type(item).__name__.upper()
                 raise UnsupportedQueryError(
-                    f"a {kind} cannot stand inside SERVICE: its index is here, the service is elsewhere",
-                    hint=f"write the {kind} beside the SERVICE",
+                    f"a {kind} cannot stand inside SERVICE: its index is local, the service is remote",
+                    hint=f"write the {kind} outside the SERVICE",
                     span=item.span,
                 )
             return check_match(item) if isinstance(item, ast.Match) else check_near(item)
@@ -164,7 +159,7 @@ class _Checker:
         return ScopeBindings.of(term.name for term in terms if isinstance(term, ast.Var))
 
     def values(self, data: ast.InlineData) -> None:
-        """VALUES: distinct variables, and a value or UNDEF for each."""
+        """VALUES has distinct variables, and a value or UNDEF for each."""
         seen: set[str] = set()
         for variable in data.variables:
             if variable.name in seen:
@@ -176,15 +171,13 @@ class _Checker:
                     f"a row of VALUES has {len(row)} values for {len(data.variables)} variables", span=data.span
                 )
 
-    # --- expressions ---------------------------------------------------------------------------
-
     def expression(self, node: ast.Syntax, where: str = "", *, ranking: bool = False) -> None:
-        """Aggregates stand where groups are: nowhere else, and not in one another; rank functions in RANK BY.
+        """Aggregates are allowed over groups only, and not inside one another; rank functions in RANK BY only.
 
         Args:
             node: the expression.
-            where: why an aggregate cannot stand here; empty where it can.
-            ranking: whether a function of all scores can stand here.
+            where: the place that forbids an aggregate; empty if it is allowed.
+            ranking: whether a rank function is allowed.
         """
         if isinstance(node, ast.RankFunction) and not ranking:
             raise QueryCheckError(
@@ -213,7 +206,7 @@ class _Checker:
 def _check_path(path: ast.Path) -> None:
     if isinstance(path, ast.PathNegated) and not path.parts:
         raise UnsupportedQueryError(
-            "'!()' excludes no property, and the store does not know it",
+            "'!()' excludes no property, and the store does not support it",
             hint="write a variable in place of the property",
             span=path.span,
         )

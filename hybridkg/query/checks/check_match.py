@@ -1,4 +1,4 @@
-"""Rules about MATCH: its names and numbers, and its score and snippet variables."""
+"""Checks of MATCH: its names and numbers, and its score and snippet variables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hybridkg.query import ast
 
 @dataclass
 class ScopeBindings:
-    """The variables that a pattern binds; grows while its parts are visited.
+    """The variables that a pattern binds; it grows as the parts are visited.
 
     Args:
         bound: all of them.
-        computed: those that are the score or the snippet of a MATCH, with the word for it. A second
-            source for one of these would be joined with it, which nobody means.
+        computed: those that are the score or the snippet of a MATCH, with the word for it. A second source for one of
+            these would be joined with it, which is never intended.
     """
 
     bound: set[str] = field(default_factory=set)
@@ -25,11 +25,11 @@ class ScopeBindings:
 
     @classmethod
     def of(cls, names: Iterable[str]) -> ScopeBindings:
-        """Of a pattern that computes nothing."""
+        """ScopeBindings without scores and snippets."""
         return cls(set(names))
 
     def join(self, other: ScopeBindings, span: Span) -> None:
-        """Takes in a pattern that meets this one in one row.
+        """Adds a pattern that is joined with this one.
 
         Raises:
             QueryCheckError: both bind a variable that is a score or a snippet in one of them.
@@ -47,13 +47,13 @@ class ScopeBindings:
         self.either(other)
 
     def either(self, other: ScopeBindings) -> None:
-        """Takes in another branch of a UNION: branches never meet in one row."""
+        """Adds another branch of a UNION: branches are never joined."""
         self.bound |= other.bound
         self.computed.update(other.computed)
 
 
 def check_match(match: ast.Match) -> ScopeBindings:
-    """What a MATCH binds, if its parts are in order."""
+    """The bindings of a MATCH."""
     roles = [("entity", match.entity), ("score", match.score), ("snippet", match.snippet)]
     if isinstance(match.text, ast.Var):
         roles.insert(1, ("text", match.text))
@@ -76,13 +76,13 @@ def check_match(match: ast.Match) -> ScopeBindings:
 
 
 def check_top(node: ast.RankedItem | ast.Rerank) -> None:
-    """TOP counts from 1."""
+    """TOP must be at least 1."""
     if node.top is not None and node.top < 1:
         raise QueryCheckError("TOP needs a number of at least 1", span=node.span)
 
 
 def check_roles(keyword: str, roles: Iterable[tuple[str, ast.Var | None]]) -> None:
-    """A variable has one role in a ranked predicate."""
+    """A variable must have one role in a ranked predicate."""
     seen: dict[str, str] = {}
     for role, variable in roles:
         if variable is None:
@@ -97,10 +97,10 @@ def check_roles(keyword: str, roles: Iterable[tuple[str, ast.Var | None]]) -> No
 
 
 def check_fields(fields: tuple[ast.OnField, ...]) -> None:
-    """Whether the fields of an ON clause are distinct, with weights and arguments that may be.
+    """The fields of an ON clause must be distinct, their weights in range.
 
     Raises:
-        QueryCheckError: they are not; the span points at the field.
+        QueryCheckError: they are not; the span is that of the field.
     """
     seen: set[str] = set()
     for on_field in fields:
@@ -119,7 +119,7 @@ def check_fields(fields: tuple[ast.OnField, ...]) -> None:
 
 
 def check_arguments(arguments: tuple[ast.NamedArgument, ...]) -> None:
-    """An argument is given once."""
+    """An argument must not be repeated."""
     seen: set[str] = set()
     for argument in arguments:
         if argument.name in seen:

@@ -1,4 +1,4 @@
-"""Rules about NEAR, the functions of RANK BY, and RERANK."""
+"""Checks of NEAR, the functions of RANK BY, and RERANK."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridkg.registry import did_you_mean
 
 
 def check_near(near: ast.Near) -> ScopeBindings:
-    """What a NEAR binds, if its parts are in order."""
+    """The bindings of a NEAR."""
     target = near.target if isinstance(near.target, ast.Var) else None
     check_roles("NEAR", [("entity", near.entity), ("target", target), ("score", near.score)])
     check_top(near)
@@ -27,12 +27,7 @@ def check_near(near: ast.Near) -> ScopeBindings:
 
 
 def check_rank_functions(form: ast.QueryForm, bindings: ScopeBindings) -> None:
-    """The functions of RANK BY, and RERANK.
-
-    Args:
-        form: a query or a sub-select.
-        bindings: what its WHERE and VALUES bind.
-    """
+    """Checks the functions of RANK BY, and RERANK; `bindings` are those of WHERE and VALUES."""
     rank, rerank = form.modifiers.rank_by, form.modifiers.rerank
     for modifier in (rank, rerank):
         if modifier is not None and modifier.score is not None and modifier.score.name in bindings.bound:
@@ -76,42 +71,40 @@ def _check_rerank(form: ast.QueryForm, rerank: ast.Rerank, bindings: ScopeBindin
             hint="rows keep their earlier scores: give that of RERANK a name of its own",
             span=rerank.score.span,
         )
-    made = RERANKERS.get(model.name, span=model.span)
+    reranker = RERANKERS.get(model.name, span=model.span)
     check_arguments(model.arguments)
-    if made.takes_file != bool(model.file):
+    if reranker.takes_file != bool(model.file):
         raise QueryCheckError(
-            f"{model.name!r} takes {'a file' if made.takes_file else 'no file'}",
-            hint=f"USING {model.name}(@model.json)" if made.takes_file else "give its settings by name: model=...",
+            f"{model.name!r} takes {'a file' if reranker.takes_file else 'no file'}",
+            hint=f"USING {model.name}(@model.json)" if reranker.takes_file else "give its settings by name: model=...",
             span=model.span,
         )
-    if rerank.top > made.most:
-        raise QueryCheckError(f"{model.name!r} reorders at most {made.most:,} rows", span=rerank.span)
+    if rerank.top > reranker.most:
+        raise QueryCheckError(f"{model.name!r} reorders at most {reranker.most:,} rows", span=rerank.span)
     reranker_values(model)
     if rerank.on is not None and rerank.on.name not in bindings.bound:
-        known = sorted(bindings.bound)
-        raise QueryCheckError(
-            f"nothing binds ?{rerank.on.name}", hint=did_you_mean(rerank.on.name, known), span=rerank.on.span
-        )
+        hint = did_you_mean(rerank.on.name, sorted(bindings.bound))
+        raise QueryCheckError(f"nothing binds ?{rerank.on.name}", hint=hint, span=rerank.on.span)
 
 
 def reranker_values(model: ast.Model) -> dict[str, str | float]:
-    """The arguments of a reranker, with defaults for those that are not given; None of a parameter is an error yet.
+    """The arguments of a reranker, with defaults for absent ones; parameters are checked when they have a value.
 
     Raises:
-        QueryCheckError: one is unknown, of another kind or out of range; the span points at it.
+        QueryCheckError: an argument is unknown, of the wrong type or out of range; the span is that of the argument.
     """
-    known: Mapping[str, Setting] = {**RERANKERS.get(model.name, span=model.span).settings, **COMMON}
-    values = {name: setting.default for name, setting in known.items()}
+    settings: Mapping[str, Setting] = {**RERANKERS.get(model.name, span=model.span).settings, **COMMON}
+    values = {name: setting.default for name, setting in settings.items()}
     for argument in model.arguments:
-        setting = known.get(argument.name)
+        setting = settings.get(argument.name)
         if setting is None:
             raise QueryCheckError(
-                f"{model.name} has no argument {argument.name!r}; known: {', '.join(known)}",
-                hint=did_you_mean(argument.name, list(known)),
+                f"{model.name} has no argument {argument.name!r}; known: {', '.join(settings)}",
+                hint=did_you_mean(argument.name, list(settings)),
                 span=argument.span,
             )
         value = argument.value
-        if isinstance(value, ast.Var):  # a parameter, which has its value by the time that the query runs
+        if isinstance(value, ast.Var):  # a parameter, which is bound before the query runs
             continue
         if isinstance(setting.default, str):
             good = isinstance(value, ast.Lit) and (not setting.words or value.lexical in setting.words)
@@ -137,26 +130,25 @@ def _check_function(function: ast.RankFunction, bindings: ScopeBindings) -> None
     scores = sorted(name for name, kind in bindings.computed.items() if kind == "score")
     for ranked in function.lists:
         if ranked.score.name not in scores:
-            known = ", ".join(f"?{name}" for name in scores) or "none; write MATCH ... AS ?score"
+            names = ", ".join(f"?{name}" for name in scores) or "none; write MATCH ... AS ?score"
             raise QueryCheckError(
-                f"?{ranked.score.name} is not the score of a MATCH or NEAR; the scores are: {known}",
+                f"?{ranked.score.name} is not the score of a MATCH or NEAR; the scores are: {names}",
                 hint=did_you_mean(ranked.score.name, scores),
                 span=ranked.score.span,
             )
         if ranked.weight is not None and not (fusion.several and 0 <= ranked.weight <= MAX_WEIGHT):
-            between = f"must be between 0 and {MAX_WEIGHT:,}"
-            why = between if fusion.several else f"has no meaning in {function.name}"
+            in_range = f"must be between 0 and {MAX_WEIGHT:,}"
+            why = in_range if fusion.several else f"has no meaning in {function.name}"
             raise QueryCheckError(f"the weight of ?{ranked.score.name} {why}", span=ranked.span)
     if not fusion.several and len(function.lists) > 1:
-        raise QueryCheckError(f"{function.name} takes one score", hint="add several: " + " + ".join(
+        raise QueryCheckError(f"{function.name} takes one score", hint="add several scores: " + " + ".join(
             f"{function.name}(?{ranked.score.name})" for ranked in function.lists), span=function.span)  # fmt: skip
     check_arguments(function.arguments)
     for argument in function.arguments:
         if argument.name not in fusion.arguments:
-            known = ", ".join(fusion.arguments) or "none"
-            raise QueryCheckError(
-                f"{function.name} has no argument {argument.name!r}; known: {known}", span=argument.span
-            )
+            names = ", ".join(fusion.arguments) or "none"
+            message = f"{function.name} has no argument {argument.name!r}; known: {names}"
+            raise QueryCheckError(message, span=argument.span)
         if _number(argument.value) is None:
             raise QueryCheckError(f"{argument.name} must be a number of at least 0", span=argument.span)
 

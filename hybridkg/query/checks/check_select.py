@@ -1,4 +1,4 @@
-"""Rules about SELECT, GROUP BY and RANK BY (SPARQL 1.1 sections 11.3 and 18.2.4)."""
+"""Checks of SELECT, GROUP BY and RANK BY (SPARQL 1.1 sections 11.3 and 18.2.4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridkg.query.walk import children
 
 
 def check_order(modifiers: ast.Modifiers) -> None:
-    """RANK BY takes the place of ORDER BY."""
+    """RANK BY replaces ORDER BY."""
     if modifiers.rank_by is not None and modifiers.order_by:
         raise QueryCheckError(
             "RANK BY and ORDER BY cannot be combined",
@@ -21,12 +21,7 @@ def check_order(modifiers: ast.Modifiers) -> None:
 
 
 def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
-    """Columns have different names, and a new name is new.
-
-    Args:
-        query: a SELECT.
-        visible: variables that its WHERE and VALUES bind.
-    """
+    """Columns must have distinct names, and an alias must be new among the `visible` variables of WHERE and VALUES."""
     grouped = is_grouped(query)
     if query.projection is None:
         if grouped:
@@ -36,12 +31,12 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
                 span=query.span,
             )
         return
-    known: AbstractSet[str] = keys(query) if grouped else visible
+    available: AbstractSet[str] = keys(query) if grouped else visible
     aliases: set[str] = set()
     columns: set[str] = set()
     for item in query.projection:
         name = item.variable.name
-        if item.expression is not None and (name in known or name in columns):
+        if item.expression is not None and (name in available or name in columns):
             raise QueryCheckError(
                 f"?{name} has a value already, so AS cannot give it another",
                 hint="use a new name after AS",
@@ -53,7 +48,7 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
         if item.expression is not None:
             aliases.add(name)
     rank = query.modifiers.rank_by
-    if rank is not None and rank.score is not None and rank.score.name in known | aliases:
+    if rank is not None and rank.score is not None and rank.score.name in available | aliases:
         raise QueryCheckError(
             f"?{rank.score.name} has a value already, so RANK BY cannot give it another",
             hint="use a new name after AS",
@@ -62,7 +57,7 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
 
 
 def check_keys(modifiers: ast.Modifiers, visible: AbstractSet[str]) -> None:
-    """A name that GROUP BY gives is new: section 18.2.4.1 extends the solutions by it."""
+    """An alias in GROUP BY must be a new name: section 18.2.4.1 extends the solutions by it."""
     named = set(visible)
     for key in modifiers.group_by:
         if key.variable is None:
@@ -77,7 +72,7 @@ def check_keys(modifiers: ast.Modifiers, visible: AbstractSet[str]) -> None:
 
 
 def check_grouping(form: ast.QueryForm) -> None:
-    """In a grouped query, a column is a key, an aggregate, or made of those."""
+    """In a grouped query, a column is a key, an aggregate, or an expression of those."""
     if not is_grouped(form):
         return
     if not isinstance(form, ast.SelectQuery):
@@ -99,21 +94,21 @@ def check_grouping(form: ast.QueryForm) -> None:
 
 def _check_columns(form: ast.SelectQuery) -> None:
     rank = form.modifiers.rank_by
-    known = keys(form)
+    available = keys(form)
     aliases: set[str] = set()
     score = rank.score.name if rank is not None and rank.score is not None else None
     for item in form.projection or ():
         if item.expression is not None:
-            _check_grouped(item.expression, known, aliases)
+            _check_grouped(item.expression, available, aliases)
             aliases.add(item.variable.name)
         elif item.variable.name != score:
-            _check_grouped(item.variable, known)
+            _check_grouped(item.variable, available)
     if rank is not None:
-        _check_grouped(rank.expression, known | aliases)
+        _check_grouped(rank.expression, available | aliases)
 
 
 def is_grouped(query: ast.QueryForm) -> bool:
-    """Whether the query has groups: GROUP BY, or an aggregate anywhere. HAVING alone filters rows."""
+    """Whether the query has GROUP BY, or an aggregate anywhere. HAVING alone filters rows."""
     modifiers = query.modifiers
     if modifiers.group_by:
         return True
@@ -126,23 +121,23 @@ def is_grouped(query: ast.QueryForm) -> bool:
 
 
 def keys(query: ast.SelectQuery) -> frozenset[str]:
-    """The variables that have a value in each group: its keys, and VALUES behind the query (section 18.2.4.3)."""
+    """The variables that have a value in each group: the keys, and the trailing VALUES (section 18.2.4.3)."""
     variables = [key.variable if key.variable is not None else key.expression for key in query.modifiers.group_by]
     variables += query.values.variables if query.values is not None else ()
     return frozenset(variable.name for variable in variables if isinstance(variable, ast.Var))
 
 
 def _check_grouped(
-    expression: ast.Expression, known: AbstractSet[str], aliases: AbstractSet[str] = frozenset()
+    expression: ast.Expression, available: AbstractSet[str], aliases: AbstractSet[str] = frozenset()
 ) -> None:
     for name, span in outside_aggregates(expression):
         if name in aliases:
             raise UnsupportedQueryError(
                 f"the store cannot use ?{name} in another column of a grouped query",
-                hint=f"write what ?{name} stands for once more, or put the groups into a sub-select",
+                hint=f"repeat the expression of ?{name}, or put the groups into a sub-select",
                 span=span,
             )
-        if name not in known:
+        if name not in available:
             raise QueryCheckError(
                 f"?{name} is neither a key of GROUP BY nor inside an aggregate",
                 hint=f"add ?{name} to GROUP BY, or write SAMPLE(?{name}), MAX(?{name}), ...",
@@ -151,7 +146,7 @@ def _check_grouped(
 
 
 def outside_aggregates(node: ast.Syntax) -> Iterator[tuple[str, Span]]:
-    """The variables that an expression reads of a group itself, with their places."""
+    """The variables of an expression outside its aggregates, with their places."""
     if isinstance(node, ast.Var):
         yield node.name, node.span
     elif not isinstance(node, ast.Aggregate | ast.Exists):

@@ -1,8 +1,7 @@
-"""Common mistakes and what to say about them: documentation, look-up table and test data in one.
+"""Help for common mistakes: documentation, look-up table and test data in one.
 
-Each example is a query with one mistake. What the parser knows when it meets
-the mistake (its state and the kind of the token) leads to the message, so a
-PREFIX line or a longer query around the same mistake changes nothing.
+Each example is a query with one mistake. The parser's state at the mistake and the kind of the token select the
+message, so a PREFIX line or a longer query around the same mistake changes nothing.
 """
 
 from __future__ import annotations

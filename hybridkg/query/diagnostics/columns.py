@@ -1,4 +1,4 @@
-"""Mistakes before the pattern: prefixes, SELECT, and texts that hold no query or two."""
+"""Mistakes before the pattern: prefixes, SELECT, and texts with no query or with two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One common mistake."""
+"""The entry of a common mistake."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Help(NamedTuple):
-    """A message, a hint, and queries with this one mistake; `{found}` in the hint stands for the token."""
+    """A message, a hint, and queries with this one mistake; `{found}` in the hint is replaced by the token."""
 
     message: str
     hint: str

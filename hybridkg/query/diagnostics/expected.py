@@ -1,4 +1,4 @@
-"""What may stand at a place of a query, in words."""
+"""The tokens that the parser accepts at a place, in words."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ KINDS = {
     **dict.fromkeys(("VAR1", "VAR2"), "a variable"),
     **dict.fromkeys(("IRIREF", "PNAME_LN", "PNAME_NS"), "an IRI"),
     **dict.fromkeys(
-        ("STRING_LITERAL1", "STRING_LITERAL2", "STRING_LITERAL_LONG1", "STRING_LITERAL_LONG2"),
-        "a text in quotes",
+        ("STRING_LITERAL1", "STRING_LITERAL2", "STRING_LITERAL_LONG1", "STRING_LITERAL_LONG2"), "a text in quotes"
     ),
     **dict.fromkeys(
         [f"{kind}{sign}" for kind in ("INTEGER", "DECIMAL", "DOUBLE") for sign in ("", "_POSITIVE", "_NEGATIVE")],
@@ -25,16 +24,16 @@ KINDS = {
     "FILE": "@file of parameters",
     END: "the end of the query",
 }
-"""Terminals in words; the order is the order of a list of alternatives."""
+"""Terminals in words, in the order of a list of alternatives."""
 
 SOME_FUNCTIONS = {"STR", "LANG", "REGEX", "CONTAINS", "ABS"}
-"""Where these may stand, any function may."""
+"""Sample of the functions: where these are accepted, any function is."""
 
 _MAX_QUOTE = 40
 
 
 def kind(symbol: str) -> str:
-    """The kind that a symbol belongs to; keywords and signs are their own.
+    """The kind of a symbol; keywords and punctuation are their own.
 
     >>> kind("PNAME_LN"), kind("LIMIT")
     ('an IRI', 'LIMIT')
@@ -43,7 +42,7 @@ def kind(symbol: str) -> str:
 
 
 def found(token: Token) -> str:
-    """The token as it was written, in quotes."""
+    """The token as written, in quotes."""
     if token.type == END:
         return "the end of the query"
     text = shown(token.text, _MAX_QUOTE)
@@ -51,17 +50,17 @@ def found(token: Token) -> str:
 
 
 def symbols(tables: Tables, states: Sequence[int]) -> list[str]:
-    """The terminals that the parser can really take now.
+    """The terminals that the parser accepts.
 
-    A row of the tables may list terminals that only lead to an error one rule later,
-    so each is tried on a copy of the stack of states.
+    A row of the tables may list terminals that lead to an error one rule later, so each is tried on a copy of the
+    stack.
     """
     terminals = [*(name for name, _ in tables.terminals), *tables.punctuation, *sorted(tables.words), END]
     return [symbol for symbol in terminals if advance(tables, list(states), symbol)]
 
 
 def advance(tables: Tables, states: list[int], symbol: str) -> bool:
-    """Takes one symbol onto the stack of states; false, and a spoiled stack, where it cannot stand."""
+    """Shifts one symbol onto the stack of states; false, with a spoiled stack, if it is not accepted."""
     while True:
         action = tables.rows[states[-1]].get(symbol)
         if action is None:
@@ -78,7 +77,7 @@ def advance(tables: Tables, states: list[int], symbol: str) -> bool:
 
 
 def in_words(expected: Iterable[str], tables: Tables) -> str:
-    """Alternatives as a list that reads like a sentence.
+    """A list of alternatives in words.
 
     >>> from hybridkg.query.tables import load
     >>> in_words(["VAR1", "VAR2", "{", "WHERE"], load())

@@ -1,15 +1,11 @@
-"""Mistakes in expressions and in VALUES."""
+"""Mistakes in expressions and VALUES."""
 
 from __future__ import annotations
 
 from hybridkg.query.diagnostics.entry import Help
 
 EXPRESSIONS: tuple[Help, ...] = (
-    Help(
-        "'==' is not an operator",
-        "write '='",
-        ("SELECT * { FILTER(?x == 1) }",),
-    ),
+    Help("'==' is not an operator", "write '='", ("SELECT * { FILTER(?x == 1) }",)),
     Help(
         "a single '|' joins property paths, not conditions",
         "write '||'",

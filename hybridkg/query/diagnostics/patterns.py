@@ -1,4 +1,4 @@
-"""Mistakes in triples and in the patterns around them."""
+"""Mistakes in triples and graph patterns."""
 
 from __future__ import annotations
 

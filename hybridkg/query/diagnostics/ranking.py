@@ -1,4 +1,4 @@
-"""Mistakes in MATCH and RANK BY, and in what else comes after the pattern."""
+"""Mistakes in MATCH, RANK BY and the other solution modifiers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RANKING: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "MATCH ranks what a variable stands for, so a variable stands before it",
+        "MATCH ranks the values of a variable, so a variable stands before it",
         'for one entity write VALUES ?x { <...> } ?x MATCH "..."',
         ('SELECT * { <e:x> MATCH "x" }', 'SELECT * { _:x MATCH "x" }', 'SELECT * { "x" MATCH "x" }'),
     ),

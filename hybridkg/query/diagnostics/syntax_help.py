@@ -1,9 +1,7 @@
-"""Turns a place where the parser cannot go on into an error that helps.
+"""Error messages for syntax errors.
 
-In this order: words that belong to later versions or to other languages, a
-keyword with a slip of the pen, the table of common mistakes, and last a list of
-what may stand there. Nothing here runs, or is even imported, unless there is an
-error.
+In this order: words of later versions or other languages, a misspelled keyword, the table of common mistakes, and last
+a list of the accepted tokens. The module is imported only when there is an error.
 """
 
 from __future__ import annotations
@@ -26,12 +24,12 @@ if TYPE_CHECKING:
     from hybridkg.query.parser import Machine
 
 LATER = ("arrives in a later version", "")
-UPDATE = ("is an update, and this language only asks", "`hybridkg load` adds data")
+UPDATE = ("is an update, and this language is read-only", "`hybridkg load` adds data")
 UNSUPPORTED = {
     **dict.fromkeys(("FACT", "FILL"), LATER),
     **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"), UPDATE),
 }
-"""Words of the language's later versions and of SPARQL Update: what is wrong with them, and a hint."""
+"""Words of later versions and of SPARQL Update: (message, hint)."""
 
 OTHER_LANGUAGES = {
     "AND": "write '&&'",
@@ -41,27 +39,20 @@ OTHER_LANGUAGES = {
     "IS": "write !BOUND(?x) for a missing value, '=' for a comparison",
     "NULL": "write !BOUND(?x)",
 }
-"""Words that SQL has, in expressions."""
+"""SQL words in expressions, with a hint."""
 
 _BROKEN_IRI = re.compile(r"""<[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20]*([ "{}|^`\\])[^<>\n]*>""")
-"""What was meant as an IRI: `<`, a scheme, and further on a character that no IRI has; group 1 is the first such."""
+"""A malformed IRI: `<`, a scheme, and later a character that no IRI has; group 1 is the first such character."""
 
 _IN_RANK_BY = re.compile(r"\bRANK\s+BY\b[^{}]*\Z", re.IGNORECASE)
-"""What stands before a word in an expression of RANK BY."""
+"""The text before a word in an expression of RANK BY."""
 
 SIMILAR = 0.75
-"""Below this ratio of difflib a word is not taken for a misspelled keyword."""
+"""Minimum ratio of difflib between a word and the keyword that it misspells."""
 
 
 def explain(machine: Machine, query: SourceText, states: Sequence[int], token: Token) -> HybridkgError:
-    """The error for a token that cannot stand where it stands.
-
-    Args:
-        machine: the parser's tables.
-        query: the text.
-        states: the parser's stack.
-        token: the first token it could not take.
-    """
+    """The error for the first token that the parser, with this stack of states, does not accept."""
     span = query.span(token.start, token.end)
     word = token.text.upper()
     expected = symbols(machine.tables, states)
@@ -91,9 +82,7 @@ def explain(machine: Machine, query: SourceText, states: Sequence[int], token: T
         return QuerySyntaxError("'<>' is not an operator", hint="write '!='", span=span)
     if token.type == "IRIREF" and "<" in expected and not is_absolute(token.text[1:]):
         return QuerySyntaxError(
-            f"{found(token)} reads as an IRI, because nothing in it is a space",
-            hint="write a space after '<'",
-            span=span,
+            f"{found(token)} reads as an IRI, because it contains no space", hint="write a space after '<'", span=span
         )
     if help_ is not None:
         return QuerySyntaxError(
@@ -112,7 +101,7 @@ def explain(machine: Machine, query: SourceText, states: Sequence[int], token: T
 
 
 def _no_fusion(query: SourceText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:
-    """That no function of RANK BY has this name; None where a word is none of those, or nearer to a keyword."""
+    """The error for an unknown function of RANK BY; None if the word is another one, or closer to a keyword."""
     called = query.text[token.end :].lstrip().startswith("(")
     if not called or _IN_RANK_BY.search(query.text, 0, token.start) is None:
         return None
@@ -128,10 +117,10 @@ def _no_fusion(query: SourceText, token: Token, keywords: Sequence[str]) -> Hybr
 
 @cache
 def help_table(machine: Machine) -> dict[tuple[int, str], Help]:
-    """The table of mistakes by what the parser knows: its state and the kind of the token.
+    """The table of mistakes by the parser's state and the kind of the token.
 
-    Lark's match_examples also compares the depth of the stack, so a PREFIX line before the same mistake
-    would hide the message.
+    Lark's match_examples also compares the depth of the stack, so a PREFIX line before the same mistake would hide the
+    message.
     """
     from hybridkg.query.parser import where_it_stops
 

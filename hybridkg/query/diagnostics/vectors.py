@@ -1,4 +1,4 @@
-"""Mistakes in NEAR, in the functions of RANK BY, and in RERANK."""
+"""Mistakes in NEAR, the functions of RANK BY, and RERANK."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ VECTORS: tuple[Help, ...] = (
     ),
     Help(
         "WITHIN needs a number",
-        "the least similarity, such as WITHIN 0.5",
+        "the minimum similarity, such as WITHIN 0.5",
         ('SELECT * { ?e NEAR "x" WITHIN ?d }', 'SELECT * { ?e NEAR "x" WITHIN }'),
     ),
     Help(
-        "NEAR looks at vectors, which have no fields",
+        "NEAR searches vectors, which have no fields",
         f"leave ON out; {NEAR_ORDER}",
         ('SELECT * { ?e NEAR "x" ON (title) }',),
     ),
@@ -77,7 +77,7 @@ VECTORS: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "RERANK says how many rows it reorders, and by what",
+        "RERANK needs a number of rows and a reranker",
         RERANK_ORDER,
         (
             "SELECT * { } RERANK USING m",

@@ -1,1 +1,1 @@
-"""Parameters: values that a query gets before it runs."""
+"""Parameters: values that are bound to variables before the query runs."""

@@ -1,20 +1,20 @@
 """Parameters: variables that have a value before the query runs.
 
-A single value takes the place of its variable in the tree, so no text is ever
-pasted; a list becomes a VALUES block at the head of the pattern. `$text` and
-`?text` are the same variable (SPARQL 1.1 section 19.8, note on VAR2).
+A single value replaces its variable in the tree, so values are never pasted into text; a list becomes a VALUES block at
+the head of the pattern. `$text` and `?text` are the same variable (SPARQL 1.1 section 19.8, note on VAR2).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hybridkg.errors import ParameterError
 from hybridkg.query import ast
-from hybridkg.query.walk import rebuild, variables, walk
+from hybridkg.query.scope import ranked_items
+from hybridkg.query.walk import rebuild, variables
 from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, NamedNode, Term, from_rdflib
 from hybridkg.registry import did_you_mean
 
@@ -23,15 +23,14 @@ ParameterValue = object
 
 
 def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Query:
-    """The query with its parameters in place.
+    """The query with its parameters bound.
 
     Args:
         query: as written.
-        parameters: values by name; a term in the form of syntax stands for itself.
+        parameters: values by name; a term of the syntax tree is used as it is.
 
     Raises:
-        ParameterError: a name that the query does not use, a variable that the query itself
-            assigns, or a value that cannot stand in a query.
+        ParameterError: a name that the query does not use, or assigns itself, or a value that cannot stand in a query.
     """
     if not isinstance(parameters, Mapping):
         raise ParameterError(
@@ -41,35 +40,35 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     if not parameters:
         return query
     used = variables(query)
-    entities = {item.entity.name for item in walk(query) if isinstance(item, ast.Match | ast.Near)}
+    entities = {item.entity.name for item in ranked_items(query)}
     single: dict[str, ast.Iri | ast.Lit] = {}
     form = query.form
-    for given, value in parameters.items():
-        if not isinstance(given, str):
-            raise ParameterError(f"the name of a parameter is a str, not {given!r}")
-        name = given.lstrip("?$")
+    for written, value in parameters.items():
+        if not isinstance(written, str):
+            raise ParameterError(f"the name of a parameter is a str, not {written!r}")
+        name = written.lstrip("?$")
         if name not in used:
-            known = sorted(used)
+            names = sorted(used)
             raise ParameterError(
-                f"the query has no variable for the parameter {given!r}; it uses: {', '.join(known) or 'none'}",
-                hint=did_you_mean(name, known),
+                f"the query has no variable for the parameter {written!r}; it uses: {', '.join(names) or 'none'}",
+                hint=did_you_mean(name, names),
             )
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            form = _with_values(form, name, [_constant(given, item) for item in value])
+            form = _with_values(form, name, [_constant(written, item) for item in value])
         elif name in entities:
-            form = _with_values(form, name, [_constant(given, value)])
+            form = _with_values(form, name, [_constant(written, value)])
         else:
-            single[name] = _constant(given, value)
+            single[name] = _constant(written, value)
     return replace(query, form=_substituted(form, single)) if single else replace(query, form=form)
 
 
 def constants(name: str, value: object) -> ast.Value:
-    """What stands for the value of a parameter in a query: a constant, or those of a list.
+    """The value of a parameter as syntax: a constant, or the constants of a list.
 
     Raises:
         ParameterError: the value, or one in the list, cannot stand in a query.
     """
-    if type(value) is str and value.isascii():  # most values are the words of a search box
+    if type(value) is str and value.isascii():  # the common case: the words of a search box
         return ast.Lit(value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return tuple(_constant(name, item) for item in value)
@@ -89,7 +88,7 @@ def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
 
 
 def _reason(error: Exception) -> str:
-    """Why a term could not be made, with the words of whoever refused it."""
+    """The reason why a term is invalid, from the message of the exception."""
     if isinstance(error, UnicodeError):
         return "it holds half of a surrogate pair, which is no character"
     text = str(error)
@@ -100,7 +99,7 @@ def constant(term: Term) -> ast.Iri | ast.Lit:
     """The syntax of an IRI or a literal.
 
     Raises:
-        TypeError: a blank node, which stands for a variable when written in a query, or a triple.
+        TypeError: a blank node, which is a variable in a query, or a triple.
     """
     if isinstance(term, NamedNode):
         return ast.Iri(term.value)
@@ -121,13 +120,13 @@ QUOTED = re.compile(
 
 
 def read_term(text: str) -> Term:
-    """A parameter value as it is typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
+    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
 
-    Anything that is none of the first kinds is a string, so a search box can pass what its user typed.
-    Quotes inside quotes stand for themselves: nothing is unescaped.
+    Any other text is a string, so a search box can pass the text of its user. Quotes inside quotes are literal: nothing
+    is unescaped.
 
     Raises:
-        ParameterError: `<...>` does not hold an absolute IRI, a language tag is none, or the text is not Unicode.
+        ParameterError: `<...>` is not an absolute IRI, a language tag is invalid, or the text is not Unicode.
 
     >>> read_term("2018").datatype.value.rsplit("#")[-1], read_term("machine translation").value
     ('integer', 'machine translation')
@@ -136,7 +135,7 @@ def read_term(text: str) -> Term:
         text.encode()
         return _read_term(text)
     except ValueError as e:
-        raise ParameterError(f"{text!r} is no value: {_reason(e)}") from None
+        raise ParameterError(f"{text!r} is not a value: {_reason(e)}") from None
 
 
 def _read_term(text: str) -> Term:
@@ -159,7 +158,7 @@ def _read_term(text: str) -> Term:
 def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]) -> ast.QueryForm:
     data = ast.InlineData((ast.Var(name),), tuple((value,) for value in values))
     where = form.where or ast.Group(())
-    if any(text == ast.Var(name) for text in _texts(form)):
+    if any(item.text == ast.Var(name) for item in ranked_items(form)):
         raise ParameterError(
             f"the parameter {name!r} is the text of a MATCH or NEAR, so it takes one value, not a list",
             hint="run the query once for each text, or join the words into one string",
@@ -167,16 +166,10 @@ def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]
     return replace(form, where=replace(where, elements=(data, *where.elements)))
 
 
-def _texts(node: ast.Syntax) -> Iterator[ast.Syntax]:
-    for below in walk(node):
-        if isinstance(below, ast.Match | ast.Near):
-            yield below.text if isinstance(below, ast.Match) else below.target
-
-
 def _substituted(
     form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit], renamed: Mapping[str, str] = {}
 ) -> ast.QueryForm:
-    """The form with values in place; a column that has one is called by another name where `renamed` says so."""
+    """The form with values in place; `renamed` has other names for projected columns."""
 
     def change(node: ast.Syntax) -> Any:
         match node:
@@ -192,34 +185,31 @@ def _substituted(
             case ast.GroupKey(expression=expression, variable=ast.Var() as variable):
                 return replace(node, expression=change(expression), variable=_target(variable))
             case ast.GroupKey(expression=ast.Var(name=name) as variable) if name in values:
-                # Kept as a name, so that a projection of the same variable stays a group key.
+                # Without an alias, a projection of the same variable stays a group key.
                 return replace(node, expression=values[name], variable=None)
             case ast.TriplePattern():
                 return _triple(rebuild(node, change))
             case ast.GraphPattern() | ast.ServicePattern():
                 return _named(rebuild(node, change))
             case ast.Call(function="BOUND", arguments=(ast.Var(name=name),)) if name in values:
-                # BOUND takes nothing but a variable; this one has a value.
+                # BOUND takes only a variable; this one has a value.
                 return ast.Lit("true", XSD + "boolean", span=node.span)
             case ast.RankBy(expression=expression, score=ast.Var() as score):
                 return replace(node, expression=change(expression), score=_target(score))
             case ast.SubSelect(query=query):
                 return replace(node, query=_in_sub_select(query))
-            case ast.InlineData(variables=columns):
-                for column in columns:
+            case ast.InlineData(variables=targets):
+                for column in targets:
                     _target(column)
                 return node
             case ast.Match(score=score, snippet=snippet):
-                for target in (score, snippet):
-                    if target is not None:
-                        _target(target)
+                _targets(score, snippet)
                 model = None if node.model is None else rebuild(node.model, change)
                 if isinstance(node.text, ast.Var) and node.text.name in values:
                     return replace(node, text=_text(node.text), plain_words=not node.query_syntax, model=model)
                 return node if model is node.model else replace(node, model=model)
             case ast.Near(score=score):
-                if score is not None:
-                    _target(score)
+                _targets(score)
                 if isinstance(node.target, ast.Var) and node.target.name in values:
                     return replace(node, target=replace(values[node.target.name], span=node.target.span))
                 return node
@@ -227,9 +217,7 @@ def _substituted(
                 _target(score)
                 return node
             case ast.Rerank(on=on, score=named):
-                for part in (on, named):
-                    if part is not None:
-                        _target(part)
+                _targets(on, named)
                 return replace(node, reranker=rebuild(node.reranker, change))
             case _:
                 return rebuild(node, change)
@@ -271,19 +259,22 @@ def _substituted(
             )
         return variable
 
+    def _targets(*assigned: ast.Var | None) -> None:
+        for variable in assigned:
+            if variable is not None:
+                _target(variable)
+
     def _in_sub_select(query: ast.SelectQuery) -> ast.SelectQuery:
         """A variable that a sub-select does not project is another variable of the same name."""
-        projected = (
-            frozenset(values)
-            if query.projection is None
-            else frozenset(item.variable.name for item in query.projection)
-        )
-        visible = {name: value for name, value in values.items() if name in projected}
+        visible = values
+        if query.projection is not None:
+            projected = {item.variable.name for item in query.projection}
+            visible = {name: value for name, value in values.items() if name in projected}
         if not visible:
             return query
-        # Two columns of one name would meet: the one around the sub-select has the value already.
-        again = {name: fresh(name) for name in visible if name in given}
-        return _substituted(query, visible, again)  # type: ignore[return-value]
+        # Two columns of one name would be joined, and the outer one has the value already.
+        aliases = {name: fresh(name) for name in visible if name in columns}
+        return _substituted(query, visible, aliases)  # type: ignore[return-value]
 
     def fresh(name: str) -> str:
         while name in used:
@@ -291,6 +282,7 @@ def _substituted(
         return name
 
     used = variables(form).union(renamed.values())
-    given = {item.variable.name for item in form.projection or ()} if isinstance(form, ast.SelectQuery) else frozenset()
+    projection = form.projection or () if isinstance(form, ast.SelectQuery) else ()
+    columns = frozenset(item.variable.name for item in projection)
 
     return rebuild(form, change)

@@ -1,7 +1,7 @@
-"""`USING bm25f(@params.toml)`: puts the values of a file into the query, before it is planned.
+"""`USING bm25f(@params.toml)`: the values of a file become part of the query, before it is planned.
 
-What the query says itself wins over the file: an argument, the weight of a field, an argument of a field. Without ON
-the fields of the file are searched.
+The query takes precedence over the file: an argument, the weight of a field, an argument of a field. Without ON the
+fields of the file are searched.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ from hybridkg.rdf.terms import XSD
 
 
 def with_parameter_files(query: ast.Query, knowledge_base: Path | None) -> ast.Query:
-    """The query without files: their values stand in it.
-
-    Args:
-        query: as written, parameters in place.
-        knowledge_base: its folder; None for none.
+    """The query with the values of its parameter files in place; `knowledge_base` is its folder.
 
     Raises:
-        QueryCheckError: a file does not exist, is for another model, or has a weight out of range; the span points at
+        QueryCheckError: a file does not exist, is for another model, or has a weight out of range; the span is that of
             the model, or the field.
-        ConfigError: a file cannot be read as one of parameters.
+        ConfigError: a file is not a valid file of parameters.
     """
     if not any(isinstance(node, ast.Model) and node.file for node in walk(query)):
         return query
@@ -39,7 +35,7 @@ def with_parameter_files(query: ast.Query, knowledge_base: Path | None) -> ast.Q
         if isinstance(node, ast.Match) and node.model is not None and node.model.file:
             return _filled(node, node.model, _read(node.model, folders))
         if isinstance(node, ast.Rerank):
-            return node  # whose file is not one of parameters
+            return node  # its file is a model, not parameters
         if isinstance(node, ast.Model) and node.file:
             raise QueryCheckError("only the model of a MATCH takes a file of parameters", span=node.span)
         return rebuild(node, change)
@@ -50,9 +46,9 @@ def with_parameter_files(query: ast.Query, knowledge_base: Path | None) -> ast.Q
 def _read(model: ast.Model, folders: Sequence[Path]) -> ModelParameters:
     path = find_file(model.file, folders)
     if path is None:
-        looked = " and ".join(repr(str(folder)) for folder in folders)
+        searched = " and ".join(repr(str(folder)) for folder in folders)
         raise QueryCheckError(
-            f"no file of parameters {model.file!r} in {looked}",
+            f"no file of parameters {model.file!r} in {searched}",
             hint="hybridkg tune writes one; name it by a path inside one of these folders",
             span=model.span,
         )

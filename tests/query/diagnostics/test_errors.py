@@ -69,7 +69,7 @@ error[Q101]: the relative IRI <name> needs a base
   |                ^^^^^^
   hint: write the IRI in full, or put BASE <http://...> before the query""",
     "SELECT ?x { ?x ?p ?v FILTER(?v<3&&?v>1) }": """\
-error[Q101]: "<3&&?v>" reads as an IRI, because nothing in it is a space
+error[Q101]: "<3&&?v>" reads as an IRI, because it contains no space
  --> query:1:31
   |
 1 | SELECT ?x { ?x ?p ?v FILTER(?v<3&&?v>1) }
@@ -81,14 +81,14 @@ error[Q101]: '\\q' is not an escape in a string
   |
 1 | SELECT ?x { ?x ?p "a\\qb" }
   |                     ^^
-  hint: known are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
+  hint: escapes are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
     "'\\": """\
 error[Q101]: '\\' is not an escape in a string
  --> query:1:2
   |
 1 | '\\
   |  ^
-  hint: known are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
+  hint: escapes are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
     "DESCRIBE": """\
 error[Q101]: the query ends too early; expected a variable, an IRI or "*"
  --> query:1:9

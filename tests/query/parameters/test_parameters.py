@@ -64,7 +64,7 @@ def test_parameters_are_a_mapping_of_names(parameters):
     ],
 )
 def test_a_typed_value_that_is_no_term_is_an_error(text):
-    with pytest.raises(ParameterError, match=r"is no value|is not an absolute IRI"):
+    with pytest.raises(ParameterError, match=r"is not a value|is not an absolute IRI"):
         read_term(text)
 
 
