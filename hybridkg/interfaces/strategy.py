@@ -1,7 +1,9 @@
-"""The strategy protocol, ways to order graph and text work, and the registry of strategies.
+"""Query strategies: ways to order the graph work and the text work of one query.
 
-A strategy is an object of one file, registered by one line here or, in another package, by an entry point of the group
-`hybridkg.strategies`. The planner prices all of them and takes the least expensive (planner/choose.py).
+To add a strategy: inherit from `Strategy` in a file of planner/strategies, create one instance there, and register the
+instance by a line of `STRATEGIES` below. Another package registers it by an entry point of the group
+`hybridkg.strategies`. The planner prices all strategies that apply and runs the cheapest (planner/choose.py). A ranking
+that differs from the others in one operator only inherits from `RankingStrategy` (planner/candidate_plan.py).
 """
 
 from __future__ import annotations
@@ -40,41 +42,42 @@ STRATEGIES = Registry(
 
 
 class Strategy(Protocol):
-    """A way to run a query: whether it applies to a logical plan, its cost, and its operators.
+    """Strategy: an applicability test, a cost and a physical plan for logical plans.
 
-    The rows of every strategy are those of `reference`, in the same order where the query ranks. A subclass defines its
-    preference, applicability, cost and operators.
+    Law: every strategy returns the rows of `reference`, in the same order where the query ranks. A subclass defines
+    `preference`, `applies`, `cost` and `plan`.
     """
 
     preference: ClassVar[int]
-    """Breaks ties where costs are equal or unknown: the lowest wins. The built-in strategies have 0 to 90."""
+    """Rank among strategies of equal or unknown cost, lowest first. The built-in strategies use 0 to 90."""
 
     dominates: ClassVar[bool] = False
-    """Whether no other strategy is considered where this one has operators."""
+    """Whether the strategy is taken without comparing costs whenever `plan` returns operators."""
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Whether `cost` is defined, independent of the values of parameters; `plan` may still have no operators."""
+        """Whether `cost` may be called, whatever the parameter values; `plan` may still return None."""
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Expected microseconds, by `planning.cost`, of a plan that it applies to.
+        """Expected microseconds at the unit costs of `planning.cost`, for a plan to which the strategy applies.
 
-        `UNPRICED` (planner/ranking_costs.py) where it is unknown: the strategy is taken where no other has operators.
+        `UNPRICED` (planner/ranking_costs.py) if there is no formula: the strategy then runs only if no priced one has
+        operators.
         """
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        """Lower bound of the estimate of `cost`, at less effort, which rules the strategy out before it is priced."""
+        """Lower bound of the estimate of `cost`, quickly computed: the planner prunes a strategy whose bound loses."""
         return 0.0
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        """The operators; None where the strategy has none for this plan."""
+        """Physical plan; None if the strategy has none for this logical plan."""
 
 
 def strategy_of(name: str) -> Strategy:
-    """The strategy of a name.
+    """Strategy of a name.
 
     Raises:
         UnknownNameError: no such strategy; the message lists the names.
-        MissingExtraError: it needs a package that is not installed.
+        MissingExtraError: the strategy needs a package that is not installed.
     """
     strategy: Strategy = STRATEGIES.get(name)
     return strategy
@@ -82,10 +85,10 @@ def strategy_of(name: str) -> Strategy:
 
 @cache
 def by_preference() -> tuple[tuple[str, Strategy], ...]:
-    """All strategies with their names, in the order of `preference`, then of the name.
+    """All (name, strategy), ordered by `preference`, then by name.
 
-    A strategy of another package that cannot be loaded is left out, so that its fault does not fail every query; a
-    query that forces it by name gets the error.
+    A strategy of another package that fails to load is left out with a warning, so that it does not break every query;
+    a query that forces it by name raises the error.
     """
     loaded: list[tuple[int, str, Strategy]] = []
     for name in STRATEGIES.names():

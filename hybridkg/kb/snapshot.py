@@ -223,7 +223,7 @@ class Snapshot:
         remote: dict[str, float] = {}
         if self.endpoint and self._is_of_this_graph:
             remote = remote_costs(export["round_trip_us"], export["row_us"])
-        return CalibratedCosts.open(folder.parent, engine, far=remote)
+        return CalibratedCosts.open(folder.parent, engine, remote=remote)
 
     @property
     def cost(self) -> CostModel:

@@ -1,7 +1,7 @@
-"""Groups of ranked rows whose aggregates need no SPARQL engine: counts, and what doubles add up to.
+"""Aggregation of ranked rows without the SPARQL engine: counts, and sums of doubles.
 
-The law: whatever is computed here is what Oxigraph gives, to the last digit of every sum
-(tests/operators/test_aggregates.py); anything else is left to it.
+Law: every result equals Oxigraph's, to the last digit of every sum (tests/operators/test_aggregates.py); anything else
+is left to Oxigraph.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import XSD_DOUBLE, XSD_STRING, Literal, Term
 
 PLAIN_DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-"""A double that Oxigraph and Python read alike."""
+"""Doubles that Oxigraph and Python parse alike."""
 
 
 @dataclass(frozen=True)
 class PlainGroups:
-    """An aggregation by variables, of counts and of numbers.
+    """Aggregation by variables, of counts and of doubles.
 
     Args:
-        keys: the variables that are grouped by.
-        aggregates: the distinct aggregates, each with the variable that stands for it in the expressions.
+        keys: the grouping variables.
+        aggregates: distinct aggregates, each with the variable that stands for it in the expressions.
         having: conditions over keys and these variables.
-        projection: (variable, expression over them), in the order of the columns.
+        projection: (variable, expression over them), in column order.
     """
 
     keys: tuple[str, ...]
@@ -46,46 +46,39 @@ class PlainGroups:
 
     @classmethod
     def of(
-        cls,
-        keys: Sequence[ast.GroupKey],
-        having: Sequence[ast.Expression],
-        projection: Sequence[ast.SelectItem],
+        cls, keys: Sequence[ast.GroupKey], having: Sequence[ast.Expression], projection: Sequence[ast.SelectItem]
     ) -> PlainGroups | None:
-        """The aggregation; None where something in it is for the SPARQL engine."""
+        """Aggregation; None if the SPARQL engine is needed."""
         names = [key.expression.name for key in keys if isinstance(key.expression, ast.Var) and key.variable is None]
         if not keys or len(names) < len(keys):
             return None
         read = frozenset[str]().union(*(variables(part) for part in (*keys, *having, *projection)))
-        found: dict[ast.Aggregate, str] = {}
+        name_of: dict[ast.Aggregate, str] = {}
 
         def change(node: ast.Syntax) -> ast.Syntax:
             if isinstance(node, ast.Aggregate):
-                if node not in found:
-                    name = f"_aggregate{len(found)}"
+                if node not in name_of:
+                    name = f"_aggregate{len(name_of)}"
                     while name in read:
                         name += "_"
-                    found[node] = name
-                return ast.Var(found[node])
+                    name_of[node] = name
+                return ast.Var(name_of[node])
             return rebuild(node, change)
 
         conditions: list[Any] = [change(condition) for condition in having]
         columns = [(item.variable.name, change(item.expression or item.variable)) for item in projection]
-        known = frozenset((*names, *found.values()))
+        bound = frozenset((*names, *name_of.values()))
         parts = [*conditions, *(expression for _, expression in columns)]
-        if not all(map(_is_counted, found)) or not all(_is_plain(part, known) for part in parts):
+        if not all(map(_is_counted, name_of)) or not all(_is_plain(part, bound) for part in parts):
             return None
-        aggregates = tuple((name, aggregate) for aggregate, name in found.items())
+        aggregates = tuple((name, aggregate) for aggregate, name in name_of.items())
         return cls(tuple(names), aggregates, tuple(conditions), tuple(columns))  # type: ignore[arg-type]
 
     def rows(
         self, solutions: Solutions, in_order: Callable[[list[Row]], list[Row]], context: ExecutionContext
     ) -> Solutions | None:
-        """One row for each group, in the order in which the groups begin; None where a value is no plain number.
-
-        Args:
-            solutions: what is grouped.
-            in_order: puts the rows of a group in the order in which they are added up.
-            context: of the run.
+        """One row for each group, in the order in which the groups begin; None if a value is no plain double.
+        `in_order` sorts the rows of a group into the order of summation.
         """
         columns = {name: at for at, name in enumerate(solutions.variables)}
         how = _of_rows(self.aggregates, columns, solutions.rows)
@@ -103,17 +96,18 @@ class PlainGroups:
         members = [in_order(own) if len(own) > unordered else own for own in groups.values()]
         computed = [list(map(aggregate, members)) for aggregate in aggregates]
         values = zip(*computed, strict=True) if computed else repeat(())
-        found: list[Row] = [(*key, *own) for key, own in zip(groups, values, strict=bool(computed))]
-        return self._projected(Solutions((*self.keys, *(name for name, _ in self.aggregates)), found), context)
+        rows: list[Row] = [(*key, *own) for key, own in zip(groups, values, strict=bool(computed))]
+        return self._projected(Solutions((*self.keys, *(name for name, _ in self.aggregates)), rows), context)
 
     def in_columns(self, solutions: InColumns, context: ExecutionContext, *, keeps_order: bool) -> Solutions | None:
-        """The same; None where columns do not say it. The order is that of GroupRows, or that of the rows."""
+        """Vectorized `rows`; None if the columns do not permit it. The order of summation is that of GroupRows, or that
+        of the rows.
+        """
         groups = ColumnGroups.of(solutions, self.keys, keeps_order=keeps_order)
-        found = None if groups is None else groups.computed(self.aggregates, written)
-        return None if found is None else self._projected(found, context)
+        computed = None if groups is None else groups.computed(self.aggregates, written)
+        return None if computed is None else self._projected(computed, context)
 
     def _projected(self, groups: Solutions, context: ExecutionContext) -> Solutions:
-        """The columns of the groups that satisfy the conditions."""
         yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
         for condition in self.having:
             values = evaluate(ast.Call("IF", (condition, yes, no)), groups, context)
@@ -126,38 +120,38 @@ class PlainGroups:
 
 
 def _is_counted(aggregate: ast.Aggregate) -> bool:
-    """Whether it is COUNT of a variable or of rows, or about the numbers of a variable."""
+    """Whether the aggregate is COUNT of a variable or of rows, or a numeric aggregate of a variable."""
     if aggregate.name == "COUNT":
         return isinstance(aggregate.argument, ast.Var) or (aggregate.argument is None and not aggregate.distinct)
     return aggregate.name in OF_VALUES and isinstance(aggregate.argument, ast.Var) and not aggregate.distinct
 
 
-def _is_plain(expression: ast.Syntax, known: frozenset[str]) -> bool:
-    """Whether it reads nothing but keys and aggregates, and no graph."""
-    return variables(expression) <= known and not any(isinstance(node, ast.Exists) for node in walk(expression))
+def _is_plain(expression: ast.Syntax, bound: frozenset[str]) -> bool:
+    """Whether the expression reads only keys and aggregates, and no graph."""
+    return variables(expression) <= bound and not any(isinstance(node, ast.Exists) for node in walk(expression))
 
 
 OfGroup = Callable[[Sequence[Row]], Term]
-"""The value of an aggregate, from the rows of a group."""
+"""Computes an aggregate from the rows of a group."""
 
 
 def _of_rows(
     aggregates: Sequence[tuple[str, ast.Aggregate]], columns: dict[str, int], rows: Sequence[Row]
 ) -> tuple[list[OfGroup], int] | None:
-    """How to compute each aggregate, and how many rows of a group give the same in any order: two, as a + b is b + a,
-    but one where 0 may be -0, of which MIN and MAX take the first. None where one reads what is no plain double.
+    """Functions of the aggregates, and the maximum rows of a group whose result does not depend on their order: two, as
+    a + b = b + a, but one if 0 may be -0, of which MIN and MAX take the first. None if an argument is no plain double.
     """
-    found: list[OfGroup] = []
+    functions: list[OfGroup] = []
     values: dict[int, dict[int, float]] = {}
-    known: dict[float, Literal] = {}
+    literals: dict[float, Literal] = {}
     for _, aggregate in aggregates:
         if aggregate.argument is None:
-            found.append(lambda members: Literal(len(members)))
+            functions.append(lambda members: Literal(len(members)))
             continue
         assert isinstance(aggregate.argument, ast.Var)
         at = columns.get(aggregate.argument.name)
         if aggregate.name == "COUNT":
-            found.append(_count(at, aggregate.distinct, rows))
+            functions.append(_count(at, aggregate.distinct, rows))
             continue
         if at is None:
             return None
@@ -166,8 +160,8 @@ def _of_rows(
             if numbers is None:
                 return None
             values[at] = numbers
-        found.append(_number(aggregate.name, at, values[at], known))
-    return found, 1 if any(0.0 in own.values() for own in values.values()) else 2
+        functions.append(_number(aggregate.name, at, values[at], literals))
+    return functions, 1 if any(0.0 in own.values() for own in values.values()) else 2
 
 
 def _count(at: int | None, distinct: bool, rows: Sequence[Row]) -> OfGroup:
@@ -183,38 +177,38 @@ def _count(at: int | None, distinct: bool, rows: Sequence[Row]) -> OfGroup:
 
 
 def _doubles(rows: Sequence[Row], at: int) -> dict[int, float] | None:
-    """By the identity of a cell, its number; None where one is no double, or not finite."""
-    found: dict[int, float] = {}
+    """Numbers by the identity of their cells; None if one is no finite double."""
+    numbers: dict[int, float] = {}
     for row in rows:
         cell = row[at]
-        if id(cell) not in found:
+        if id(cell) not in numbers:
             if type(cell) is not Literal or cell.datatype != XSD_DOUBLE or not PLAIN_DOUBLE.fullmatch(cell.value):
                 return None
             number = float(cell.value)
             if not isfinite(number):
                 return None
-            found[id(cell)] = number
-    return found
+            numbers[id(cell)] = number
+    return numbers
 
 
-def _number(name: str, at: int, numbers: dict[int, float], known: dict[float, Literal]) -> OfGroup:
-    """SUM, AVG, MIN or MAX of the cells in a column; `known` remembers how numbers are written."""
+def _number(name: str, at: int, numbers: dict[int, float], literals: dict[float, Literal]) -> OfGroup:
+    """SUM, AVG, MIN or MAX of the cells in a column; `literals` caches the literals of numbers."""
 
     def of(members: Sequence[Row]) -> Term:
         number = of_values([numbers[id(row[at])] for row in members])
         if not number:
             return written(number)  # 0 and -0 are the same key
-        found = known.get(number)
-        if found is None:
-            found = known[number] = written(number)
-        return found
+        literal = literals.get(number)
+        if literal is None:
+            literal = literals[number] = written(number)
+        return literal
 
     of_values = OF_VALUES[name]
     return of
 
 
 def _sum(values: Sequence[float]) -> float:
-    """From left to right, beginning with 0; `sum` of Python 3.12 is more exact than Oxigraph."""
+    """Sum from left to right, from 0; `sum` of Python 3.12 is more exact than Oxigraph."""
     total = 0.0
     for value in values:
         total += value
@@ -230,7 +224,7 @@ OF_VALUES: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 
 def written(number: float) -> Literal:
-    """A double as Oxigraph writes what it has computed: without exponent, and without a point where it is whole.
+    """Literal of a computed double as Oxigraph writes it: without exponent, and without a point if integral.
 
     >>> [written(number).value for number in (12.0, 0.1, 1e21, -2.5e-7)]
     ['12', '0.1', '1000000000000000000000', '-0.00000025']
@@ -244,7 +238,7 @@ def written(number: float) -> Literal:
 
 
 def _stored(columns: list[list[Term | None]]) -> list[list[Term | None]]:
-    """Columns with each literal as the SPARQL engine has it, which takes 01 and 1 for the same number."""
+    """Columns with each literal normalized as the SPARQL engine does, for which 01 and 1 are the same number."""
     typed = {
         id(cell): cell
         for column in columns

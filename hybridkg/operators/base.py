@@ -1,4 +1,4 @@
-"""What every physical operator can do."""
+"""Physical operators: the interface of all nodes of a physical plan."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hybridkg.rdf.solutions import Solutions
 
 
 class PhysicalOperator(ABC):
-    """A frozen dataclass; the state of a run lives in the ExecutionContext."""
+    """Node of a physical plan: a frozen dataclass; the state of a run is in the ExecutionContext."""
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """The operators whose rows it reads."""
+        """Operators whose rows it reads."""
         return ()
 
     def walk(self) -> Iterator[PhysicalOperator]:
@@ -29,58 +29,56 @@ class PhysicalOperator(ABC):
             yield operator
             waiting += reversed(operator.children)
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """Rows it expects to give; None where nothing is known. Asked through `known.rows`. Cheap; never raises."""
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        """Expected rows; None if unknown. Call through `estimates.rows`. Fast; never raises."""
         return None
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """Work it expects to do itself, without its children; None where nothing is known. Never raises.
+    def work(self, estimates: EstimationContext) -> Work | None:
+        """Expected own work, without the children; None if unknown. Never raises.
 
-        Unless it says otherwise, an operator starts and handles the rows it reads, or gives where it has no child.
+        Default: start the operator and handle the rows it reads, or returns if it has no child.
         """
-        read = known.rows(self.children[0]) if self.children else known.rows(self)
+        read = estimates.rows(self.children[0]) if self.children else estimates.rows(self)
         return work_of({OPERATORS: 1, ROWS: times(read, 0.5)})
 
-    def below(self, known: EstimationContext) -> EstimationContext:
-        """What the operators below it know."""
-        return known
+    def below(self, estimates: EstimationContext) -> EstimationContext:
+        """Estimation context of the children."""
+        return estimates
 
     @abstractmethod
     def run(self, context: ExecutionContext) -> Solutions:
-        """Its rows. Never changes what its children gave. Call through `context.run`, which counts."""
+        """Rows of the operator. Must not modify the rows of the children. Call through `context.run`, which counts."""
 
     @abstractmethod
     def describe(self) -> str:
-        """One line for EXPLAIN."""
+        """Line for EXPLAIN."""
 
-    def details(self, known: EstimationContext) -> str:
-        """More lines for EXPLAIN, or nothing."""
+    def details(self, estimates: EstimationContext) -> str:
+        """Further lines for EXPLAIN."""
         return ""
 
     def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
-        """Relations of whose size it will ask the text index, to decide how to go on."""
+        """Relations whose match count it will request from the text index."""
         return ()
 
     def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
-        """What it will ask the text index whatever its children give, so that a run can ask for all at once."""
+        """Requests that it will send to the text index in any case; a run batches those of all operators."""
         return ()
 
-    def asks(self, known: EstimationContext) -> str:
-        """The exact text that it sends to the store, or nothing."""
+    def asks(self, estimates: EstimationContext) -> str:
+        """Exact text that it sends to the store; empty without one."""
         return ""
 
 
 @dataclass(frozen=True)
 class OneChild(PhysicalOperator):
-    """An operator that reads one other and, unless it says otherwise, expects as many rows."""
+    """Operator with one child and, by default, as many expected rows."""
 
     child: PhysicalOperator
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """The child alone."""
         return (self.child,)
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """As many as the child."""
-        return known.rows(self.child)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return estimates.rows(self.child)

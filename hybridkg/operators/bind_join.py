@@ -1,4 +1,4 @@
-"""A join that asks the store only about the values that the other side has."""
+"""Bind join: the join of rows with a fragment restricted to the values of one variable."""
 
 from __future__ import annotations
 
@@ -19,69 +19,64 @@ from hybridkg.rdf.terms import Term
 
 
 @dataclass(frozen=True)
-class BindJoin(OneChild):
-    """The rows of HashJoin(fragment, child), the fragment asked only about what the child has.
-
-    Args:
-        child: its rows.
-        fragment: what is asked.
-        variable: bound in every row of both sides.
-        sliced: (variable, score variable) of relations that the rows are joined with above this, of which an operator
-            has chosen a part (operators/topk/relation_prefix.py); the fragment binds the variables in every row.
-    """
+class FragmentProbe(OneChild):
+    """Operator that restricts a fragment to the values of a variable of its child, bound in every row of both."""
 
     fragment: GraphFragment
     variable: str
+
+    def asks(self, estimates: EstimationContext) -> str:
+        return self.fragment.asks(estimates)
+
+    def describe(self) -> str:
+        return f"{type(self).__name__} on ?{self.variable}"
+
+    def details(self, estimates: EstimationContext) -> str:
+        return self.fragment.details(estimates)
+
+
+@dataclass(frozen=True)
+class BindJoin(FragmentProbe):
+    """Rows of HashJoin(fragment, child), the fragment restricted to the values of the child.
+
+    `sliced` has the (variable, score variable) of relations joined above, of which a top-k operator selects a prefix
+    (operators/topk/relation_prefix.py); the fragment binds the variables in every row.
+    """
+
     sliced: tuple[tuple[str, str], ...] = ()
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """Each row of the child as often as the fragment has rows for an entity."""
-        return times(known.rows(self.child), self.fragment.rows_each(known, self.variable))
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return times(estimates.rows(self.child), self.fragment.rows_each(estimates, self.variable))
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """The fragment is asked about the rows of the child."""
-        asked = self.fragment.work_for(known, self.variable, known.rows(self.child))
-        return work_of({**asked, ROWS: known.rows(self)})
+    def work(self, estimates: EstimationContext) -> Work | None:
+        probe = self.fragment.work_for(estimates, self.variable, estimates.rows(self.child))
+        return work_of({**probe, ROWS: estimates.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Reads the child, then what the fragment has for it."""
         right = context.run(self.child)
-        left = Solutions(self.fragment.columns, self._met(right, context) if right.rows else [])
+        left = Solutions(self.fragment.columns, self._restricted(right, context) if right.rows else [])
         pairs = Compatible(left, right)
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
 
-    def _met(self, right: Solutions, context: ExecutionContext) -> list[Row]:
-        """Rows of the fragment for those of the child."""
+    def _restricted(self, right: Solutions, context: ExecutionContext) -> list[Row]:
         if isinstance(self.child, PrefixScan) and self.fragment.prepared(context) is not None:
             import numpy as np
 
             assert context.slice is not None
             ids = np.sort(context.slice.relations[self.child.score][0])
-            return self.fragment.rows_for(context, self.variable, ids, self._chosen(context)).rows
+            return self.fragment.rows_for(context, self.variable, ids, self._prefilters(context)).rows
         at = right.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in right.rows))
-        return met(self.fragment, self.variable, values, context, self._chosen(context))
+        return met(self.fragment, self.variable, values, context, self._prefilters(context))
 
-    def _chosen(self, context: ExecutionContext) -> dict[str, Ids]:
-        """The entities, by variable, that rows can have which are not lost above this."""
+    def _prefilters(self, context: ExecutionContext) -> dict[str, Ids]:
+        """Entities, by variable, of rows that survive the joins above."""
         import numpy as np
 
         if context.slice is None:
             return {}
         return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
-
-    def asks(self, known: EstimationContext) -> str:
-        """The fragment, without the values."""
-        return self.fragment.asks(known)
-
-    def describe(self) -> str:
-        """The probed variable."""
-        return f"BindJoin on ?{self.variable}"
-
-    def details(self, known: EstimationContext) -> str:
-        """What is probed."""
-        return self.fragment.details(known)
 
 
 def met(
@@ -91,9 +86,10 @@ def met(
     context: ExecutionContext,
     more: Mapping[str, Ids] = {},
 ) -> list[Row]:
-    """Rows of a fragment: at least those whose `variable` has one of some distinct values, and others one of `more`.
+    """Rows of a fragment: at least those whose `variable` has one of the distinct values, and whose other variables
+    have one of `more`.
 
-    From the projection, or read or probed in the store as operators.probing decides.
+    From the projection, or from the store, read or probed as operators/probing.py decides.
     """
     if fragment.prepared(context) is None:
         return rows_meeting(fragment.in_store, variable, len(values), lambda: values, context)

@@ -1,4 +1,4 @@
-"""What operators/aggregates.py computes from rows, from columns: the same groups, to the last digit of every sum."""
+"""Vectorized aggregation: the groups of operators/aggregates.py from columns, to the last digit of every sum."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ANY_ORDER = 2
-"""So many numbers have one sum in any order: 0 + a + b is 0 + b + a."""
+"""Maximum count of numbers whose sum does not depend on the order: 0 + a + b = 0 + b + a."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnGroups:
-    """The rows of some solutions, by the group that each is in.
+    """Partition of solutions into groups.
 
     Args:
-        solutions: what is grouped.
-        keys: the variables that it is grouped by; of ids, or lacking.
-        group: int[rows], the number of the group of each; groups are numbered as they begin.
-        first: int[groups], the first row of each.
-        keeps_order: whether numbers are added up in the order of the rows.
+        solutions: the rows to group.
+        keys: grouping variables; columns of ids, or absent.
+        group: int[rows], group number of each row; groups are numbered as they begin.
+        first: int[groups], first row of each.
+        keeps_order: whether numbers are summed in the order of the rows.
     """
 
     solutions: InColumns
@@ -42,10 +42,10 @@ class ColumnGroups:
 
     @classmethod
     def of(cls, solutions: InColumns, keys: Sequence[str], *, keeps_order: bool) -> ColumnGroups | None:
-        """The groups; None where a key is not in ids."""
-        held = [solutions.ids(name) for name in keys if name in solutions.columns]
+        """Groups; None if a key is not a column of ids."""
+        columns = [solutions.ids(name) for name in keys if name in solutions.columns]
         group = np.zeros(solutions.size, np.intp)
-        for column in held:
+        for column in columns:
             if column is None:
                 return None
             group = _finer(group, np.unique(column.ids, return_inverse=True)[1])
@@ -58,12 +58,7 @@ class ColumnGroups:
     def computed(
         self, aggregates: Sequence[tuple[str, ast.Aggregate]], written: Callable[[float], Literal]
     ) -> InColumns | None:
-        """A row for each group: its keys, then its aggregates. None where one is not of finite doubles.
-
-        Args:
-            aggregates: what is counted or computed of numbers, each with its name.
-            written: how a computed number is written.
-        """
+        """One row for each group: its keys, then its named aggregates. None if an argument is not of finite doubles."""
         rows, nothing = self.solutions, unbound(self.solutions.size)
         columns: dict[str, Column] = {name: rows.columns.get(name, nothing).take(self.first) for name in self.keys}
         for name, aggregate in aggregates:
@@ -102,15 +97,15 @@ class ColumnGroups:
         if column is None or column.literal is not double:
             return None
         numbers, n = column.numbers, len(self.first)
-        # The least of 0 and -0 is whichever comes first.
+        # The minimum of 0 and -0 is whichever comes first.
         if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
             return None
         if aggregate.name in ("MIN", "MAX"):
-            least = aggregate.name == "MIN"
-            found = np.full(n, np.inf if least else -np.inf)
-            (np.minimum if least else np.maximum).at(found, self.group, numbers)
-            return found
-        # bincount adds one number after the other, beginning with 0, and not in pairs as `sum` and `reduceat` do.
+            is_min = aggregate.name == "MIN"
+            extremes = np.full(n, np.inf if is_min else -np.inf)
+            (np.minimum if is_min else np.maximum).at(extremes, self.group, numbers)
+            return extremes
+        # bincount adds one number after the other, from 0; `sum` and `reduceat` add in pairs.
         total = np.bincount(self.group[self._order], numbers[self._order], n).astype(np.float64, copy=False)
         if aggregate.name == "AVG":
             total /= np.bincount(self.group, minlength=n)
@@ -118,7 +113,7 @@ class ColumnGroups:
 
     @cached_property
     def _order(self) -> Places:
-        """The rows, in the order of their texts within each group; the law is that of GroupRows."""
+        """Rows in the order of their texts within each group, as in GroupRows."""
         order = np.arange(self.solutions.size)
         if self.keeps_order:
             return order
@@ -134,17 +129,16 @@ class ColumnGroups:
 
 
 def _finer(place: Places, within: Places) -> Places:
-    """Numbers from 0 in the order of (place, within), equal where both are.
+    """Dense numbers in the order of (place, within), equal if both are.
 
     >>> _finer(np.array([1, 0, 1]), np.array([5, 9, 5])).tolist()
     [1, 0, 1]
     """
-    found: Places = np.unique(place * (int(within.max(initial=0)) + 1) + within, return_inverse=True)[1]
-    return found
+    dense: Places = np.unique(place * (int(within.max(initial=0)) + 1) + within, return_inverse=True)[1]
+    return dense
 
 
 def _text_order(column: Column) -> Places:
-    """The place of each cell among the texts of all."""
     texts = [str(cell) for cell in column.cells()]
     place: Mapping[str, int] = {text: n for n, text in enumerate(sorted(set(texts)))}
     return np.array([place[text] for text in texts], np.intp)

@@ -1,7 +1,7 @@
-"""Solutions held in columns of numbers, of which only the rows that somebody reads become terms.
+"""Columnar solutions: columns of ids or numbers, whose rows become terms only when they are read.
 
-A query that groups thousands of ranked rows and keeps the ten best groups needs the terms of ten. What an operator
-does not do in columns it does with `rows`, which are there for whoever asks, and the same.
+A query that groups thousands of ranked rows and returns the ten best groups needs the terms of ten. Operators without a
+columnar implementation use `rows`, which are equivalent.
 """
 
 from __future__ import annotations
@@ -22,33 +22,32 @@ N = TypeVar("N", bound=np.generic)
 Places: TypeAlias = NDArray[np.intp]
 
 FEW_CELLS = 64
-"""So many terms are made, with repeats, as quickly as those that differ are found."""
+"""Maximum cells for which making all terms is as fast as finding the distinct ones."""
 
 
 class Column(Protocol):
-    """The cells of one variable."""
+    """Cells of one variable."""
 
     def cells(self) -> list[Term | None]:
-        """The cells as terms, None where the variable is unbound."""
+        """Cells as terms, None for unbound."""
 
     def take(self, places: Places) -> Column:
-        """Some of the cells."""
+        """Cells at some positions."""
 
 
 @dataclass(frozen=True, eq=False)
 class IdColumn:
-    """Terms of the projection, in the form of the store (rdf.stored): those of different ids differ for SPARQL, too.
+    """Terms of the projection in the form of the store (rdf.stored): different ids are different terms for SPARQL.
 
     Args:
-        ids: uint32[n], UNBOUND where the variable is unbound.
-        terms: gives the term of each id (GraphIndex.terms).
+        ids: uint32[n], UNBOUND for unbound.
+        terms: term of each id (GraphIndex.terms).
     """
 
     ids: Ids
     terms: Callable[[Ids], list[Term | None]]
 
     def cells(self) -> list[Term | None]:
-        """As Column has it."""
         return _each_once(self.ids, self.terms)
 
     def take(self, places: Places) -> IdColumn:
@@ -57,17 +56,17 @@ class IdColumn:
 
 
 def unbound(size: int) -> IdColumn:
-    """A column without values."""
+    """Column without values."""
     return IdColumn(np.full(size, UNBOUND), lambda ids: [None] * len(ids))
 
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """Numbers, each bound.
+    """Column of numbers, all bound.
 
     Args:
         numbers: float64[n].
-        literal: how a number is written: what differs is written in different ways.
+        literal: injective mapping of numbers to literals.
     """
 
     numbers: NDArray[np.float64]
@@ -75,7 +74,7 @@ class NumberColumn:
 
     def cells(self) -> list[Term | None]:
         """As Column has it."""
-        bits = self.numbers.view(np.int64)  # which tell 0 from -0
+        bits = self.numbers.view(np.int64)  # distinguishes 0 from -0
         return _each_once(bits, lambda distinct: list(map(self.literal, distinct.view(np.float64).tolist())))
 
     def take(self, places: Places) -> NumberColumn:
@@ -84,33 +83,33 @@ class NumberColumn:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the order of the numbers is that of their terms: no NaN, and 0 not in both of its forms."""
+        """Whether the order of the numbers is that of their terms: no NaN, and not both 0 and -0."""
         zeros = self.numbers == 0
         signs = np.signbit(self.numbers[zeros])
         return not np.isnan(self.numbers).any() and (len(signs) == 0 or bool((signs == signs[0]).all()))
 
 
-def _each_once(values: NDArray[N], made: Callable[[NDArray[N]], list[Term | None]]) -> list[Term | None]:
-    """The terms of numbers, of which each is made once where there are many."""
+def _each_once(values: NDArray[N], make: Callable[[NDArray[N]], list[Term | None]]) -> list[Term | None]:
+    """Terms of values, each made once if there are many."""
     if len(values) <= FEW_CELLS:
-        return made(values)
+        return make(values)
     distinct, places = np.unique(values, return_inverse=True)
     terms = np.empty(len(distinct), object)
-    terms[:] = made(distinct)
-    found: list[Term | None] = terms[places].tolist()
-    return found
+    terms[:] = make(distinct)
+    cells: list[Term | None] = terms[places].tolist()
+    return cells
 
 
 Made: TypeAlias = Callable[[Sequence[Column], int], list[Row]]
-"""Makes the rows of so many cells of some columns (ExecutionContext.made)."""
+"""Makes the rows of some columns of a given length (ExecutionContext.made)."""
 
 
 class InColumns(Solutions):
-    """Solutions whose rows are made when they are first read.
+    """Solutions whose rows are made on first access.
 
     Args:
         columns: by variable, of `size` cells each.
-        size: how many rows there are, also where there is no column.
+        size: number of rows, also without columns.
         made: makes rows.
 
     >>> scores = NumberColumn(np.array([0.5, 2.0]), Literal)
@@ -124,44 +123,38 @@ class InColumns(Solutions):
 
     @cached_property
     def rows(self) -> list[Row]:
-        """As Solutions has them."""
         return self._made(list(self.columns.values()), self._size)
 
     @property
     def size(self) -> int:
-        """As Solutions has it."""
         return self._size
 
     def in_rows(self) -> Solutions:
-        """As Solutions has it."""
         return Solutions(self.variables, self.rows)
 
     def select(self, names: Sequence[str]) -> InColumns:
-        """As Solutions has it."""
         if tuple(names) == self.variables:
             return self
         held, size = self.columns, self._size
         return self.having({name: held[name] if name in held else unbound(size) for name in names})
 
     def take(self, places: Sequence[int] | Places) -> InColumns:
-        """As Solutions has it."""
         at = np.asarray(places, np.intp)
         return self.having({name: column.take(at) for name, column in self.columns.items()}, len(at))
 
     def cells(self, name: str) -> list[Term | None]:
-        """As Solutions has it."""
         return self.columns[name].cells() if name in self.columns else [None] * self._size
 
     def having(self, columns: Mapping[str, Column], size: int | None = None) -> InColumns:
-        """Other columns, of as many cells where nothing else is said."""
+        """Solutions with other columns, by default of the same length."""
         return InColumns(columns, self._size if size is None else size, self._made)
 
     def ids(self, name: str) -> IdColumn | None:
-        """A column of ids; None where it is none."""
+        """Column of ids; None for any other."""
         column = self.columns.get(name)
         return column if isinstance(column, IdColumn) else None
 
     def numbers(self, name: str) -> NumberColumn | None:
-        """A column of numbers; None where it is none."""
+        """Column of numbers; None for any other."""
         column = self.columns.get(name)
         return column if isinstance(column, NumberColumn) else None

@@ -17,25 +17,23 @@ from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Term
 
 @dataclass(frozen=True)
 class Construct(OneChild):
-    """The template filled in for each row, each triple once.
+    """Template instantiated for each row, each triple once.
 
-    A triple with an unbound variable, or that would be no RDF, is left out (SPARQL 1.1 section 16.2). A blank
-    node of the template is a new one for each row, named `r<row>x<label>`; no stored node has such a name.
+    A triple with an unbound variable, or that is not RDF, is left out (SPARQL 1.1 section 16.2). A blank node of the
+    template is a new one for each row, named `r<row>x<label>`; no stored node has such a name.
     """
 
     template: tuple[ast.TriplePattern, ...]
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """The template for each row; fewer where triples repeat."""
-        return times(known.rows(self.child), float(len(self.template)))
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return times(estimates.rows(self.child), float(len(self.template)))
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Fills the template in, row after row."""
         solutions = context.run(self.child)
-        made: dict[Row, None] = {}
+        triples: dict[Row, None] = {}
         for number, row in enumerate(solutions.rows, 1):
-            made.update(dict.fromkeys(self._filled(dict(zip(solutions.variables, row, strict=True)), number)))
-        return Solutions(GRAPH_COLUMNS, context.collect(made))
+            triples.update(dict.fromkeys(self._filled(dict(zip(solutions.variables, row, strict=True)), number)))
+        return Solutions(GRAPH_COLUMNS, context.collect(triples))
 
     def _filled(self, values: Mapping[str, Term | None], number: int) -> Iterator[Row]:
         for triple in self.template:
@@ -46,7 +44,6 @@ class Construct(OneChild):
                 yield subject, predicate, target
 
     def describe(self) -> str:
-        """The template."""
         return f"Construct {' '.join(write(ast.Group((ast.Triples(self.template),))).split())}"
 
 

@@ -1,4 +1,4 @@
-"""DESCRIBE over ranked rows: what the graph says of the best nodes first."""
+"""DESCRIBE over ranked rows: descriptions of the best nodes first."""
 
 from __future__ import annotations
 
@@ -18,29 +18,26 @@ from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 
 @dataclass(frozen=True)
 class Describe(OneChild):
-    """The description of each node, each triple once: the store's own DESCRIBE, which follows blank nodes."""
+    """Description of each node, each triple once: the store's own DESCRIBE, which follows blank nodes."""
 
     subjects: tuple[ast.Var | ast.Iri, ...]
     dataset: tuple[ast.DatasetClause, ...]
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """How many triples a description has is not known."""
+    def estimate(self, estimates: EstimationContext) -> float | None:
         return None
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """How many triples a description has is not known."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         return None
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Asks the store about one node after another."""
         solutions = context.run(self.child)
         text = self.sparql
-        made: dict[Row, None] = {}
+        triples: dict[Row, None] = {}
         for node in dict.fromkeys(self._nodes(solutions)):
             context.meter.check()
             for triple in context.store.triples(text, {"node": node}):
-                made[triple.subject, triple.predicate, triple.object] = None
-        return Solutions(GRAPH_COLUMNS, context.collect(made))
+                triples[triple.subject, triple.predicate, triple.object] = None
+        return Solutions(GRAPH_COLUMNS, context.collect(triples))
 
     def _nodes(self, solutions: Solutions) -> Iterator[Node]:
         names = [subject.name for subject in self.subjects if isinstance(subject, ast.Var)]
@@ -55,13 +52,11 @@ class Describe(OneChild):
 
     @property
     def sparql(self) -> str:
-        """What the store is asked about each node."""
+        """Query to the store for one node."""
         return write(ast.DescribeQuery((ast.Var("node"),), ast.Group(()), self.dataset))
 
-    def asks(self, known: EstimationContext) -> str:
-        """The text sent to the store."""
+    def asks(self, estimates: EstimationContext) -> str:
         return self.sparql
 
     def describe(self) -> str:
-        """The variables and IRIs."""
         return " ".join(["Describe", *map(write, self.subjects)])

@@ -1,4 +1,4 @@
-"""What estimates of rows are made from."""
+"""Estimation context: the inputs of row estimates."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EstimationContext:
-    """The indexes that operators ask what to expect; what several of them ask is found out once.
+    """Indexes for row estimates, with memoized requests.
 
-    Expected rows are best guesses: what different parts of a query ask is taken to be independent, as in the
-    planner's costs. None where nothing is known.
+    Expected rows assume independence between the parts of a query, as do the planner's costs. None if unknown.
 
     Args:
         text: the text index; None before the first index.
-        graph: the projection; None where there is none that is up to date.
-        store: what has the graph, in a word: `Oxigraph`, or `endpoint`.
-        sliced: below a BestRows, the entities that it takes of the relation of each score variable.
-        narrowed: identities of the fragments and MATCHes that those entities have been tested by.
+        graph: the projection; None without an up-to-date one.
+        store: the graph store, in a word: `Oxigraph`, or `endpoint`.
+        sliced: below a TopKRows, the expected entities of the prefix of each score variable.
+        narrowed: identities of the fragments and MATCHes by which those entities have been tested.
 
-    >>> Known().entities, Known().most(ast.Match(ast.Var("f"), ast.Lit("space")))
+    >>> context = EstimationContext()
+    >>> context.entities, context.match_count_bound(ast.Match(ast.Var("f"), ast.Lit("space")))
     (0.0, None)
     """
 
@@ -44,45 +44,45 @@ class EstimationContext:
     _prepared: dict[int, tuple[AskedPattern, PreparedPattern | None]] = field(default_factory=dict)
     _most: dict[ast.RankedItem, float | None] = field(default_factory=dict)
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
-    """Of nodes that are kept, so that no other gets their identity."""
+    """By the identity of nodes, which are referenced so that their ids are not reused."""
 
     @property
     def entities(self) -> float:
-        """Entities of the text index; 0 where there are none."""
+        """Entities of the text index."""
         return 0.0 if self.text is None else float(self.text.counts.get("entities", 0))
 
     def rows(self, operator: PhysicalOperator) -> float | None:
-        """Rows that an operator expects to give."""
+        """Expected rows of an operator."""
         if id(operator) not in self._rows:
             self._rows[id(operator)] = operator, operator.estimate(self)
         return self._rows[id(operator)][1]
 
     def match_count_bound(self, match: ast.RankedItem) -> float | None:
-        """No fewer entities match; with TOP no more than that. None where the index has an objection, or the text is
-        that of a variable.
+        """Upper bound on the entities that match, at most TOP. None if the index rejects the query, or the text is a
+        variable.
         """
         if match not in self._most:
-            self._most[match] = self._asked(match)
+            self._most[match] = self._find_bound(match)
         return self._most[match]
 
-    def _asked(self, match: ast.RankedItem) -> float | None:
+    def _find_bound(self, match: ast.RankedItem) -> float | None:
         if self.text is None or isinstance(match.text, ast.Var):
             return None
         try:
-            most = float(self.text.match_count_bound(ranked_query(match)))
+            bound = float(self.text.match_count_bound(ranked_query(match)))
         except HybridkgError:
             return None
-        return most if match.top is None else min(most, float(match.top))
+        return bound if match.top is None else min(bound, float(match.top))
 
     def share(self, match: ast.RankedItem) -> float | None:
-        """The share of all entities that match, 0..1."""
+        """Share of all entities that match, 0..1."""
         if id(match) in self.narrowed:
             return 1.0
-        most = self.match_count_bound(match)
-        return None if most is None else min(1.0, most / max(self.entities, 1.0))
+        bound = self.match_count_bound(match)
+        return None if bound is None else min(1.0, bound / max(self.entities, 1.0))
 
     def prepared(self, pattern: AskedPattern | DeclinedPattern) -> PreparedPattern | None:
-        """A pattern, ready to be asked; None where only the store can answer it."""
+        """Compiled pattern; None if only the store can evaluate it."""
         if isinstance(pattern, DeclinedPattern) or self.graph is None:
             return None
         if id(pattern) not in self._prepared:
@@ -90,17 +90,17 @@ class EstimationContext:
         return self._prepared[id(pattern)][1]
 
     def size(self, pattern: AskedPattern | DeclinedPattern, variable: str | None = None) -> float | None:
-        """How many solutions a pattern has, or how many values one of its variables."""
+        """Expected solutions of a pattern, or values of one of its variables."""
         prepared = self.prepared(pattern)
         return None if prepared is None else prepared.size(variable).estimate
 
     def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> EstimationContext:
-        """What is known below an operator that takes a part of some relations."""
+        """Context below an operator that selects prefixes of some relations."""
         return replace(self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={})
 
 
 def work_of(counts: Mapping[str, float | None]) -> Work | None:
-    """Expected work by kind; None where a count is not known.
+    """Expected work by kind; None if a count is unknown.
 
     >>> work_of({"rows": 2.0}), work_of({"rows": None})
     ({'rows': 2.0}, None)
@@ -110,7 +110,7 @@ def work_of(counts: Mapping[str, float | None]) -> Work | None:
 
 
 def times(*factors: float | None) -> float | None:
-    """The product; None where a factor is not known.
+    """Product; None if a factor is unknown.
 
     >>> times(2.0, 3.0), times(2.0, None)
     (6.0, None)

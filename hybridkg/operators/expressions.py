@@ -1,9 +1,8 @@
-"""Expressions over ranked rows, evaluated by Oxigraph.
+"""Evaluation of expressions over ranked rows by Oxigraph.
 
-We write no second evaluator for SPARQL's functions (architecture.md, decision
-1): the distinct values of the variables an expression uses go back to
-Oxigraph as VALUES rows, in a store in memory that is empty but for blank
-nodes, which cannot stand in VALUES and are reached through their row instead.
+There is no second evaluator for SPARQL's functions (docs/architecture.md, decision 1): the distinct values of the
+variables of an expression are sent to Oxigraph as VALUES rows, in an in-memory store that is empty except for blank
+nodes, which cannot be written in VALUES and are reached through their row.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, NamedNode, Term, Triple
 
 ROWS_PER_QUESTION = 20_000
-"""VALUES rows in one text: 20,000 rows of three columns took 0.10 s and 1 MB of text on the 2-core machine."""
+"""VALUES rows in one query: 20,000 rows of three columns took 0.10 s and 1 MB of text on the 2-core machine."""
 
 ROW_IRI = "urn:hybridkg:row:"
 CELL_IRI = "urn:hybridkg:cell:"
@@ -36,14 +35,14 @@ BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 
 @dataclass(frozen=True)
 class ExistsTest:
-    """An EXISTS taken out of an expression: `variable` stands for its truth.
+    """EXISTS taken out of an expression: `variable` stands for its truth value.
 
     Args:
         variable: a fresh name.
-        pattern: its pattern, evaluated by itself.
+        pattern: its pattern, evaluated on its own.
         negated: NOT EXISTS.
-        among: MATCHes of the pattern, with their score variables, whose entities every row binds: only the rows'
-            own entities are asked about, and the pattern reads what matches of them (operators/topk/relation_prefix.py).
+        among: MATCHes of the pattern, with their score variables, whose entities every row binds: only the entities of
+            the rows are scored, and the pattern reads their matches (operators/topk/relation_prefix.py).
     """
 
     variable: str
@@ -52,14 +51,14 @@ class ExistsTest:
     among: tuple[tuple[ast.RankedItem, str], ...] = ()
 
     def column(self, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
-        """For each row, whether a compatible solution of the pattern exists."""
+        """Truth value for each row: whether a compatible solution of the pattern exists."""
         pairs = Compatible(solutions, self._solutions(solutions, context))
-        found = (next(pairs.rows_for(row), None) is not None for row in solutions.rows)
-        return [TRUE if there != self.negated else FALSE for there in found]
+        truths = (next(pairs.rows_for(row), None) is not None for row in solutions.rows)
+        return [TRUE if there != self.negated else FALSE for there in truths]
 
     @property
     def shown(self) -> str:
-        """In an expression, for EXPLAIN; the pattern is the operator below."""
+        """Text in an expression for EXPLAIN; the pattern is the operator below."""
         return "NOT EXISTS {...}" if self.negated else "EXISTS {...}"
 
     def _solutions(self, rows: Solutions, context: ExecutionContext) -> Solutions:
@@ -77,7 +76,7 @@ class ExistsTest:
 
 
 def shown(expression: ast.Expression, tests: Sequence[ExistsTest] = ()) -> str:
-    """An expression in one line as the query has it: the operators test `IF(condition, true, false)`.
+    """Expression in one line as the query has it, without the `IF(condition, true, false)` of the operators.
 
     >>> shown(ast.Call("IF", (ast.Var("_exists1"), ast.Lit("true", BOOLEAN), ast.Lit("false", BOOLEAN))))
     '?_exists1'
@@ -92,7 +91,7 @@ def shown(expression: ast.Expression, tests: Sequence[ExistsTest] = ()) -> str:
 
 
 def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: ExecutionContext) -> Solutions:
-    """The solutions with a column for each EXISTS."""
+    """Solutions with a column for each EXISTS."""
     for test in tests:
         column = test.column(solutions, context)
         rows: list[Row] = [(*row, cell) for row, cell in zip(solutions.rows, column, strict=True)]
@@ -101,7 +100,7 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
 
 
 def evaluate(expression: ast.Expression, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
-    """The value of the expression in each row, None where it has an error."""
+    """Value of the expression in each row, None for an error."""
     if isinstance(expression, ast.Var):
         return solutions.cells(expression.name)
     names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
@@ -132,11 +131,11 @@ def _values(
         pattern, triples = inline(names, batch, row_name)
         bind = f"BIND({write(expression)} AS ?{value_name})"
         sparql = f"{base}SELECT ?{row_name} ?{value_name} WHERE {{\n{pattern}\n{bind}\n}}"
-        found: list[Term | None] = [None] * len(batch)
+        results: list[Term | None] = [None] * len(batch)
         for row, value in context.scratch(triples).select(sparql).rows:
             assert isinstance(row, NamedNode)
-            found[int(row.value[len(ROW_IRI) :])] = value
-        yield from found
+            results[int(row.value[len(ROW_IRI) :])] = value
+        yield from results
 
 
 def _fresh(name: str, taken: frozenset[str]) -> str:
@@ -146,10 +145,10 @@ def _fresh(name: str, taken: frozenset[str]) -> str:
 
 
 def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[str, list[Triple]]:
-    """A pattern whose solutions are these rows, and the triples that give it the blank nodes.
+    """Pattern whose solutions are the given rows, and the triples that provide its blank nodes.
 
-    `?row_name` is bound to a different IRI in each. Terms are written by
-    Oxigraph's own serializer, so nothing in them can become syntax.
+    `?row_name` is bound to a different IRI in each. Terms are written by Oxigraph's own serializer, so nothing in them
+    can become syntax.
     """
     triples = [
         Triple(NamedNode(f"{ROW_IRI}{number}"), NamedNode(f"{CELL_IRI}{i}"), cell)
@@ -166,22 +165,16 @@ def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[
 
 
 def holds(expression: str, values: Sequence[Term], scratch: Callable[[Iterable[Triple]], GraphStore]) -> list[bool]:
-    """For each value, whether an expression over `?x` is true of it; an error is not true.
-
-    Args:
-        expression: SPARQL.
-        values: terms.
-        scratch: a store in memory with the given triples.
-    """
-    found = [False] * len(values)
+    """Truth of a SPARQL expression over `?x` for each value; an error is not true."""
+    truths = [False] * len(values)
     for start in range(0, len(values), ROWS_PER_QUESTION):
         batch = values[start : start + ROWS_PER_QUESTION]
         pattern, triples = inline(("x",), [(value,) for value in batch], "row")
         sparql = f"SELECT ?row WHERE {{\n{{\n{pattern}\n}}\nFILTER({expression})\n}}"
         for (row,) in scratch(triples).select(sparql).rows:
             assert isinstance(row, NamedNode)
-            found[start + int(row.value[len(ROW_IRI) :])] = True
-    return found
+            truths[start + int(row.value[len(ROW_IRI) :])] = True
+    return truths
 
 
 def _cell(cell: Term | None) -> str:
@@ -189,5 +182,5 @@ def _cell(cell: Term | None) -> str:
 
 
 def true_rows(values: Mapping[int, Term | None] | Sequence[Term | None]) -> list[bool]:
-    """Effective boolean values (SPARQL 1.1 section 17.2.2) of values that `IF(condition, true, false)` gave."""
+    """Effective boolean values (SPARQL 1.1 section 17.2.2) of the results of `IF(condition, true, false)`."""
     return [value == TRUE for value in (values.values() if isinstance(values, Mapping) else values)]

@@ -14,7 +14,7 @@ from hybridkg.rdf.solutions import Solutions
 
 @dataclass(frozen=True)
 class Extend(PhysicalOperator):
-    """The child's rows with one more column."""
+    """Rows of the child with one more column."""
 
     child: PhysicalOperator
     variable: str
@@ -23,15 +23,12 @@ class Extend(PhysicalOperator):
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """The extended operator, and the patterns of EXISTS."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """As many as the child."""
-        return known.rows(self.child)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return estimates.rows(self.child)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Evaluates the expression."""
         solutions = context.run(self.child)
         column = evaluate(self.expression, with_tests(solutions, self.tests, context), context)
         return Solutions(
@@ -40,5 +37,4 @@ class Extend(PhysicalOperator):
         )
 
     def describe(self) -> str:
-        """The expression and its name."""
         return f"Extend ?{self.variable} := {shown(self.expression, self.tests)}"

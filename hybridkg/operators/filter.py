@@ -26,22 +26,17 @@ class Filter(PhysicalOperator):
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """The filtered operator, and the patterns of EXISTS."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """Some of the child's; nobody has counted how many."""
-        return times(known.rows(self.child), PASSING)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return times(estimates.rows(self.child), PASSING)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Evaluates the condition once for each distinct combination of the values it uses."""
         solutions = context.run(self.child)
         values = evaluate(self.condition, with_tests(solutions, self.tests, context), context)
         return Solutions(
-            solutions.variables,
-            [row for row, keep in zip(solutions.rows, true_rows(values), strict=True) if keep],
+            solutions.variables, [row for row, keep in zip(solutions.rows, true_rows(values), strict=True) if keep]
         )
 
     def describe(self) -> str:
-        """The condition."""
         return f"Filter {shown(self.condition, self.tests)}"

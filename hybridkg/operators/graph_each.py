@@ -16,19 +16,13 @@ from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import NamedNode
 
 MAX_GRAPHS = 10_000
-"""Named graphs that are asked one by one; each costs about a millisecond and its own rows."""
+"""Maximum named graphs queried one by one; each costs about a millisecond and its own rows."""
 
 
 @dataclass(frozen=True)
 class GraphEach(OneChild):
-    """The child's rows about each named graph, with the name of the graph.
-
-    Args:
-        child: shows in EXPLAIN what is asked of each graph; it never runs.
-        variable: gets the name.
-        columns: the variables of the child.
-        about: makes the operators for the graph of a name.
-        dataset: FROM and FROM NAMED.
+    """Rows of `about` for each named graph, with the name of the graph. The child shows in EXPLAIN the operators for
+    one graph; it never runs.
     """
 
     variable: str
@@ -38,21 +32,18 @@ class GraphEach(OneChild):
 
     @property
     def sparql(self) -> str:
-        """Asks for the names of the graphs."""
+        """Query for the names of the graphs."""
         pattern = ast.GraphPattern(ast.Var(self.variable), ast.Group(()))
         columns = (ast.SelectItem(ast.Var(self.variable)),)
         return write(ast.SelectQuery(columns, ast.Group((pattern,)), "DISTINCT", self.dataset))
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """How many graphs there are is not known."""
+    def estimate(self, estimates: EstimationContext) -> float | None:
         return None
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """How many graphs there are is not known."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         return None
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Asks graph after graph, in the order of their names."""
         names = [row[0] for row in context.collect(context.store.select(self.sparql).rows)]
         if len(names) > MAX_GRAPHS:
             raise QueryLimitError(
@@ -63,7 +54,7 @@ class GraphEach(OneChild):
         for name in names:
             if not isinstance(name, NamedNode):
                 raise UnsupportedQueryError(
-                    f"a named graph is called {name}, and a blank node cannot be asked for by name",
+                    f"a named graph is called {name}, and a blank node cannot be queried by name",
                     hint=f"leave nothing but triples, MATCH and FILTER inside GRAPH ?{self.variable}",
                 )
             iris.append(name)
@@ -72,20 +63,18 @@ class GraphEach(OneChild):
         return Solutions(columns, context.collect(row for iri in graphs for row in self._rows(columns, iri, context)))
 
     def _rows(self, columns: tuple[str, ...], name: NamedNode, context: ExecutionContext) -> Iterator[Row]:
-        """The rows about one graph that its name is compatible with, and it in them."""
-        found = context.run(self.about(name.value))
-        at = {column: found.variables.index(column) for column in columns if column in found.variables}
+        """Rows for one graph, compatible with its name, which is added."""
+        solutions = context.run(self.about(name.value))
+        at = {column: solutions.variables.index(column) for column in columns if column in solutions.variables}
         own = at.get(self.variable)
-        for row in found.rows:
+        for row in solutions.rows:
             if own is None or row[own] is None or row[own] == name:
                 yield tuple(
                     name if column == self.variable else row[at[column]] if column in at else None for column in columns
                 )
 
-    def asks(self, known: EstimationContext) -> str:
-        """The text sent to the store."""
+    def asks(self, estimates: EstimationContext) -> str:
         return self.sparql
 
     def describe(self) -> str:
-        """The variable; the operators below are those for one graph."""
         return f"GraphEach ?{self.variable}"

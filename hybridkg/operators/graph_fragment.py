@@ -1,4 +1,4 @@
-"""One question to the projection, or to the graph store where the projection cannot say it or does not hold it."""
+"""Graph fragment: a rank-free group evaluated by the projection, or by the graph store if the projection cannot."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from functools import cached_property
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
-from hybridkg.interfaces.meter import (
-    ADJACENCY,
-    GRAPH_QUESTIONS,
-    ROWS,
-    STORE_PROBES,
-    STORE_QUESTIONS,
-    STORE_ROWS,
-    Work,
-)
+from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, ROWS, STORE_PROBES, STORE_QUESTIONS, STORE_ROWS, Work
 from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
@@ -33,13 +25,13 @@ from hybridkg.rdf.terms import Term
 
 @dataclass(frozen=True)
 class GraphFragment(PhysicalOperator):
-    """The rows of a rank-free group: what SparqlFragment gives, from columns of ids where they have it.
+    """Rows of a rank-free group, as SparqlFragment returns them, from columns of ids where available.
 
     Args:
         group: the group, perhaps with parameters.
-        columns: the variables of its rows, as SparqlFragment has them.
+        columns: the variables of its rows.
         dataset: FROM of the query.
-        pattern: what the projection is asked, or why it is not.
+        pattern: pattern for the projection, or the reason why there is none.
         values: of the parameters.
     """
 
@@ -53,23 +45,20 @@ class GraphFragment(PhysicalOperator):
     def of(
         cls, group: ast.Group, columns: tuple[str, ...], dataset: tuple[ast.DatasetClause, ...] = ()
     ) -> GraphFragment:
-        """Translates the group."""
         return cls(group, columns, dataset, pattern_of(group, dataset))
 
     @cached_property
     def bound_group(self) -> ast.Group:
-        """The group with the values in place, which the store and EXPLAIN take."""
+        """Group with the values in place, for the store and EXPLAIN."""
         group: ast.Group = bound(self.group, self) if self.values else self.group
         return group
 
     @cached_property
     def in_store(self) -> SparqlFragment:
-        """The same question to the graph store."""
         return SparqlFragment(self.bound_group, self.columns, self.dataset)
 
-    def asks(self, known: EstimationContext) -> str:
-        """The text sent to the store, where the projection cannot be asked."""
-        in_columns = known.prepared(self.pattern) is not None or not self.group.elements
+    def asks(self, estimates: EstimationContext) -> str:
+        in_columns = estimates.prepared(self.pattern) is not None or not self.group.elements
         return "" if in_columns else self.in_store.sparql
 
     @property
@@ -79,55 +68,41 @@ class GraphFragment(PhysicalOperator):
             return " ".join(write(self.bound_group).split())
         return f"{{ {pattern_text(self.pattern)} }}"
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """As the projection has it."""
-        return known.size(self.pattern) if self.group.elements else 1.0
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return estimates.size(self.pattern) if self.group.elements else 1.0
 
-    def rows_each(self, known: EstimationContext, variable: str) -> float | None:
-        """Rows for one entity that a variable may have."""
-        values = known.size(self.pattern, variable) if id(self) in known.narrowed else known.entities
-        rows = self.estimate(known)
+    def rows_each(self, estimates: EstimationContext, variable: str) -> float | None:
+        """Expected rows for one value of a variable."""
+        values = estimates.size(self.pattern, variable) if id(self) in estimates.narrowed else estimates.entities
+        rows = self.estimate(estimates)
         return None if rows is None or values is None else rows / max(values, 1.0)
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """One question to the projection or the store, and its rows."""
-        rows, prepared = known.rows(self), known.prepared(self.pattern)
+    def work(self, estimates: EstimationContext) -> Work | None:
+        rows, prepared = estimates.rows(self), estimates.prepared(self.pattern)
         if not self.group.elements:
             return {}
         if prepared is None:
             return work_of({STORE_QUESTIONS: 1, STORE_ROWS: rows})
         return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: prepared.work(), ROWS: rows})
 
-    def work_for(self, known: EstimationContext, variable: str, values: float | None) -> dict[str, float | None]:
-        """Expected work of a question about so many values of a variable, without making its rows."""
-        prepared = known.prepared(self.pattern)
+    def work_for(self, estimates: EstimationContext, variable: str, values: float | None) -> dict[str, float | None]:
+        """Expected work of evaluating the fragment for a number of values of a variable, without making rows."""
+        prepared = estimates.prepared(self.pattern)
         if prepared is None:
             return {STORE_QUESTIONS: 1, STORE_PROBES: values}
         each = times(values, prepared.work_each(variable))
         return {GRAPH_QUESTIONS: 1, ADJACENCY: None if each is None else min(prepared.work(), each)}
 
     def prepared(self, context: ExecutionContext) -> PreparedPattern | None:
-        """The pattern, ready to be asked; None where the store has to be."""
+        """Compiled pattern; None if the store has to evaluate it."""
         return None if isinstance(self.pattern, DeclinedPattern) else context.compile(self.pattern)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """All rows."""
         return self._rows(context, {})
 
-    def rows_for(
-        self,
-        context: ExecutionContext,
-        variable: str,
-        ids: Ids,
-        more: Mapping[str, Ids] = {},
-    ) -> Solutions:
-        """The rows in which a variable has one of some values.
-
-        Args:
-            context: of the run.
-            variable: a column that every row binds.
-            ids: ascending and distinct; of entities, where there is no projection.
-            more: the same for other columns; rows with others may be left out.
+    def rows_for(self, context: ExecutionContext, variable: str, ids: Ids, more: Mapping[str, Ids] = {}) -> Solutions:
+        """Rows in which `variable`, bound in every row, has one of the ids (ascending and distinct; of entities without
+        a projection). Rows in which other columns have values outside `more` may be left out.
         """
         if self.prepared(context) is not None:
             return self._rows(context, {**more, variable: ids})
@@ -153,16 +128,10 @@ class GraphFragment(PhysicalOperator):
         return self.in_columns(prepared, context, bound).in_rows()
 
     def in_columns(self, prepared: PreparedPattern, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
-        """The same, held in columns.
-
-        Args:
-            prepared: the pattern, ready to be asked.
-            context: of the run.
-            bound: for some columns that every row binds, the ids (ascending, distinct) they may have.
-        """
-        held = [name for name in self.columns if name in prepared.variables]
+        """Rows from the projection, held in columns; `bound` has the permitted ids (ascending, distinct) of columns."""
+        columns = [name for name in self.columns if name in prepared.variables]
         context.meter.add(GRAPH_QUESTIONS, 1)
-        table = prepared.rows(held, context.meter, bound)
+        table = prepared.rows(columns, context.meter, bound)
         return context.in_columns(table, self.columns)
 
     def _count(self, context: ExecutionContext, rows: int) -> None:
@@ -171,17 +140,15 @@ class GraphFragment(PhysicalOperator):
             context.meter.add(STORE_ROWS, rows)
 
     def describe(self) -> str:
-        """The variables it binds; what is asked is on a line of its own."""
         return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
 
-    def details(self, known: EstimationContext) -> str:
-        """Who is asked: the columns of the projection what, or the store why."""
+    def details(self, estimates: EstimationContext) -> str:
         if not self.group.elements:
             return ""
         if isinstance(self.pattern, DeclinedPattern):
-            return f"{known.store}: {self.pattern.reason}"
-        if known.graph is None:
-            return f"{known.store}: the graph has no projection"
-        if known.prepared(self.pattern) is None:
-            return f"{known.store}: the projection does not hold all of it"
+            return f"{estimates.store}: {self.pattern.reason}"
+        if estimates.graph is None:
+            return f"{estimates.store}: the graph has no projection"
+        if estimates.prepared(self.pattern) is None:
+            return f"{estimates.store}: the projection does not hold all of it"
         return f"columns: {pattern_text(self.pattern)}"

@@ -29,12 +29,16 @@ SOLUTION = "_solution"
 """Numbers the distinct solutions for COUNT(DISTINCT *)."""
 
 MAX_ROWS = 2_000_000
-"""Rows of one aggregation by Oxigraph: they are one text, 1.45 million took 40 s and 2.3 GB on the 2-core machine."""
+"""Maximum rows of one aggregation by Oxigraph: they are one text; 1.45 million took 40 s and 2.3 GB on the 2-core
+machine."""
 
 
 @dataclass(frozen=True)
 class GroupRows(OneChild):
-    """One row for each group, with its aggregates; in term order, because groups have no order of their own."""
+    """One row for each group, with its aggregates, in term order.
+
+    Counts and sums of doubles are computed here (operators/aggregates.py), everything else by Oxigraph.
+    """
 
     keys: tuple[ast.GroupKey, ...]
     having: tuple[ast.Expression, ...]
@@ -43,15 +47,12 @@ class GroupRows(OneChild):
 
     @cached_property
     def query(self) -> ast.SelectQuery:
-        """The aggregation as a query over an empty group."""
+        """Aggregation as a query over an empty group."""
         query = ast.SelectQuery(self.projection, NOTHING, modifiers=ast.Modifiers(self.keys, self.having))
         return _counting_numbers(query)
 
     def _around(self) -> tuple[str, str]:
-        """The text of the aggregation before and behind its pattern.
-
-        The pattern is found by an IRI that occurs nowhere else, whatever strings the aggregation has.
-        """
+        """Text of the aggregation before and after its pattern, located by an IRI that occurs nowhere else."""
         name, text = PLACE, write(self.query)
         while name in text:
             name += "-"
@@ -60,42 +61,37 @@ class GroupRows(OneChild):
         head, _, tail = write(replace(self.query, where=pattern)).partition(write(pattern))
         return head, tail
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """How many groups there are is not known; one where nothing is grouped by."""
+    def estimate(self, estimates: EstimationContext) -> float | None:
         return None if self.keys else 1.0
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """How many groups there are is not known."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         return None
 
     @cached_property
     def _plain(self) -> PlainGroups | None:
-        """The aggregation, where it needs no SPARQL engine."""
         return PlainGroups.of(self.keys, self.having, self.projection)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Counts and adds up itself what it can, and asks Oxigraph for everything else."""
         solutions = self._numbered(context.run(self.child))
         used = variables(self.query)
         solutions = solutions.select([name for name in solutions.variables if name in used])
         groups = self._computed(solutions, context)
         if groups is None:
-            groups = self._asked(solutions, context)
+            groups = self._by_store(solutions, context)
         if is_ordered_above(context):
             return groups
         return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
 
     def _computed(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
-        """The groups without the SPARQL engine, from columns where there are any; None where it is needed."""
+        """Groups without the SPARQL engine, from columns if possible; None if the engine is needed."""
         if self._plain is None:
             return None
-        found = None
+        groups = None
         if isinstance(solutions, InColumns):
-            found = self._plain.in_columns(solutions, context, keeps_order=self._keeps_order)
-        return self._plain.rows(solutions, self._in_order, context) if found is None else found
+            groups = self._plain.in_columns(solutions, context, keeps_order=self._keeps_order)
+        return self._plain.rows(solutions, self._in_order, context) if groups is None else groups
 
-    def _asked(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
-        """Sends the rows to Oxigraph with the aggregation around them."""
+    def _by_store(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
         if solutions.size > MAX_ROWS:
             raise QueryLimitError(
                 f"an aggregation over {solutions.size:,} ranked rows; at most {MAX_ROWS:,} are grouped",
@@ -110,9 +106,9 @@ class GroupRows(OneChild):
         return Solutions(stream.variables, context.collect(stream.rows))
 
     def _in_order(self, rows: list[Row]) -> list[Row]:
-        """The rows in an order that does not depend on the strategy: a sum of doubles depends on the order.
+        """Rows in an order independent of the strategy, on which a sum of doubles depends.
 
-        Rows that a sub-select has ordered keep their order, so that GROUP_CONCAT follows it.
+        Rows that a sub-select has ordered stay in that order, for GROUP_CONCAT.
         """
         if self._keeps_order:
             return rows
@@ -132,9 +128,9 @@ class GroupRows(OneChild):
         return counts_only or isinstance(below, RankRows | OrderRows)
 
     def _numbered(self, solutions: Solutions) -> Solutions:
-        """With a column that tells distinct solutions apart, where COUNT(DISTINCT *) asks for it.
+        """Solutions with a number for each distinct one, if COUNT(DISTINCT *) needs it.
 
-        A solution is what the query's own variables have; a fresh score is none of them.
+        Distinct in the query's own variables; fresh scores do not count.
         """
         if SOLUTION not in variables(self.query):
             return solutions
@@ -146,13 +142,12 @@ class GroupRows(OneChild):
         return Solutions((*solutions.variables, SOLUTION), rows)
 
     def describe(self) -> str:
-        """The aggregation."""
         head, tail = self._around()
         return f"GroupRows {' '.join(head.split())} {' '.join(tail.split())}".replace(" WHERE", "").rstrip()
 
 
 def _counting_numbers(query: ast.SelectQuery) -> ast.SelectQuery:
-    """COUNT(DISTINCT *) as COUNT(DISTINCT ?_solution): the rows in the text have a name of their own each."""
+    """COUNT(DISTINCT *) as COUNT(DISTINCT ?_solution): each row of the text has a different `?row`."""
 
     def change(node: ast.Syntax) -> ast.Syntax:
         if isinstance(node, ast.Aggregate) and node.distinct and node.argument is None:

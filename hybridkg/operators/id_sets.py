@@ -1,4 +1,4 @@
-"""Sets of entities: uint32 arrays, ascending and distinct. For those of a few hundred ids each call of numpy counts."""
+"""Sets of entity ids: uint32 arrays, ascending and distinct. With a few hundred ids, every numpy call counts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MANY = 4_096
-"""Ids from which a table of all of them may be worth its making."""
+"""Minimum ids for a membership table."""
 
 NUMBERS_PER_SEARCH = 32
-"""Numbers of a table of truth values that are written in the time in which one id is searched for."""
+"""Entries of a membership table written in the time of one binary search."""
 
 
 def held(ids: NDArray[Any], members: Ids) -> NDArray[Any]:
-    """bool[len(ids)]: whether each id is in the set `members`; `ids` in any order, repeats allowed, -1 for none.
+    """Membership mask: bool[len(ids)]; `ids` in any order, repeats allowed, -1 for none.
 
     >>> import numpy as np
     >>> held(np.array([5, 1, 9]), np.array([1, 5], np.uint32)).tolist()
@@ -28,10 +28,10 @@ def held(ids: NDArray[Any], members: Ids) -> NDArray[Any]:
     if not len(members):
         return np.zeros(len(ids), bool)
     if len(ids) > MANY and len(ids) * NUMBERS_PER_SEARCH > int(members[-1]):
-        is_member = np.zeros(int(members[-1]) + 2, bool)  # the last one is for ids that are above all, or -1
+        is_member = np.zeros(int(members[-1]) + 2, bool)  # the last entry is for larger ids, and -1
         is_member[members] = True
-        inside: NDArray[Any] = is_member[np.minimum(ids, int(members[-1]) + 1)]
-        return inside
+        mask: NDArray[Any] = is_member[np.minimum(ids, int(members[-1]) + 1)]
+        return mask
     at = members.searchsorted(ids)
     at[at == len(members)] = 0
     found: NDArray[Any] = members[at] == ids
@@ -39,12 +39,12 @@ def held(ids: NDArray[Any], members: Ids) -> NDArray[Any]:
 
 
 def both(first: Ids, second: Ids) -> Ids:
-    """The ids that are in both sets.
+    """Intersection of two sets.
 
     >>> import numpy as np
     >>> both(np.array([1, 4, 9], np.uint32), np.array([4, 5, 9], np.uint32)).tolist()
     [4, 9]
     """
     small, large = (first, second) if len(first) <= len(second) else (second, first)
-    found: Ids = small[held(small, large)]
-    return found
+    common: Ids = small[held(small, large)]
+    return common

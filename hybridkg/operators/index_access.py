@@ -1,4 +1,4 @@
-"""Asking the text index, and counting what that takes."""
+"""Metered access to the text index."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def every_match(index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
-    """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
-    found = context.answer(index, RankedRequest(query))
+    """Complete relation: (ids uint32[m] ascending, scores float64[m])."""
+    answer = context.answer(index, RankedRequest(query))
     context.meter.add(SCORINGS, 1)
-    context.meter.add(SCORED_POSTINGS, len(found[0]))
-    return found
+    context.meter.add(SCORED_POSTINGS, len(answer[0]))
+    return answer
 
 
 def relation(match: ast.RankedItem, context: ExecutionContext) -> tuple[Ids, Scores]:
-    """The relation of a MATCH, with TOP its best: (ids uint32[m] ascending, scores float64[m])."""
+    """Relation of a MATCH, with TOP its best: (ids uint32[m] ascending, scores float64[m])."""
     index, query = checked_index(context.text, match), ranked_query(match)
     if match.top is None:
         return every_match(index, query, context)
@@ -43,37 +43,31 @@ def best_matches(
     *,
     sized: bool = False,
 ) -> tuple[Ids, Scores]:
-    """The best k, best first.
+    """Top k of all entities or of a candidate set (ascending and distinct), best first.
 
-    Args:
-        index: the text index.
-        query: what is asked.
-        k: how many.
-        context: of the run.
-        among: ascending and distinct: who takes part; None for everyone.
-        sized: whether the planner has asked how many match; an index that is far away is not asked for that alone.
+    `sized`: the planner has requested the match count; a remote index is not queried for that alone.
     """
-    far, question = is_remote_relation(index, query), RankedRequest(query, k)
-    read = postings_read(index, query, None if among is None else len(among)) if sized or not far else 0
+    remote, question = is_remote_relation(index, query), RankedRequest(query, k)
+    read = postings_read(index, query, None if among is None else len(among)) if sized or not remote else 0
     context.meter.add(TEXT_QUESTIONS, 1)
     context.meter.add(POSTINGS, int(read))
     if among is None:
-        found = context.answer(index, question)
+        answer = context.answer(index, question)
     else:
         context.meter.add(MASKED, len(among))
         context.note_exactness(index, question, len(among))
-        found = index.topk(query, k, among)
-    context.meter.add(HITS, len(found[0]))
-    return found
+        answer = index.topk(query, k, among)
+    context.meter.add(HITS, len(answer[0]))
+    return answer
 
 
 def scores_among(index: RankedIndex, query: RankedQuery, ids: Ids, context: ExecutionContext) -> Scores:
-    """float64[len(ids)]; NaN where the entity does not match."""
+    """float64[len(ids)]; NaN for entities that do not match."""
     scores = index.score(query, ids)
     context.meter.add(SCORINGS, 1)
     context.meter.add(PROBES, len(ids))
     if is_remote_relation(index, query):
-        # A candidate goes there as a number, one that matches comes back as a row.
+        # A candidate is sent as a number; one that matches is returned as a row.
         import numpy as np
 
         context.meter.add(SCORED_POSTINGS, int(np.count_nonzero(~np.isnan(scores))))

@@ -15,14 +15,14 @@ from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
 Key = Term | tuple[Term | None, ...] | None
-"""Of a row: its cell in the one column of the key, or those in several."""
+"""Hash key of a row: its cell in the one key column, or those in several."""
 
 
 class Compatible:
-    """Finds the right rows that agree with a left row on every variable both bind.
+    """Compatible pairs: right rows that agree with a left row on every variable bound in both.
 
-    Variables bound in all rows of both sides are the hash key; the others are
-    compared pair by pair, because an unbound variable agrees with anything.
+    Variables bound in all rows of both sides are the hash key; the others are compared pair by pair, because an unbound
+    variable agrees with anything.
     """
 
     def __init__(self, left: Solutions, right: Solutions):
@@ -48,7 +48,7 @@ class Compatible:
         return (o for o in others if all(row[i] is None or o[j] is None or row[i] == o[j] for i, j in loose))
 
     def merged(self, row: Row, other: Row) -> Row:
-        """The union of two compatible solutions, in the order of `variables`."""
+        """Union of two compatible solutions, in the order of `variables`."""
         if self._loose:
             cells = list(row)
             for i, j in self._loose:
@@ -58,7 +58,7 @@ class Compatible:
         return row + self._fresh(other)
 
     def alone(self, row: Row) -> Row:
-        """A left row without partner."""
+        """Left row without partner."""
         return row + self._nothing
 
 
@@ -79,11 +79,8 @@ def _cells(columns: list[int]) -> Callable[[Row], Row]:
 
 @dataclass(frozen=True)
 class HashJoin(PhysicalOperator):
-    """Pairs of compatible rows, in left order.
-
-    Args:
-        left, right: what is joined.
-        sides: what they compute, where somebody wants to know what they share: whoever plans has no time to look.
+    """Pairs of compatible rows, in left order. Shared variables are computed from `sides` on demand, not while
+    planning.
     """
 
     left: PhysicalOperator
@@ -92,65 +89,58 @@ class HashJoin(PhysicalOperator):
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
-        """The variables of both sides."""
+        """Variables of both sides."""
         return shared_by(self.sides)
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """Left, right."""
         return (self.left, self.right)
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """The product, divided by the values that a variable of both sides may have."""
-        return joined_rows(known.rows(self.left), known.rows(self.right), self.shared, known)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return joined_rows(estimates.rows(self.left), estimates.rows(self.right), self.shared, estimates)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Hashes the right side, reads the left."""
         left, right = context.run(self.left), context.run(self.right)
         pairs = Compatible(left, right)
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
 
     def describe(self) -> str:
-        """The variables of both sides."""
         return "Join" + (f" on {' '.join(f'?{name}' for name in self.shared)}" if self.shared else "")
 
 
 def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:
-    """The variables that all of some plans have, by name."""
+    """Variables common to all plans, by name."""
     return tuple(sorted(frozenset.intersection(*(side.variables for side in sides)))) if sides else ()
 
 
 def joined_rows(
-    left: float | None, right: float | None, shared: tuple[str, ...], known: EstimationContext
+    left: float | None, right: float | None, shared: tuple[str, ...], estimates: EstimationContext
 ) -> float | None:
-    """Rows that two sides have together: each row of one meets each of the other that has the same entity, and both
-    have entities of their own.
+    """Expected rows of a join: a row of one side meets those of the other with the same entity, and both sides have
+    independent entities.
     """
     together = times(left, right)
     if together is None or left is None or right is None or not shared:
         return together
-    return together / max(1.0, known.entities or max(left, right))
+    return together / max(1.0, estimates.entities or max(left, right))
 
 
 @dataclass(frozen=True)
 class Union(PhysicalOperator):
-    """Rows of every branch, in order; a variable that a branch lacks is unbound."""
+    """Rows of every branch, in order; a variable absent from a branch is unbound."""
 
     branches: tuple[PhysicalOperator, ...]
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """The branches."""
         return self.branches
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """The sum, where every branch knows."""
-        parts = [known.rows(branch) for branch in self.branches]
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        parts = [estimates.rows(branch) for branch in self.branches]
         return None if None in parts else float(sum(part for part in parts if part is not None))
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Appends the branches."""
         parts = [context.run(branch) for branch in self.branches]
         names = tuple(dict.fromkeys(name for part in parts for name in part.variables))
         rows: list[Row] = []
@@ -160,5 +150,4 @@ class Union(PhysicalOperator):
         return Solutions(names, context.collect(rows))
 
     def describe(self) -> str:
-        """The name."""
         return "Union"

@@ -22,26 +22,23 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 @dataclass(frozen=True)
 class MatchEach(OneChild):
-    """For each row, the relation of the row's own text, joined; a row without a string as text matches nothing.
+    """For each row, the join with the relation of its own text; a row without a string as text matches nothing.
 
-    The target of a NEAR may be an entity as well. Asks the index once for each distinct text, and only about the
-    entities of its rows where these bind them. The text is plain words, unless the query says MATCH QUERY
-    (language.md).
+    The target of a NEAR may be an entity as well. The index gets one request for each distinct text, restricted to the
+    entities of its rows if these bind them. The text is plain words, unless the query says MATCH QUERY
+    (docs/language.md).
     """
 
     match: ast.RankedItem
     score: str
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """Unknown: the texts are not known before."""
+    def estimate(self, estimates: EstimationContext) -> float | None:
         return None
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """Unknown: the texts are not known before."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         return None
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """One question for each distinct text, each joined with the rows that have it."""
         index = checked_index(context.text, self.match)
         assert isinstance(self.match.text, ast.Var)
         solutions = context.run(self.child)
@@ -57,8 +54,8 @@ class MatchEach(OneChild):
 
         def joined() -> Iterator[Row]:
             for text, answer in self._answers(index, by_text, solutions.variables, context):
-                own, found = by_text[text], rows_of(self.match, self.score, answer, context)
-                pairs = Compatible(Solutions(solutions.variables, own), found)
+                own, relation = by_text[text], rows_of(self.match, self.score, answer, context)
+                pairs = Compatible(Solutions(solutions.variables, own), relation)
                 for row in own:
                     for other in pairs.rows_for(row):
                         yield pairs.merged(row, other)
@@ -72,11 +69,11 @@ class MatchEach(OneChild):
         variables: tuple[str, ...],
         context: ExecutionContext,
     ) -> Iterator[tuple[Term, tuple[Ids, Scores]]]:
-        """The relation of each text, or what of it its rows are about; an index far away is asked for many at once."""
+        """Relation of each text, or its part for the entities of the rows; requests to a remote index are batched."""
         texts, entity = list(by_text), self.match.entity.name
-        is_far = is_remote_relation(index, ranked_query(self.match))
-        size = together(index) if is_far else 1
-        if not is_far and self.match.top is None and entity in variables:
+        is_remote = is_remote_relation(index, ranked_query(self.match))
+        size = together(index) if is_remote else 1
+        if not is_remote and self.match.top is None and entity in variables:
             at = variables.index(entity)
             if all(row[at] is not None for rows in by_text.values() for row in rows):
                 for text, rows in by_text.items():
@@ -95,15 +92,12 @@ class MatchEach(OneChild):
                     context.note_exactness(index, one)
                 yield from zip(batch, index.batch(questions), strict=True)
 
-    def _note(self, asked: RankedRequest, context: ExecutionContext) -> None:
-        """What was read as a query string may deserve a warning."""
-        if isinstance(asked.query, TextQuery) and asked.query.syntax:
-            context.query_strings[asked.query] = self.match.text.span
+    def _note(self, request: RankedRequest, context: ExecutionContext) -> None:
+        if isinstance(request.query, TextQuery) and request.query.syntax:
+            context.query_strings[request.query] = self.match.text.span
 
     def describe(self) -> str:
-        """The MATCH; EXPLAIN adds model and fields."""
         return f"MatchEach ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, known: EstimationContext) -> str:
-        """Model, fields and the variable."""
-        return describe(self.match, known.text)
+    def details(self, estimates: EstimationContext) -> str:
+        return describe(self.match, estimates.text)

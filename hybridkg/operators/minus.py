@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.operators.base import OneChild, PhysicalOperator
-from hybridkg.operators.bind_join import met
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.bind_join import FragmentProbe, met
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
-from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -23,59 +22,32 @@ class Minus(PhysicalOperator):
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
-        """Left, right."""
         return (self.left, self.right)
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """At most the left side."""
-        return known.rows(self.left)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return estimates.rows(self.left)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Keeps the left rows without an overlapping compatible partner."""
         return _without(context.run(self.left), context.run(self.right), context)
 
     def describe(self) -> str:
-        """The name."""
         return "Minus"
 
 
 @dataclass(frozen=True)
-class BindMinus(OneChild):
-    """The rows of Minus(child, fragment), the fragment asked only about what the child has.
-
-    `variable` is bound in every row of both sides.
-    """
-
-    fragment: GraphFragment
-    variable: str
-
-    def estimate(self, known: EstimationContext) -> float | None:
-        """At most those of the child."""
-        return known.rows(self.child)
+class BindMinus(FragmentProbe):
+    """Rows of Minus(child, fragment), the fragment restricted to the values of the child."""
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Reads the child, then what the fragment has for it."""
         left = context.run(self.child)
         at = left.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in left.rows))
         rows = met(self.fragment, self.variable, values, context) if values else []
         return _without(left, Solutions(self.fragment.columns, rows), context)
 
-    def asks(self, known: EstimationContext) -> str:
-        """The fragment, without the values."""
-        return self.fragment.asks(known)
-
-    def describe(self) -> str:
-        """The probed variable."""
-        return f"BindMinus on ?{self.variable}"
-
-    def details(self, known: EstimationContext) -> str:
-        """What is probed."""
-        return self.fragment.details(known)
-
 
 def _without(left: Solutions, right: Solutions, context: ExecutionContext) -> Solutions:
-    """SPARQL 1.1 section 18.5: a right row removes only what it shares a bound variable with."""
+    """SPARQL 1.1 section 18.5: a right row removes only rows with which it shares a bound variable."""
     pairs = Compatible(left, right)
     shared = [(i, right.variables.index(name)) for i, name in enumerate(left.variables) if name in right.variables]
 

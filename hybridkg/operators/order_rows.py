@@ -1,4 +1,4 @@
-"""Ranking and ordering: the one total order of rows (architecture.md, law b)."""
+"""Ranking and ordering: the one total order of rows (docs/architecture.md, law b)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankRows(OneChild):
-    """Binds the rank score and orders by it, best first; rows without a score last.
+    """Rank score of each row, and the rows ordered by it, best first; rows without a score last.
 
-    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never
-    helps; a row in which all are absent has no score (language.md, "Absent scores in RANK BY").
+    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never helps; a
+    row in which all are absent has no score (docs/language.md, "Absent scores in RANK BY").
     """
 
     expression: ast.Expression
@@ -43,7 +43,6 @@ class RankRows(OneChild):
     least: tuple[tuple[str, float], ...] = ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Computes the expression over floored scores, then sorts."""
         solutions = context.run(self.child)
         by_number = self._by_number(solutions, context)
         if by_number is not None:
@@ -52,9 +51,9 @@ class RankRows(OneChild):
         floored = self._floored(solutions, {} if part is None else part.floors)
         all_present, expression = floored is solutions, self.expression
         if self.subjects:
-            known = {} if part is None else part.lists
+            lists = {} if part is None else part.lists
             expression, floored = with_rank_functions(
-                expression, solutions, floored, dict(self.subjects), known, dict(self.least)
+                expression, solutions, floored, dict(self.subjects), lists, dict(self.least)
             )
         values = evaluate(expression, floored, context)
         if not all_present:
@@ -71,7 +70,7 @@ class RankRows(OneChild):
         return ordered(ranked, [(values, True)], self.tie_breakers, first=wanted_first(context))
 
     def _by_number(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
-        """The same, where the expression is a column of numbers and no score is absent; None elsewhere."""
+        """Vectorized ranking by a column of numbers without absent scores; None otherwise."""
         if not isinstance(solutions, InColumns) or self.subjects or not isinstance(self.expression, ast.Var):
             return None
         if any(solutions.numbers(name) is None for name in self.scores):
@@ -82,15 +81,15 @@ class RankRows(OneChild):
         ranked = solutions.having({**solutions.columns, self.score: solutions.columns.get(self.score, value)})
         return ordered_by_number(ranked, value.numbers, self.tie_breakers, first=wanted_first(context))
 
-    def _floored(self, solutions: Solutions, known: Mapping[str, float]) -> Solutions:
-        """The rows with numbers for absent scores: `known` ones where the rows are only some of those that survive."""
+    def _floored(self, solutions: Solutions, known_floors: Mapping[str, float]) -> Solutions:
+        """Rows with floors for absent scores; `known_floors` if the rows are only some of the survivors."""
         floors: dict[int, Term] = {}
         for name in self.scores:
             at = solutions.variables.index(name)
             if all(type(row[at]) is Literal for row in solutions.rows):
                 continue
             present = [float(cell.value) for row in solutions.rows if isinstance(cell := row[at], Literal)]
-            floors[at] = double(known.get(name, min([0.0, *present])))
+            floors[at] = double(known_floors.get(name, min([0.0, *present])))
         if not floors:
             return solutions
         return Solutions(
@@ -102,7 +101,6 @@ class RankRows(OneChild):
         )
 
     def describe(self) -> str:
-        """The expression; the logical plan names the tie-breakers."""
         return f"Rank by {' '.join(write(self.expression).split())} desc"
 
 
@@ -114,13 +112,11 @@ class OrderRows(OneChild):
     tie_breakers: tuple[str, ...]
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Sorts."""
         solutions = context.run(self.child)
         keys = [(evaluate(ast.Var(name), solutions, context), descending) for name, descending in self.keys]
         return ordered(solutions, keys, self.tie_breakers, first=wanted_first(context))
 
     def describe(self) -> str:
-        """The keys; the logical plan names the tie-breakers."""
         return "OrderBy " + ", ".join(f"?{name}{' desc' if down else ''}" for name, down in self.keys)
 
 
@@ -130,19 +126,18 @@ def ordered(
     tie_breakers: Sequence[str],
     first: int | None = None,
 ) -> Solutions:
-    """The rows by each key column (values, descending), then by the tie-breaking variables ascending.
+    """Rows by each key column (values, descending), then by the tie-breaking variables ascending.
 
-    An unbound or NaN key is the least, so it comes last in descending order. Tie-breakers that the solutions
-    do not have are passed over; the columns that are not named follow by name, so that rows which differ only
-    in what is not projected have one order as well. With `first`, nobody reads more than so many rows: those
-    behind them are there, but ties among them are in any order.
+    An unbound or NaN key is the minimum, so it comes last in descending order. Tie-breakers absent from the solutions
+    are ignored; the remaining columns follow by name, so that rows that differ only in hidden columns are ordered as
+    well. With `first`, at most that many rows are read: ties among later rows are in any order.
     """
     rows, ties = solutions.rows, list[int]()
     order = list(range(len(rows)))
     sort_keys = [_sort_keys(values) for values, _ in keys]
     for sort_key, (_, descending) in zip(reversed(sort_keys), reversed(keys), strict=True):
         order.sort(key=sort_key.__getitem__, reverse=descending)
-    # Terms are compared only where the keys tie: most rows of a ranking never need it.
+    # Terms are compared only for tied keys: most rows of a ranking have none.
     if len(keys) == 1 and len(set(sort_keys[0])) == len(rows):
         return Solutions(solutions.variables, [rows[n] for n in order])
     ordered_rows: list[Row] = []
@@ -162,7 +157,7 @@ def ordered(
 def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
-    """The same, by one number for each row, descending: only rows that tie are compared by their terms."""
+    """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
     order = np.argsort(-keys, kind="stable")
     descending = keys[order]
     ends = np.append(np.flatnonzero(descending[1:] != descending[:-1]) + 1, len(order))
@@ -178,18 +173,17 @@ def ordered_by_number(
 
 
 def _ties(tie_breakers: Sequence[str], solutions: Solutions) -> list[str]:
-    """The columns that order rows of equal keys, in the order in which they are compared."""
     names = dict.fromkeys((*tie_breakers, *sorted(solutions.variables)))
     return [name for name in names if name in solutions.variables]
 
 
 def _sort_keys(values: Sequence[Term | None]) -> Sequence[Any]:
-    """Keys in the order of `term_key`: numbers, where all values are doubles, which are compared more quickly."""
+    """Keys in the order of `term_key`: numbers if all values are doubles, for speed."""
     return _numbers(values) or [term_key(value) for value in values]
 
 
 def _numbers(values: Sequence[Term | None]) -> list[float] | None:
-    """The values of doubles; None where one is something else, no number, or written in two ways."""
+    """Values of doubles; None if one is another term, NaN, or the same number in two notations."""
     texts: dict[float, str] = {}
     numbers = []
     for value in values:
@@ -207,21 +201,21 @@ def _numbers(values: Sequence[Term | None]) -> list[float] | None:
 
 
 def is_ordered_above(context: ExecutionContext) -> bool:
-    """Whether the operator above the one at work puts its rows in an order that does not depend on theirs."""
+    """Whether the parent of the running operator orders its rows independently of their input order."""
     return len(context.running) > 1 and isinstance(context.running[-2], RankRows | OrderRows)
 
 
 def slice_of(context: ExecutionContext) -> PartOfRelations | None:
-    """The part of the ranked relations whose rows the operator at work ranks; None where it ranks all rows there are.
+    """Prefix of the ranked relations whose rows the running operator ranks; None if it ranks all rows.
 
-    A sub-select inside has rankings of its own, whose scores may have the names of those outside.
+    A sub-select inside has its own rankings, whose scores may have the same names.
     """
     between = context.running[context.slice_depth : -1]
     return context.slice if all(isinstance(above, Project) for above in between) else None
 
 
 def wanted_first(context: ExecutionContext) -> int | None:
-    """How many of the first rows of the operator at work are read; None where all are."""
+    """Number of first rows of the running operator that are read; None for all."""
     for above in reversed(context.running[:-1]):
         if isinstance(above, Slice):
             return None if above.limit is None else above.offset + above.limit

@@ -1,4 +1,4 @@
-"""Conditions that go along with a MATCH to a text index that is far away."""
+"""Predicate pushdown: graph conditions sent with a MATCH to a remote text index."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from hybridkg.operators.pushdown_conditions import conditions, leaves
 
 
 def pushdown_conditions(variable: str, fragment: GraphFragment) -> tuple[PushdownCondition | AnyCondition, ...]:
-    """What a fragment says of an entity; the index knows the default graph, so nothing of any other."""
+    """Conditions of a fragment on an entity; none for a dataset clause, as the index has the default graph only."""
     return () if fragment.dataset else conditions(fragment.bound_group, variable)
 
 
 def with_conditions(
-    query: RankedQuery, said: Callable[[], Sequence[PushdownCondition | AnyCondition]], index: RankedIndex
+    query: RankedQuery, find: Callable[[], Sequence[PushdownCondition | AnyCondition]], index: RankedIndex
 ) -> RankedQuery:
-    """A question with what the graph says of the entity, as far as the index knows about it; one at hand knows
-    nothing, so it is not found out.
-    """
+    """Query with the conditions that the index supports; they are computed for a remote index only."""
     if not index.is_remote or not isinstance(query, TextQuery):
         return query
-    held = tuple(one for one in said() if all(map(index.supports_pushdown, leaves(one))))
-    return replace(query, conditions=held) if held else query
+    supported = tuple(one for one in find() if all(map(index.supports_pushdown, leaves(one))))
+    return replace(query, conditions=supported) if supported else query
 
 
 def shown(pushed: Sequence[PushdownCondition | AnyCondition]) -> str:
@@ -34,7 +32,7 @@ def shown(pushed: Sequence[PushdownCondition | AnyCondition]) -> str:
 
 
 def _shown(condition: PushdownCondition | AnyCondition) -> str:
-    """A condition for EXPLAIN: `2018 <= <year> <= 2022`."""
+    """Condition for EXPLAIN: `2018 <= <year> <= 2022`."""
     if isinstance(condition, AnyCondition):
         return f"({' or '.join(' and '.join(map(_shown, branch)) for branch in condition.branches)})"
     if condition.equals is not None:

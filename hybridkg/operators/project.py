@@ -1,4 +1,4 @@
-"""Columns and slices."""
+"""Projection, DISTINCT and slices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ class Project(OneChild):
     hidden: tuple[str, ...] = ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Picks the columns; a column that no row binds is unbound."""
         solutions = context.run(self.child)
         solutions = solutions.select((*self.columns, *self.hidden))
         if not self.distinct:
@@ -31,7 +30,6 @@ class Project(OneChild):
         return Solutions(solutions.variables, list(first.values()))
 
     def describe(self) -> str:
-        """The columns."""
         return " ".join(["Distinct" if self.distinct else "Project", *(f"?{name}" for name in self.columns)])
 
 
@@ -42,16 +40,14 @@ class Slice(OneChild):
     offset: int
     limit: int | None
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """At most the limit."""
-        below = known.rows(self.child)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        below = estimates.rows(self.child)
         if below is None:
             return None if self.limit is None else float(self.limit)
         below = max(0.0, below - self.offset)
         return below if self.limit is None else min(below, float(self.limit))
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Drops `offset` rows and keeps `limit`."""
         solutions = context.run(self.child)
         if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
             context.record_count(TOTAL, solutions.size)
@@ -59,6 +55,5 @@ class Slice(OneChild):
         return solutions.take(range(solutions.size)[self.offset : end])
 
     def describe(self) -> str:
-        """Offset and limit."""
         limit = "" if self.limit is None else f" limit={self.limit}"
         return f"Slice offset={self.offset}{limit}"

@@ -1,7 +1,7 @@
-"""The functions of RANK BY that read every surviving score (interfaces/fusion.py), over rows and over arrays.
+"""Rank functions of RANK BY: functions of all surviving scores (interfaces/fusion.py), over rows and over arrays.
 
-Ranks and statistics are taken over the distinct surviving (subject, score)
-pairs of a relation, never over rows: a paper with five authors takes one rank.
+Ranks and statistics are over the distinct surviving (subject, score) pairs of a relation, never over rows: a paper with
+five authors has one rank.
 """
 
 from __future__ import annotations
@@ -25,19 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ListStatistics:
-    """What the functions have to know of all surviving scores of one relation.
-
-    Args:
-        rank: of each subject, from 1, the best first, ties by term.
-        spread: of the distinct (subject, score).
-    """
+    """Ranks of the subjects (from 1, best first, ties by term) and spread of all surviving scores of one relation."""
 
     rank: Mapping[Term | None, int] = field(default_factory=dict)
     spread: Spread = field(default_factory=Spread)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Term | None, float]], least: float = -inf) -> Self:
-        """From the distinct surviving (subject, score); a subject with several scores has the rank of its best.
+        """Statistics of the distinct surviving (subject, score); a subject with several scores has the rank of its
+        best.
 
         >>> from hybridkg.rdf.terms import NamedNode
         >>> of = ListStatistics.of([(NamedNode("e:a"), 1.0), (NamedNode("e:b"), 3.0)])
@@ -54,7 +50,7 @@ class ListStatistics:
 
 
 def spread(scores: Sequence[float], least: float = -inf) -> Spread:
-    """Lowest, highest, mean and population deviation, the same whatever the order of the scores.
+    """Minimum, maximum, mean and population deviation, independent of the order of the scores.
 
     >>> spread([3.0, 1.0])
     Spread(low=1.0, high=3.0, mean=2.0, deviation=1.0, least=-inf)
@@ -67,36 +63,31 @@ def spread(scores: Sequence[float], least: float = -inf) -> Spread:
 
 
 def functions_of(expression: ast.Expression) -> tuple[ast.RankFunction, ...]:
-    """The functions in an expression, each once."""
+    """Functions in an expression, each once."""
     return tuple(dict.fromkeys(node for node in walk(expression) if isinstance(node, ast.RankFunction)))
 
 
 @cache
 def fusion_of(name: str) -> Fusion:
-    """The function of a name."""
-    found: Fusion = FUSIONS.get(name)()
-    return found
+    """Fusion function of a name."""
+    fusion: Fusion = FUSIONS.get(name)()
+    return fusion
 
 
 def reads(function: ast.RankFunction) -> frozenset[str]:
-    """What a function has to know of all surviving scores."""
+    """Statistics of all surviving scores that a function requires."""
     return fusion_of(function.name).reads
 
 
 def fused(function: ast.RankFunction, lists: Mapping[str, FusedList]) -> Scores:
-    """float64[n], the values of a function.
-
-    Args:
-        function: as written.
-        lists: for each score that it reads, of n rows or entities.
-    """
+    """float64[n], values of a function from the scores that it reads, of n rows or entities."""
     fusion = fusion_of(function.name)
-    given = {a.name: float(a.value.lexical) for a in function.arguments if isinstance(a.value, ast.Lit)}
+    arguments = {a.name: float(a.value.lexical) for a in function.arguments if isinstance(a.value, ast.Lit)}
     weighted = [
         lists[item.score.name] if item.weight is None else replace(lists[item.score.name], weight=item.weight)
         for item in function.lists
     ]
-    return fusion.values(weighted, {**fusion.arguments, **given})
+    return fusion.values(weighted, {**fusion.arguments, **arguments})
 
 
 def with_rank_functions(
@@ -107,15 +98,15 @@ def with_rank_functions(
     known: Mapping[str, ListStatistics] = {},
     least: Mapping[str, float] = {},
 ) -> tuple[ast.Expression, Solutions]:
-    """The expression with a variable in place of each function, and the floored rows with those variables.
+    """Expression with a variable in place of each function, and the floored rows with those variables.
 
     Args:
         expression: of RANK BY.
         solutions: the rows.
-        floored: the rows, absent scores replaced.
+        floored: the rows with floors for absent scores.
         subjects: for each score that a function reads, the variables of its entities.
-        known: of all surviving scores, where the rows are only some of those that survive; by score.
-        least: the theoretical minimum of each score that a function has to know it of.
+        known: statistics of all survivors by score, if the rows are only some of the survivors.
+        least: theoretical minimum of each score that needs it.
     """
     functions = functions_of(expression)
     if not functions:
@@ -147,7 +138,7 @@ def _list(
     entities: tuple[str, ...],
     solutions: Solutions,
     floored: Solutions,
-    known: ListStatistics | None,
+    statistics: ListStatistics | None,
     least: float,
 ) -> FusedList:
     import numpy as np
@@ -156,14 +147,14 @@ def _list(
     entity_at = [solutions.variables.index(entity) for entity in entities]
     subjects = [next((row[i] for i in entity_at if row[i] is not None), None) for row in solutions.rows]
     scores = [_number(row[score_at]) for row in solutions.rows]
-    if known is None:
+    if statistics is None:
         pairs = {(subject, score) for subject, score in zip(subjects, scores, strict=True) if not isnan(score)}
-        known = ListStatistics.of(pairs, least)
+        statistics = ListStatistics.of(pairs, least)
     return FusedList(
         np.array(scores, np.float64),
         np.array([_number(row[score_at]) for row in floored.rows], np.float64),
-        np.array([known.rank.get(subject, 1) for subject in subjects], np.float64),
-        known.spread,
+        np.array([statistics.rank.get(subject, 1) for subject in subjects], np.float64),
+        statistics.spread,
     )
 
 

@@ -1,4 +1,4 @@
-"""RERANK: the first rows in the order of a reranker; ties, and the rows behind them, keep their earlier order."""
+"""RERANK: the first rows in the order of a reranker; ties and the remaining rows retain their order."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ FAILED = "W110"
 
 @dataclass(frozen=True)
 class Reordering:
-    """What a RERANK did.
+    """Report of a RERANK.
 
     Args:
         reranker: its name and model.
-        rows: how many it reordered.
+        rows: number of rows reordered.
         entity: the variable whose entities it scored.
-        note: what it took; or, where it failed, what the rows are in.
-        failed: whether the rows kept their earlier order, because the reranker failed and the query allows it.
-        parts: (entity, its score) -> what the score is made of.
+        note: resources used.
+        failed: whether the rows retained their order, because the reranker failed and the query permits that.
+        parts: (entity, its score) -> components of the score.
     """
 
     reranker: str
@@ -61,9 +61,9 @@ class Reordering:
 
 @dataclass(frozen=True)
 class Rerank(OneChild):
-    """Scores the entities of the first rows and sorts those rows by it, best first.
+    """Scores of the entities of the first rows, and those rows sorted by it, best first.
 
-    A row that binds no entity there has no score, and stays behind those that have one.
+    A row without an entity has no score, and comes after those that have one.
     """
 
     clause: ast.Rerank
@@ -73,19 +73,19 @@ class Rerank(OneChild):
     matches: tuple[ast.RankedItem, ...] = ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Makes the reranker first, so that what is wrong with it is told before the work."""
+        """Creates the reranker first, so that its errors precede the work."""
         model = self.clause.reranker
         values = reranker_values(model)
         kind: type[Reranker] = RERANKERS.get(model.name, span=model.span)
-        on_error, given = values.pop(ON_ERROR), str(values.pop(QUERY))
+        on_error, text = values.pop(ON_ERROR), str(values.pop(QUERY))
         reranker = kind(values, model.file, context.reranking)
         solutions = context.run(self.child)
         first = solutions.take(range(min(self.clause.top, solutions.size)))
-        asked = self._asked(first, given, needs_query=kind.needs_query)
-        distinct = list(dict.fromkeys(one for one in asked if one is not None))
-        found: dict[tuple[Node, str], float] = {}
+        requests = self._requests(first, text, needs_query=kind.needs_query)
+        distinct = list(dict.fromkeys(one for one in requests if one is not None))
+        score_of: dict[tuple[Node, str], float] = {}
         if distinct:
-            candidates = self._candidates(distinct, asked, first, context)
+            candidates = self._candidates(distinct, requests, first, context)
             try:
                 answer = _checked(reranker, candidates, context)
             except (ModelServerError, RerankerError) as e:
@@ -93,28 +93,28 @@ class Rerank(OneChild):
                     raise type(e)(e.message, hint=e.hint or f"{ON_ERROR}='{KEEP}' goes on without it") from e
                 self._failed(reranker, e, first.size, context)
             else:
-                found = dict(zip(distinct, answer.scores.tolist(), strict=True))
+                score_of = dict(zip(distinct, answer.scores.tolist(), strict=True))
                 context.reorderings[self.score] = Reordering(
                     reranker.name, first.size, self.entity, answer.note, parts=_parts(distinct, answer)
                 )
                 context.exact = context.exact and kind.repeatable
-        scores = [None if one is None else found.get(one) for one in asked]
+        scores = [None if one is None else score_of.get(one) for one in requests]
         order = sorted(range(first.size), key=lambda i: float("inf") if (s := scores[i]) is None else -s)
-        context.record_detail(self, scored=len(found))
+        context.record_detail(self, scored=len(score_of))
         places = [*order, *range(first.size, solutions.size)]
         cells: list[Term | None] = [None if (s := scores[i]) is None else double(s) for i in order]
         cells += [None] * (solutions.size - first.size)
         return _with_column(solutions.take(places), self.score, cells)
 
-    def _asked(self, first: Solutions, given: str, *, needs_query: bool) -> list[tuple[Node, str] | None]:
-        """The entity of each row and the text it is looked for with; None for a row without an entity."""
+    def _requests(self, first: Solutions, text: str, *, needs_query: bool) -> list[tuple[Node, str] | None]:
+        """Entity of each row and the text of its search; None for a row without an entity."""
         columns = {m.text.name: first.cells(m.text.name) for m in self.matches if isinstance(m.text, ast.Var)}
-        asked: list[tuple[Node, str] | None] = []
+        requests: list[tuple[Node, str] | None] = []
         for number, entity in enumerate(first.cells(self.entity)):
             if not isinstance(entity, NamedNode | BlankNode):
-                asked.append(None)
+                requests.append(None)
                 continue
-            texts = [given] if given else self._texts({name: cells[number] for name, cells in columns.items()})
+            texts = [text] if text else self._texts({name: cells[number] for name, cells in columns.items()})
             if len(texts) > 1 or (needs_query and not any(text.strip() for text in texts)):
                 what = "several texts" if len(texts) > 1 else "no text"
                 raise QueryCheckError(
@@ -122,11 +122,10 @@ class Rerank(OneChild):
                     hint=f"say which: USING {self.clause.reranker.name}({QUERY}=$text, ...)",
                     span=self.clause.reranker.span,
                 )
-            asked.append((entity, texts[0] if texts else ""))
-        return asked
+            requests.append((entity, texts[0] if texts else ""))
+        return requests
 
     def _texts(self, bound: Mapping[str, Term | None]) -> list[str]:
-        """The distinct texts by which the entity of a row was found."""
         texts: list[str] = []
         for match in self.matches:
             target: object = match.text
@@ -141,13 +140,13 @@ class Rerank(OneChild):
     def _candidates(
         self,
         distinct: Sequence[tuple[Node, str]],
-        asked: Sequence[Hashable],
+        requests: Sequence[Hashable],
         first: Solutions,
         context: ExecutionContext,
     ) -> RerankCandidates:
         import numpy as np
 
-        places = {one: number for number, one in reversed(list(enumerate(asked)))}
+        places = {one: number for number, one in reversed(list(enumerate(requests)))}
         rows = [places[one] for one in distinct]
         scores = {}
         for variable, label in self.labels:
@@ -167,16 +166,13 @@ class Rerank(OneChild):
         context.warnings.append(QueryWarning(FAILED, warning, hint=error.hint, span=self.clause.span))
 
     def describe(self) -> str:
-        """How many rows of which entity, by what."""
         return f"Rerank top {self.clause.top:,} of ?{self.entity} by {self.clause.reranker.name}"
 
-    def details(self, known: EstimationContext) -> str:
-        """The reranker as the query names it."""
+    def details(self, estimates: EstimationContext) -> str:
         return " ".join(write(self.clause.reranker).split())
 
 
 def _checked(reranker: Reranker, candidates: RerankCandidates, context: ExecutionContext) -> Reranked:
-    """What the reranker says, if it is a finite score for each candidate."""
     import numpy as np
 
     around = Surroundings(context.store, context.text, context.texts, context.meter.check)
@@ -191,11 +187,9 @@ def _checked(reranker: Reranker, candidates: RerankCandidates, context: Executio
 def _parts(distinct: Sequence[tuple[Node, str]], answer: Reranked) -> dict[tuple[Term, float], Mapping[str, float]]:
     columns = {name: own.tolist() for name, own in answer.parts.items()}
     scores = answer.scores.tolist()
-    return (
-        {(node, scores[i]): {name: own[i] for name, own in columns.items()} for i, (node, _) in enumerate(distinct)}
-        if columns
-        else {}
-    )
+    if not columns:
+        return {}
+    return {(node, scores[i]): {name: own[i] for name, own in columns.items()} for i, (node, _) in enumerate(distinct)}
 
 
 def _number(cell: Term | None) -> float:
@@ -206,7 +200,6 @@ def _number(cell: Term | None) -> float:
 
 
 def _with_column(solutions: Solutions, name: str, cells: Sequence[Term | None]) -> Solutions:
-    """The solutions with a column in its place, or behind the others where they have none of that name."""
     if name not in solutions.variables:
         rows: list[Row] = [(*row, cell) for row, cell in zip(solutions.rows, cells, strict=True)]
         return Solutions((*solutions.variables, name), rows)

@@ -1,4 +1,4 @@
-"""A MATCH on a variable that the rows bind already: only their entities are scored."""
+"""Scoring of rows that bind the entity of a MATCH already."""
 
 from __future__ import annotations
 
@@ -18,26 +18,24 @@ from hybridkg.rdf.solutions import Row, Solutions
 
 @dataclass(frozen=True)
 class ScoreRows(OneChild):
-    """The rows of HashJoin(child, TextRelation), or with `optional` those of LeftJoin, where the child has few.
+    """Rows of HashJoin(child, TextRelation), or with `optional` those of LeftJoin, if the child has few.
 
-    The child binds the entity in every row, and not the score. A MATCH with TOP is not for this operator.
+    The child binds the entity in every row, and not the score. Not for a MATCH with TOP.
     """
 
     match: ast.RankedItem
     score: str
     optional: bool = False
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """The share of the child's rows whose entities match; all of them with `optional`."""
-        rows = known.rows(self.child)
-        return rows if self.optional else times(rows, known.share(self.match))
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        rows = estimates.rows(self.child)
+        return rows if self.optional else times(rows, estimates.share(self.match))
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """The entities of the child are scored."""
-        return work_of({TEXT_QUESTIONS: 1, PROBES: known.rows(self.child)})
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return work_of({TEXT_QUESTIONS: 1, PROBES: estimates.rows(self.child)})
 
     def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
-        """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
+        """Relation of its MATCH; none if the index rejects it, an error reported by the run."""
         try:
             checked_index(text, self.match)
         except HybridkgError:
@@ -45,7 +43,7 @@ class ScoreRows(OneChild):
         return (ranked_query(self.match),)
 
     def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
-        """The complete relation, where an index that is far away has few matches: these come along with an answer."""
+        """Complete relation, if a remote index has few matches, which are returned with another answer."""
         return tuple(
             RankedRequest(query)
             for query in self.sized(text)
@@ -53,7 +51,7 @@ class ScoreRows(OneChild):
         )
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Asks the text index for the scores of the child's entities, or for all where that is less."""
+        """Requests the scores of the child's entities, or the complete relation if that is smaller."""
         index = checked_index(context.text, self.match)
         solutions = context.run(self.child)
         at = solutions.variables.index(self.match.entity.name)
@@ -65,9 +63,7 @@ class ScoreRows(OneChild):
         return Solutions((*solutions.variables, self.score), rows)
 
     def describe(self) -> str:
-        """Entity and score."""
         return f"ScoreRows ?{self.match.entity.name} ?{self.score}" + (" where it matches" if self.optional else "")
 
-    def details(self, known: EstimationContext) -> str:
-        """Model, fields, terms with df."""
-        return describe(self.match, known.text)
+    def details(self, estimates: EstimationContext) -> str:
+        return describe(self.match, estimates.text)

@@ -15,33 +15,35 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
 
 @dataclass(frozen=True)
 class Snippet(OneChild):
-    """The child's rows with a passage; unbound where the row has no score of this MATCH."""
+    """Rows of the child with a passage; unbound if the row has no score of this MATCH.
+
+    The texts of all entities are read together, and each is searched once for each query text.
+    """
 
     match: ast.Match
     score: str
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Reads the texts of all entities together, and looks at each once for each text that it was asked about."""
         solutions = context.run(self.child)
         assert self.match.snippet is not None
         name = self.match.snippet.name
-        asked = [self._asked(solutions, row) for row in solutions.rows]
-        passages = self._passages([one for one in dict.fromkeys(asked) if one is not None], context)
-        found = [None if one is None else passages[one] for one in asked]
+        requests = [self._request(solutions, row) for row in solutions.rows]
+        passages = self._passages([one for one in dict.fromkeys(requests) if one is not None], context)
+        snippets = [None if one is None else passages[one] for one in requests]
         if name not in solutions.variables:
-            rows: list[Row] = [(*row, value) for row, value in zip(solutions.rows, found, strict=True)]
+            rows: list[Row] = [(*row, value) for row, value in zip(solutions.rows, snippets, strict=True)]
             return Solutions((*solutions.variables, name), rows)
         at = solutions.variables.index(name)
         return Solutions(
             solutions.variables,
             [
                 (*row[:at], value if row[at] is None else row[at], *row[at + 1 :])
-                for row, value in zip(solutions.rows, found, strict=True)
+                for row, value in zip(solutions.rows, snippets, strict=True)
             ],
         )
 
-    def _asked(self, solutions: Solutions, row: Row) -> tuple[Node, Term | None] | None:
-        """The entity of a row, and the text where a variable gives it; None without a score of this MATCH."""
+    def _request(self, solutions: Solutions, row: Row) -> tuple[Node, Term | None] | None:
+        """Entity of a row, and its text if a variable binds it; None without a score of this MATCH."""
         cells = dict(zip(solutions.variables, row, strict=True))
         entity = cells.get(self.match.entity.name)
         if cells.get(self.score) is None or not isinstance(entity, NamedNode | BlankNode):
@@ -49,23 +51,22 @@ class Snippet(OneChild):
         return entity, cells.get(self.match.text.name) if isinstance(self.match.text, ast.Var) else None
 
     def _passages(
-        self, asked: list[tuple[Node, Term | None]], context: ExecutionContext
+        self, requests: list[tuple[Node, Term | None]], context: ExecutionContext
     ) -> dict[tuple[Node, Term | None], Literal | None]:
         index = checked_index(context.text, self.match)
-        nodes = list(dict.fromkeys(node for node, _ in asked))
+        nodes = list(dict.fromkeys(node for node, _ in requests))
         texts = dict(zip(nodes, context.texts(nodes, [field.name for field in self.match.fields]), strict=True))
         queries: dict[Term | None, TextQuery] = {}
-        for _, text in asked:
+        for _, text in requests:
             if text not in queries:
                 words, language = (text.value, text.language or "") if isinstance(text, Literal) else (None, "")
                 queries[text] = text_query(self.match, words, language)
         passages: dict[tuple[Node, Term | None], Literal | None] = {}
-        for node, text in asked:
-            found = index.passage(queries[text], texts[node])
-            passages[node, text] = Literal(found) if found else None
+        for node, text in requests:
+            passage = index.passage(queries[text], texts[node])
+            passages[node, text] = Literal(passage) if passage else None
         return passages
 
     def describe(self) -> str:
-        """The variables."""
         assert self.match.snippet is not None
         return f"Snippet ?{self.match.snippet.name} of ?{self.match.entity.name}"

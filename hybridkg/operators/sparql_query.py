@@ -1,4 +1,4 @@
-"""A query without ranked predicates: the own answer of Oxigraph, or of the endpoint that has the graph."""
+"""Delegation of a query without ranked predicates to Oxigraph, or to the endpoint that has the graph."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from hybridkg.rdf.solutions import Solutions
 
 @dataclass(frozen=True)
 class StoreQuery(PhysicalOperator):
-    """The canonical text of the query, sent to the store."""
+    """Canonical text of the query, sent to the store."""
 
     query: ast.QueryForm
 
     @cached_property
     def sparql(self) -> str:
-        """The exact text sent to the store."""
+        """Exact text sent to the store."""
         return write(self.query)
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """The solutions of the pattern, at most the limit; of groups nothing is known."""
+    def estimate(self, estimates: EstimationContext) -> float | None:
         form = self.query
         if isinstance(form, ast.AskQuery):
             return 1.0
@@ -37,23 +36,21 @@ class StoreQuery(PhysicalOperator):
             return None
         modifiers = form.modifiers
         grouped = modifiers.group_by or modifiers.having or any(item.expression for item in form.projection or ())
-        rows = None if grouped else known.size(self._pattern)
+        rows = None if grouped else estimates.size(self._pattern)
         if rows is None:
             return None if modifiers.limit is None else float(modifiers.limit)
         rows = max(0.0, rows - (modifiers.offset or 0))
         return rows if modifiers.limit is None else min(rows, float(modifiers.limit))
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """Unknown: the store plans the query."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         return None
 
     @cached_property
     def _pattern(self) -> Pattern | DeclinedPattern:
-        """The pattern, for the projection."""
         return pattern_of(self.query.where or ast.Group(()), self.query.dataset)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Asks the store; ASK gives one row or none, CONSTRUCT and DESCRIBE one for each triple."""
+        """Rows of the answer: ASK returns one row or none, CONSTRUCT and DESCRIBE one for each triple."""
         if isinstance(self.query, ast.AskQuery):
             return Solutions((), [()] if context.store.ask(self.sparql) else [])
         if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
@@ -62,14 +59,11 @@ class StoreQuery(PhysicalOperator):
         stream = context.store.select(self.sparql)
         return Solutions(stream.variables, context.collect(stream.rows))
 
-    def asks(self, known: EstimationContext) -> str:
-        """The text sent to the store."""
+    def asks(self, estimates: EstimationContext) -> str:
         return self.sparql
 
-    def details(self, known: EstimationContext) -> str:
-        """Who is asked, where it is not Oxigraph in this process."""
-        return "" if known.store == "Oxigraph" else f"sent to the {known.store}"
+    def details(self, estimates: EstimationContext) -> str:
+        return "" if estimates.store == "Oxigraph" else f"sent to the {estimates.store}"
 
     def describe(self) -> str:
-        """The text sent to the store is on a line of its own."""
         return "Oxigraph"

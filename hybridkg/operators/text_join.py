@@ -1,4 +1,4 @@
-"""A fragment joined with the relation of one MATCH, in ids: only entities that the fragment names get terms."""
+"""Text join: a fragment joined with the relation of one MATCH, in ids; only joined entities become terms."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import PreparedPattern
-from hybridkg.interfaces.meter import (
-    ADJACENCY,
-    GRAPH_QUESTIONS,
-    PROBES,
-    ROWS,
-    SCORED_POSTINGS,
-    TEXT_QUESTIONS,
-    Work,
-)
+from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, ROWS, SCORED_POSTINGS, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.text_index import AnyCondition, Ids, PushdownCondition, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
@@ -27,7 +19,7 @@ from hybridkg.operators.estimation_context import EstimationContext, times, work
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.index_access import every_match, scores_among
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
-from hybridkg.operators.probing import Begun, begin, rows_meeting
+from hybridkg.operators.probing import PartialRead, read_up_to, rows_meeting
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.operators.topk.candidates import CandidateSetScan
 from hybridkg.query import ast
@@ -41,37 +33,31 @@ if TYPE_CHECKING:
     from hybridkg.operators.context import Nodes
 
 MANY_MATCHES = 1_000
-"""Fewer are all scored at once, whatever the graph has; their number says why an answer is short."""
+"""Below this count, all matches are scored whatever the graph has; their number explains a short answer."""
 
 
 @dataclass(frozen=True)
 class TextJoin(PhysicalOperator):
-    """The rows of HashJoin(fragment, TextRelation), without making terms of entities that do not join.
+    """Rows of HashJoin(fragment, TextRelation), without making terms of entities that do not join.
 
-    The fragment binds the MATCH's entity in every row. A MATCH with TOP, or whose text is a variable, is not
-    for this operator.
+    The fragment binds the MATCH's entity in every row. Not for a MATCH with TOP or whose text is a variable. If a
+    remote index has many matches, the fragment is read first; if it proves smaller, only its entities are scored.
     """
 
     match: ast.RankedItem
     score: str
     fragment: GraphFragment
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """Each match as often as the fragment has rows for an entity."""
-        return times(known.match_count_bound(self.match), self.fragment.rows_each(known, self.match.entity.name))
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        rows_each = self.fragment.rows_each(estimates, self.match.entity.name)
+        return times(estimates.match_count_bound(self.match), rows_each)
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """Every match is scored, and the fragment asked about all of them."""
-        most = known.match_count_bound(self.match)
-        asked = self.fragment.work_for(known, self.match.entity.name, most)
-        return work_of({TEXT_QUESTIONS: 1, SCORED_POSTINGS: most, **asked, ROWS: known.rows(self)})
+    def work(self, estimates: EstimationContext) -> Work | None:
+        most = estimates.match_count_bound(self.match)
+        probe = self.fragment.work_for(estimates, self.match.entity.name, most)
+        return work_of({TEXT_QUESTIONS: 1, SCORED_POSTINGS: most, **probe, ROWS: estimates.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Scores all matches as arrays, reads the fragment as operators.probing decides, and looks scores up.
-
-        Where the index is far away and has many matches, the fragment is read first; if it turns out to be the
-        smaller of the two, only its entities are scored.
-        """
         index = checked_index(context.text, self.match)
         nodes = context.nodes
         assert nodes is not None
@@ -81,39 +67,39 @@ class TextJoin(PhysicalOperator):
         if prepared is not None:
             return self._in_columns(index, prepared, context)
         at = self.fragment.columns.index(variable)
-        begun: Begun | None = None
+        partial: PartialRead | None = None
         if is_remote_relation(index, query) and (most := index.match_count_bound(query)) > index.max_remote_scan:
-            begun = begin(self.fragment.in_store, min(most, context.max_rows), context)
-            if begun.is_whole:
-                scores_of = _asked_for(_distinct(begun.rows, at), ranked_query(self.match), index, context)
-                return self._joined(begun.rows, scores_of, context)
+            partial = read_up_to(self.fragment.in_store, min(most, context.max_rows), context)
+            if partial.is_whole:
+                scores_of = _scored(_distinct(partial.rows, at), ranked_query(self.match), index, context)
+                return self._joined(partial.rows, scores_of, context)
         ids, scores = every_match(index, query, context)
-        rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
+        rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, partial)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
     def _in_columns(self, index: RankedIndex, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:
-        """The same, where the projection holds the fragment: the candidate set costs little, whatever its size."""
+        """Vectorized join with a fragment of the projection, whose candidate set is cheap at any size."""
         import numpy as np
 
         variable = self.match.entity.name
         if self._graph_first(index, context):
             candidates = CandidateSetScan(variable, (self.fragment,)).find(context)
             assert candidates is not None
-            scores = scores_among(index, self._question, candidates, context)
+            scores = scores_among(index, self._query, candidates, context)
             ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
         else:
             ids, scores = every_match(index, self.narrowed(index), context)
-        found = self.fragment.in_columns(prepared, context, {variable: ids})
-        entities = found.ids(variable)
+        solutions = self.fragment.in_columns(prepared, context, {variable: ids})
+        entities = solutions.ids(variable)
         assert entities is not None
         places = ids.searchsorted(entities.ids)
         context.record_count(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
-        return found.having({**found.columns, self.score: NumberColumn(scores[places], double)})
+        return solutions.having({**solutions.columns, self.score: NumberColumn(scores[places], double)})
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
-        """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
+        """Whether to score the entities of the fragment in place of the complete relation."""
         variable, most = self.match.entity.name, index.match_count_bound(self.narrowed(index))
-        if is_remote_relation(index, self._question):
+        if is_remote_relation(index, self._query):
             return most > index.max_remote_scan
         prepared = self.fragment.prepared(context)
         if prepared is None or most < MANY_MATCHES:
@@ -124,7 +110,6 @@ class TextJoin(PhysicalOperator):
         return context.price(graph_first) < context.price(text_first)
 
     def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
-        """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
         try:
             checked_index(text, self.match)
         except HybridkgError:
@@ -132,7 +117,6 @@ class TextJoin(PhysicalOperator):
         return (self.narrowed(text),)
 
     def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
-        """The relation, where it is small enough to be read whatever the fragment gives."""
         return tuple(
             RankedRequest(query)
             for query in self.sized(text)
@@ -140,96 +124,89 @@ class TextJoin(PhysicalOperator):
         )
 
     def narrowed(self, index: RankedIndex) -> RankedQuery:
-        """The question, with what the fragment says of the entity as far as the index knows about it."""
-        return with_conditions(self._question, lambda: self._conditions, index)
+        """Query with the pushed-down conditions of the fragment."""
+        return with_conditions(self._query, lambda: self._conditions, index)
 
     @cached_property
-    def _question(self) -> RankedQuery:
+    def _query(self) -> RankedQuery:
         return ranked_query(self.match)
 
     @cached_property
     def _conditions(self) -> tuple[PushdownCondition | AnyCondition, ...]:
-        """What the fragment says of the entity."""
         return pushdown_conditions(self.match.entity.name, self.fragment)
 
     def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal], context: ExecutionContext) -> Solutions:
-        """The rows that have a score, with it."""
         context.record_count(JOINED, len(score_of), self.match)
         at = self.fragment.columns.index(self.match.entity.name)
         joined: list[Row] = [(*row, score) for row in rows if (score := score_of.get(row[at])) is not None]
         return Solutions((*self.fragment.columns, self.score), joined)
 
-    def asks(self, known: EstimationContext) -> str:
-        """The fragment, without the values."""
-        return self.fragment.asks(known)
+    def asks(self, estimates: EstimationContext) -> str:
+        return self.fragment.asks(estimates)
 
     def describe(self) -> str:
-        """Entity and score."""
         return f"TextJoin ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, known: EstimationContext) -> str:
-        """Model, fields, terms with df; the conditions that go along to the index; what it is joined with."""
-        query = None if known.text is None else self.narrowed(known.text)
+    def details(self, estimates: EstimationContext) -> str:
+        query = None if estimates.text is None else self.narrowed(estimates.text)
         pushed = query.conditions if isinstance(query, TextQuery) else ()
-        return f"{describe(self.match, known.text)}{shown(pushed)}\n{self.fragment.details(known)}"
+        return f"{describe(self.match, estimates.text)}{shown(pushed)}\n{self.fragment.details(estimates)}"
 
 
 MATCHES_PER_PROBE = 20
-"""Matches of a complete relation that cost as much as one entity that is scored by itself, in an index at hand."""
+"""Matches of a complete relation that cost as much as scoring one entity, in a local index."""
 
 FEW_MATCHES = 500
-"""Matches of a complete relation that cost no more than a question to an index that is far away: 1.2 to 1.5 ms."""
+"""Matches of a complete relation that cost no more than a request to a remote index: 1.2 to 1.5 ms."""
 
 
 def scores_of_entities(
     entities: Iterable[Term | None], query: RankedQuery, index: RankedIndex, context: ExecutionContext
 ) -> dict[Term | None, Literal]:
-    """The score of each entity that matches; terms that are no nodes, and unbound ones, have none.
+    """Score of each entity that matches; unbound values and literals have none.
 
-    The index is asked about these entities alone, or for its complete relation where they are as many.
+    The index scores these entities alone, or returns its complete relation if that is cheaper.
     """
     assert context.nodes is not None
     nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
-    is_far = is_remote_relation(index, query) and not context.is_answered(RankedRequest(query))
-    few = is_far or len(nodes) * MATCHES_PER_PROBE < index.match_count_bound(query)
+    is_remote = is_remote_relation(index, query) and not context.is_answered(RankedRequest(query))
+    few = is_remote or len(nodes) * MATCHES_PER_PROBE < index.match_count_bound(query)
     if few:
-        return _asked_for(nodes, query, index, context)
+        return _scored(nodes, query, index, context)
     ids, scores = every_match(index, query, context)
     return _looked_up(nodes, ids, scores, context.nodes)
 
 
 def _distinct(rows: list[Row], at: int) -> list[Node]:
-    """The nodes of a column, each once."""
     return [term for term in dict.fromkeys(row[at] for row in rows) if isinstance(term, NamedNode | BlankNode)]
 
 
 def _looked_up(entities: list[Node], ids: Ids, scores: Scores, nodes: Nodes) -> dict[Term | None, Literal]:
-    """The score of each entity that is in a relation. ids ascend."""
+    """Score of each entity that is in a relation; ids ascend."""
     import numpy as np
 
     if not entities or not len(ids):
         return {}
     wanted = nodes.find_many(entities)
     place = np.minimum(np.searchsorted(ids, np.maximum(wanted, 0)), len(ids) - 1)
-    found = (wanted >= 0) & (ids[place] == wanted)
-    return _by_entity(entities, scores[place], found)
+    matches = (wanted >= 0) & (ids[place] == wanted)
+    return _by_entity(entities, scores[place], matches)
 
 
-def _asked_for(
+def _scored(
     entities: list[Node], query: RankedQuery, index: RankedIndex, context: ExecutionContext
 ) -> dict[Term | None, Literal]:
-    """The score of each entity that matches, asked of the index for these entities alone."""
     import numpy as np
 
     if not entities:
         return {}
     assert context.nodes is not None
     wanted = context.nodes.find_many(entities)
-    known = wanted >= 0
-    if not known.any():
+    is_entity = wanted >= 0
+    if not is_entity.any():
         return {}
     scores = np.full(len(wanted), np.nan)
-    scores[known] = scores_among(index, query, wanted[known].astype(np.uint32), context)
+    scores[is_entity] = scores_among(index, query, wanted[is_entity].astype(np.uint32), context)
     return _by_entity(entities, scores, ~np.isnan(scores))
 
 

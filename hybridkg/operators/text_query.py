@@ -1,4 +1,4 @@
-"""From the MATCH of the syntax tree to the question the text index understands."""
+"""Translation of a MATCH or NEAR of the syntax tree into a query of the text index."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ XSD_NUMBERS = tuple(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("int
 
 
 def ranked_query(item: ast.RankedItem, given: Term | None = None) -> RankedQuery:
-    """The question of a MATCH or NEAR; `given` stands where a variable gives the text (plain words) or the entity."""
+    """Query of a MATCH or NEAR; `given` is the text (plain words) or entity bound by a variable."""
     if isinstance(item, ast.Match):
         return text_query(item, given.value, given.language or "") if isinstance(given, Literal) else text_query(item)
-    asked = VectorQuery(within=item.within, encoder=item.encoder.name if item.encoder else "", exact=item.exact)
+    query = VectorQuery(within=item.within, encoder=item.encoder.name if item.encoder else "", exact=item.exact)
     match item.target:
         case ast.Lit(lexical=text):
-            return replace(asked, text=text)
+            return replace(query, text=text)
         case ast.Iri(value=iri):
-            return replace(asked, entity=NamedNode(iri))
+            return replace(query, entity=NamedNode(iri))
         case ast.Vector(values=values):
-            return replace(asked, vector=values)
+            return replace(query, vector=values)
     if isinstance(given, NamedNode | BlankNode):
-        return replace(asked, entity=given)
-    return replace(asked, text=given.value if isinstance(given, Literal) else "")
+        return replace(query, entity=given)
+    return replace(query, text=given.value if isinstance(given, Literal) else "")
 
 
 def text_query(match: ast.Match, text: str | None = None, language: str = "") -> TextQuery:
-    """The question of a MATCH; `text` and its language stand where a variable gives them, as plain words."""
+    """Query of a MATCH; `text` and its language are those bound by a variable, as plain words."""
     written = match.text if isinstance(match.text, ast.Lit) else None
     return TextQuery(
         text=written.lexical if written else text or "",
@@ -47,7 +47,7 @@ def text_query(match: ast.Match, text: str | None = None, language: str = "") ->
 
 
 def _choice(field: ast.OnField, arguments: int | None = None) -> FieldChoice:
-    """A field of ON, with the first of its arguments or all of them."""
+    """Field of ON, with its first arguments or all of them."""
     return FieldChoice(field.name, field.weight, _arguments(field.arguments[:arguments]), field.language or "")
 
 
@@ -69,7 +69,7 @@ def _value(argument: ast.NamedArgument) -> float | str:
 
 
 def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex:
-    """The index, once it is sure that it can answer this MATCH or NEAR.
+    """The index, after a check that it can answer this MATCH or NEAR.
 
     Raises:
         IndexMissingError: nothing has been indexed, or no vectors.
@@ -119,7 +119,7 @@ def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
 
 
 def _wrong_part(text: RankedIndex, match: ast.Match) -> Span:
-    """Where the index first objects, when the parts of the MATCH are given to it one after the other."""
+    """Span of the first part of the MATCH that the index rejects."""
     model = match.model.name if match.model else TextQuery("").model
     arguments = match.model.arguments if match.model else ()
     questions = [(match.model.span, TextQuery(PLAIN_WORD, model=model))] if match.model else []
@@ -142,11 +142,11 @@ def _wrong_part(text: RankedIndex, match: ast.Match) -> Span:
 
 
 PLAIN_WORD = "word"
-"""A text that no index objects to."""
+"""Text that every index accepts."""
 
 
 def describe(item: ast.RankedItem, index: RankedIndex | None) -> str:
-    """What is asked of an index, in a line."""
+    """Description of a request in one line."""
     if isinstance(item, ast.Match):
         return _describe_match(item, index)
     target = item.target
@@ -172,19 +172,12 @@ def _describe_match(match: ast.Match, text: RankedIndex | None) -> str:
     query = text_query(match, f"?{match.text.name}" if isinstance(match.text, ast.Var) else None)
     parts = [query.model]
     if query.arguments:
-        parts[0] += (
-            "("
-            + ", ".join(
-                f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-                for name, value in query.arguments
-            )
-            + ")"
-        )
+        written = (f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in query.arguments)
+        parts[0] += f"({', '.join(written)})"
     fields = query.fields or tuple(FieldChoice(name) for name in (text.fields if text else ()))
     parts.append(" ".join(f.written + (f"^{f.weight:g}" if f.weight is not None else "") for f in fields))
     parts.append(f'"{query.text}"')
     if text is not None and not isinstance(match.text, ast.Var):
-        parts.append(
-            "(df " + ", ".join(f"{t.term}={t.df:,}{alternatives_of(t, ' ({})')}" for t in text.terms(query)) + ")"
-        )
+        terms = ", ".join(f"{t.term}={t.df:,}{alternatives_of(t, ' ({})')}" for t in text.terms(query))
+        parts.append(f"(df {terms})")
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""The relation of a MATCH: (entity, score), complete or its best k."""
+"""Text relation of a MATCH: (entity, score), complete or its top k."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hybridkg.rdf.terms import Term, double
 
 @dataclass(frozen=True)
 class TextRelation(PhysicalOperator):
-    """Every entity that matches, in node order; with `top` only the best, in ranked order.
+    """Every entity that matches, in node order; with `top` the best only, in ranked order.
 
-    top comes from `TOP n` (a smaller relation) or from a LIMIT that nothing stands between.
+    `top` comes from `TOP n` (a smaller relation) or from a LIMIT directly above.
     """
 
     match: ast.RankedItem
@@ -31,21 +31,18 @@ class TextRelation(PhysicalOperator):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Entity and score."""
         return (self.match.entity.name, self.score)
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """No fewer than match."""
-        most = known.match_count_bound(self.match)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        most = estimates.match_count_bound(self.match)
         return most if self.top is None or most is None else min(most, float(self.top))
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """One question: every match is scored, or the best are found among the postings."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         read = SCORED_POSTINGS if self.top is None else POSTINGS
-        return work_of({TEXT_QUESTIONS: 1, read: known.match_count_bound(self.match), ROWS: known.rows(self)})
+        return work_of({TEXT_QUESTIONS: 1, read: estimates.match_count_bound(self.match), ROWS: estimates.rows(self)})
 
     def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
-        """Its one question; none where the index objects, which is an error only once the operator runs."""
+        """Its one request; none if the index rejects it, an error reported by the run."""
         try:
             checked_index(text, self.match)
         except HybridkgError:
@@ -53,37 +50,34 @@ class TextRelation(PhysicalOperator):
         return (question(self.match, top=self.top),)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Asks the text index."""
         index = checked_index(context.text, self.match)
-        return rows_of(self.match, self.score, _asked(index, question(self.match, top=self.top), context), context)
+        return rows_of(self.match, self.score, _answer(index, question(self.match, top=self.top), context), context)
 
     def describe(self) -> str:
-        """The MATCH; EXPLAIN adds model, fields and df."""
         top = "" if self.top is None else f" k={self.top}"
         return f"Text{'Relation' if self.top is None else 'TopK'} ?{self.match.entity.name}{top} ?{self.score}"
 
-    def details(self, known: EstimationContext) -> str:
-        """Model, fields, terms with df."""
-        return describe(self.match, known.text)
+    def details(self, estimates: EstimationContext) -> str:
+        return describe(self.match, estimates.text)
 
 
-def _asked(index: RankedIndex, asked: RankedRequest, context: ExecutionContext) -> tuple[Ids, Scores]:
-    if asked.k is None:
-        return every_match(index, asked.query, context)
-    return best_matches(index, asked.query, asked.k, context)
+def _answer(index: RankedIndex, request: RankedRequest, context: ExecutionContext) -> tuple[Ids, Scores]:
+    if request.k is None:
+        return every_match(index, request.query, context)
+    return best_matches(index, request.query, request.k, context)
 
 
 def question(match: ast.RankedItem, *, given: Term | None = None, top: int | None = None) -> RankedRequest:
-    """What a MATCH or NEAR asks; `given` where a variable gives its text or entity."""
+    """Request of a MATCH or NEAR; `given` is the text or entity bound by a variable."""
     query = ranked_query(match, given)
     return RankedRequest(query, top if top is not None else match.top)
 
 
 def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
-    """The answer of the text index as rows (entity, score).
+    """Answer of the text index as rows (entity, score).
 
     Raises:
-        QueryLimitError: these are more than the rows or the memory allowed.
+        QueryLimitError: more than the rows or memory allowed.
     """
     ids, scores = answer
     assert context.nodes is not None

@@ -1,4 +1,4 @@
-"""Strategies that run a ranking over a part of its relations: what they have in common."""
+"""Ranking strategies: their common base, and the parts of their physical plans."""
 
 from __future__ import annotations
 
@@ -6,19 +6,7 @@ from abc import abstractmethod
 from dataclasses import replace
 
 from hybridkg.algebra.certain import certain
-from hybridkg.algebra.nodes import (
-    Extend,
-    Filter,
-    Join,
-    LeftJoin,
-    Match,
-    MatchEach,
-    Minus,
-    OrderBy,
-    Plan,
-    Project,
-    Rank,
-)
+from hybridkg.algebra.nodes import Extend, Filter, Join, LeftJoin, Match, MatchEach, Minus, OrderBy, Plan, Project, Rank
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
@@ -32,25 +20,22 @@ from hybridkg.planner.redundant_fragments import redundant_fragments
 
 
 class RankingStrategy(Strategy):
-    """Base of the strategies that differ in one operator, the one that chooses the entities of the first rows."""
+    """Base of the strategies that differ in one operator: the one that selects the entities of the first rows."""
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Whether the plan ranks, in a way that the strategy can take."""
         ranking = planning.ranking(logical)
         return ranking is not None and self.takes(ranking)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Its cost, from what all of them cost."""
         ranking = planning.ranking(logical)
         return UNPRICED if ranking is None else self.cost_of(costs_of(ranking, planning))
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        """A lower bound of that."""
         ranking = planning.ranking(logical)
         return 0.0 if ranking is None else self.least_cost_of(costs_of(ranking, planning))
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        """The operators of the whole plan, with the one that chooses for what LIMIT and OFFSET cut."""
+        """Physical plan: `top` in place of the part of the plan that LIMIT and OFFSET cut."""
         ranking = planning.ranking(logical)
         if ranking is None or not self.takes(ranking):
             return None
@@ -59,23 +44,23 @@ class RankingStrategy(Strategy):
 
     @abstractmethod
     def takes(self, ranking: RankedPlan) -> bool:
-        """Whether it can run a ranking; no value of a parameter changes this."""
+        """Whether the strategy can run this ranking, for all parameter values."""
 
     @abstractmethod
     def cost_of(self, costs: RankingCosts) -> Cardinality:
-        """Its own cost among all."""
+        """Cost of the strategy from the shared terms."""
 
     def least_cost_of(self, costs: RankingCosts) -> float:
-        """A lower bound of its own cost, at less effort."""
+        """Lower bound of `cost_of`, quickly computed."""
         return 0.0
 
     @abstractmethod
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
-        """The operator that chooses the entities of the first rows."""
+        """Operator that selects the entities of the first rows."""
 
 
 def ranked_top(ranking: RankedPlan) -> RankedTop:
-    """What the operator of a strategy has to give."""
+    """Specification of the first rows for a top-k operator."""
     assert isinstance(ranking.top, Project)
     column = ranking.order.score if isinstance(ranking.order, Rank) else ranking.order.keys[0][0]
     return RankedTop(
@@ -91,7 +76,7 @@ def ranked_top(ranking: RankedPlan) -> RankedTop:
 
 
 def candidates_of(ranking: RankedPlan, variable: str, planning: PlannerContext) -> CandidateSetScan:
-    """How the candidate set of a ranked variable is found."""
+    """Scan that finds the candidate set of a ranked variable."""
     fragments = ranking.fragments_with(variable)
     names = {variable}.union(*(certain(fragment.group) for fragment in fragments))
     filters = tuple(match.match for match in ranking.filters if match.match.entity.name in names)
@@ -99,7 +84,7 @@ def candidates_of(ranking: RankedPlan, variable: str, planning: PlannerContext) 
 
 
 def rest_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator:
-    """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
+    """Operators below the top-k operator, over the prefixes of the scored relations that it selects."""
     inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
     return joined(
         _slices_first(ranking.top, ranking.scored),
@@ -113,8 +98,9 @@ def rest_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator:
 def _slices_first(plan: Plan, sliced: tuple[Match, ...]) -> Plan:
     """Join(Join(fragment, other MATCH), sliced MATCH) -> Join(Join(sliced MATCH, fragment), other MATCH).
 
-    Joins commute and associate (SPARQL 1.1 section 18.3). From the few entities of a slice on, every part is asked
-    about what is left; in the order of the text, the parts before the sliced one would be read whole.
+    Joins commute and associate (SPARQL 1.1 section 18.3). Starting from the few entities of a slice, every part is
+    restricted to the remaining rows; in the order of the text, the parts before the sliced one would be read
+    completely.
     """
     match plan:
         case Join():

@@ -1,4 +1,4 @@
-"""Cardinalities that the costs of a ranking are computed from: of its relations and of what its patterns leave."""
+"""Cardinality estimates of a ranking: sizes of its ranked relations and of the candidate sets of its graph patterns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf, log, sqrt
 from typing import NamedTuple
 
-from hybridkg.algebra.nodes import Fragment
+from hybridkg.algebra.nodes import Fragment, Match
 from hybridkg.interfaces.graph_index import Cardinality, PreparedPattern
 from hybridkg.interfaces.graph_store import PrefixSample
 from hybridkg.operators.pushdown_conditions import whole
@@ -18,36 +18,36 @@ from hybridkg.query import ast
 from hybridkg.query.walk import walk
 
 MIN_READING_US = 500.0
-"""A pattern is begun to be read before a plan is chosen where matches cost so much, and a round trip."""
+"""Minimum expected text work, plus a round trip, before the planner samples the first solutions of a pattern."""
 
 PART_READ = 2.5
-"""At most one part in so many of what a plan costs that begins with the text, and of what both cost where they are as
-dear: so a question too many is worth less than half a plan."""
+"""Upper bound on sampling: 1/2.5 of the cost of a plan that starts with the text, and of both plans at their break-even
+point. A useless sample costs less than half a plan."""
 
 MAX_READ = 2_000
-"""Solutions of it, whatever the text costs."""
+"""Maximum number of solutions sampled."""
 
 UNKNOWN_SHARE = 0.1
-"""Of the entities in a pattern that only the store can say anything about, before it is asked."""
+"""Estimated share of entities in a pattern that only the store can evaluate, before any sample."""
 
 CORRELATIONS = (1 / 8, 1.0, 8.0)
-"""So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
-do with each other, belong together. Taken to be equally likely."""
+"""Ratio of the actual overlap of graph and text to that of independent sets: exclusive, independent, correlated. The
+three cases are equally likely."""
 
 
 class RankingShape(NamedTuple):
-    """What no value of a parameter changes.
+    """Properties of a ranking that are equal for all parameter values.
 
     Args:
-        asked: fragments that are asked for rows once the entities are chosen.
+        queried_fragments: number of fragments whose rows are read once the entities are selected.
         is_fused: whether lists are fused.
-        only_texts: whether none of the MATCHes that score is a NEAR.
-        is_far: whether a relation is on a server.
-        entities: of the index.
-        scored: the places of the scored MATCHes among those of the spine.
+        only_texts: whether no scored item is a NEAR.
+        is_remote: whether one of the relations is on a server.
+        entities: entities of the index.
+        scored: positions of the scored MATCHes among those of the spine.
     """
 
-    asked: int
+    queried_fragments: int
     is_fused: bool
     only_texts: bool
     is_remote: bool
@@ -56,27 +56,27 @@ class RankingShape(NamedTuple):
 
     @classmethod
     def of(cls, ranking: RankedPlan, planning: PlannerContext) -> RankingShape:
-        """Of a plan with parameters, too."""
-        asked = len(ranking.spine.fragments) - len(redundant_fragments(ranking, planning))
+        queried_fragments = len(ranking.spine.fragments) - len(redundant_fragments(ranking, planning))
         only_texts = all(isinstance(match.match, ast.Match) for match in ranking.scored)
         place = {id(match): at for at, match in enumerate(ranking.spine.matches)}
         scored = tuple(place[id(match)] for match in ranking.scored)
-        is_far = planning.is_remote(ranking.matches)
-        return cls(asked, ranking.fuses, only_texts, is_far, float(planning.entities), scored)
+        is_remote = planning.is_remote(ranking.matches)
+        return cls(queried_fragments, ranking.fuses, only_texts, is_remote, float(planning.entities), scored)
 
 
 class Lists(NamedTuple):
-    """Upper bounds on how many entities match each MATCH of a ranking, and the postings that are read for its best.
+    """Upper bounds on the entities that match each MATCH of a ranking, and the postings read for its top k.
 
     Args:
-        joined: float[matches] of the spine.
-        scored: those of the scored MATCHes.
-        optional: those of the MATCHes that OPTIONAL adds.
-        filters: those of the MATCHes that filter.
-        pushdown_count: what a remote index has counted of the first MATCH and of what the graph says of it.
-        first: that of the first MATCH, with the conditions that go along with it to a remote index.
-        best_first: `scored` for a plan that reads the best first; with these conditions where one MATCH is scored.
-        postings: the best are found among so many, for each scored MATCH.
+        joined: bounds of the MATCHes of the spine.
+        scored: bounds of the scored MATCHes.
+        optional: bounds of the scored MATCHes of OPTIONAL.
+        filters: bounds of the MATCHes that filter.
+        pushdown_count: count of a remote index for the first MATCH with its pushed-down graph conditions.
+        first: bound of the first MATCH, with the pushed-down conditions.
+        best_first: `scored` for a plan that reads the best first; includes the pushed-down conditions if one MATCH is
+            scored.
+        postings: postings among which the top k of each scored MATCH are found.
         is_too_long: whether a remote index has so many matches that the graph goes first (operators/text_join.py).
     """
 
@@ -91,50 +91,47 @@ class Lists(NamedTuple):
     is_too_long: bool
 
     @classmethod
-    def of(cls, ranking: RankedPlan, planning: PlannerContext, fixed: RankingShape) -> Lists:
-        """Asks the indexes."""
-        joined_lists = [float(planning.match_count_bound(match.match)) for match in ranking.spine.matches]
-        scored = [*map(joined_lists.__getitem__, fixed.scored)]
-        agreed = planning.pushdown_count(ranking) if fixed.is_remote else None
-        first = joined_lists[0] if agreed is None else agreed.most
-        postings = scored if fixed.only_texts else [planning.read(match.match) for match in ranking.scored]
-        optional = (
-            [float(planning.match_count_bound(match.match)) for match in ranking.optional] if ranking.optional else []
-        )
-        filters = (
-            [float(planning.match_count_bound(match.match)) for match in ranking.filters] if ranking.filters else []
-        )
+    def of(cls, ranking: RankedPlan, planning: PlannerContext, shape: RankingShape) -> Lists:
+        def bounds(matches: Sequence[Match]) -> list[float]:
+            return [float(planning.match_count_bound(match.match)) for match in matches]
+
+        joined_lists = bounds(ranking.spine.matches)
+        scored = [*map(joined_lists.__getitem__, shape.scored)]
+        pushdown = planning.pushdown_count(ranking) if shape.is_remote else None
+        first = joined_lists[0] if pushdown is None else pushdown.most
+        postings = scored if shape.only_texts else [planning.read(match.match) for match in ranking.scored]
+
         is_text, text = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text
         is_remote = text is not None and (text.text_is_remote if is_text else text.is_remote)
         return cls(
             joined=joined_lists,
             scored=scored,
-            optional=optional,
-            filters=filters,
-            pushdown_count=agreed,
+            optional=bounds(ranking.optional),
+            filters=bounds(ranking.filters),
+            pushdown_count=pushdown,
             first=first,
-            best_first=[first] if fixed.scored == (0,) else scored,
+            best_first=[first] if shape.scored == (0,) else scored,
             postings=postings,
             is_too_long=text is not None and is_remote and first > text.max_remote_scan,
         )
 
 
 class CandidateEstimate(NamedTuple):
-    """What the patterns of a ranking leave of the entities of one variable, and what it takes to find out.
+    """Size of the candidate set of one variable, and the cost of finding it.
 
     Args:
         size: of the candidate set.
-        whole_us: to find all of it.
-        question_us: once for every set that is asked about.
-        known_us: of both, what is known already.
-        patterns: of its fragments, None where the store is asked; how many values each leaves to the variable; and how
-            many rows the store has for each of them, as far as that is known.
+        whole_us: cost of finding all of it.
+        question_us: fixed cost of testing one set of entities.
+        paid_us: part of both already paid by sampling.
+        patterns: for each fragment (compiled pattern, None if only the store can answer; values of the variable; store
+            rows for each value, 1 if unknown).
     """
 
     size: Cardinality
     whole_us: float
     question_us: float
-    known_us: float
+    paid_us: float
     patterns: list[tuple[PreparedPattern | None, float, float]]
 
 
@@ -147,73 +144,61 @@ def graph_of(
     scored_us: Callable[[float, float], float],
     matching: float,
 ) -> CandidateEstimate:
-    """What is known of the candidate set of a variable.
+    """Estimate of the candidate set of a variable.
 
-    Args:
-        ranking: the plan, taken apart.
-        variable: whose entities a MATCH ranks or filters.
-        planning: sizes and unit costs.
-        entities: of the index.
-        filters: how many match each MATCH that filters.
-        scored_us: what it takes to score some entities, so many of which match.
-        matching: entities that the graph is asked about if the text goes first.
+    `filters` are the match bounds of the filtering MATCHes, `scored_us` the cost of scoring (entities, matching ones),
+    and `matching` the entities tested by the graph if the text goes first.
     """
     cost, n = planning.cost, max(entities, 1.0)
-    low = guess = high = entities
-    whole_us = question = known = 0.0
+    low = estimate = high = entities
+    whole_us = question = paid = 0.0
     patterns: list[tuple[PreparedPattern | None, float, float]] = []
     names = [match.match.entity.name for match in ranking.filters] if filters else []
-    passing = min((most for name, most in zip(names, filters, strict=True) if name == variable), default=inf)
+    passing = min((bound for name, bound in zip(names, filters, strict=True) if name == variable), default=inf)
     for fragment in ranking.by_variable[variable]:
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
             expected = planning.store_estimate(fragment, variable)
             sized = None if expected is None else expected.values
             wanted = _worth_reading(matching, ranking.k, n, cost, sized)
-            begun = planning.sample_prefix(fragment, variable, wanted) if wanted else None
-            own = in_store(begun, entities, sized)
-            rows_each = _rows_each(begun, expected, fragment, variable)
-            rows = n if _has_closure(fragment) else own.estimate * rows_each
+            sample = planning.sample_prefix(fragment, variable, wanted) if wanted else None
+            size = in_store(sample, entities, sized)
+            rows_each = _rows_each(sample, expected, fragment, variable)
+            rows = n if _has_closure(fragment) else size.estimate * rows_each
             if expected is not None:
                 rows = max(rows, expected.read)
-            # Of those that pass a filter by text, or of all.
+
             rows_us = min(rows * cost.us_per_store_row, passing * cost.us_per_probe_in_store)
             whole_us += rows_us
             question += cost.us_per_store_question
-            known += rows_us + cost.us_per_store_question if begun is not None and begun.is_whole else 0.0
+            paid += rows_us + cost.us_per_store_question if sample is not None and sample.is_whole else 0.0
         else:
-            own = prepared.size(variable)
+            size = prepared.size(variable)
             whole_us += prepared.work(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
-        patterns.append((prepared, own.estimate, rows_each))
-        low, guess, high = max(0.0, low + own.low - entities), guess * own.estimate / n, min(high, own.high)
-    for match, most in zip(ranking.filters, filters, strict=True) if filters else ():
-        entity, share = match.match.entity.name, min(1.0, most / n)
+        patterns.append((prepared, size.estimate, rows_each))
+        low, estimate, high = max(0.0, low + size.low - entities), estimate * size.estimate / n, min(high, size.high)
+    for match, bound in zip(ranking.filters, filters, strict=True) if filters else ():
+        entity, share = match.match.entity.name, min(1.0, bound / n)
         question += cost.us_per_text_scoring
         if entity == variable:
-            # Scored are the entities that the fragments leave, or else all that match.
-            whole_us += min(most * cost.us_per_scored_posting, scored_us(guess, guess * share))
-            guess, high = guess * share, min(high, most)
+            # Either the entities left by the fragments are scored, or the complete relation is read.
+            whole_us += min(bound * cost.us_per_scored_posting, scored_us(estimate, estimate * share))
+            estimate, high = estimate * share, min(high, bound)
         else:
-            whole_us += most * cost.us_per_scored_posting
+            whole_us += bound * cost.us_per_scored_posting
             if ranking.links(variable, entity):
-                guess *= share
+                estimate *= share
         low = 0.0
-    return CandidateEstimate(Cardinality(low, max(guess, 1.0), max(high, 1.0)), whole_us, question, known, patterns)
+    return CandidateEstimate(Cardinality(low, max(estimate, 1.0), max(high, 1.0)), whole_us, question, paid, patterns)
 
 
 def _worth_reading(
     matching: float, k: int | None, entities: float, cost: CostModel, expected: Cardinality | None
 ) -> int:
-    """How many solutions of a pattern to read before a plan is chosen; 0 where the text costs little, or it is known
-    how many there are, or so few are not expected to be all.
-
-    Args:
-        matching: entities that the graph is asked about if the text goes first.
-        k: rows wanted.
-        entities: of the index.
-        cost: unit costs.
-        expected: by the statistics of the graph; None without any.
+    """Number of solutions of a pattern to sample before a plan is chosen; 0 if the text is cheap, the size is known, or
+    more solutions than can be sampled are expected. `matching` is as in `graph_of`, `expected` from the statistics of
+    the graph.
     """
     if expected is not None and expected.low == expected.high:
         return 0
@@ -221,80 +206,71 @@ def _worth_reading(
     if matches_us < MIN_READING_US + cost.us_per_store_question:
         return 0
     even_us = matches_us + cost.us_per_text_scoring + cost.us_per_store_question
-    if k is not None:  # of s entities the best k are among the best k * entities / s of the text
+    if k is not None:  # the best k of s candidates are among the best k * entities / s of the text
         each = cost.us_per_hit + cost.us_per_probe_in_store
         even_us = min(even_us, sqrt(max(k, 1) * entities * each * cost.us_per_store_row))
-    most = min(MAX_READ, int(even_us / cost.us_per_store_row / PART_READ))
-    return 0 if expected is not None and expected.estimate > most else most
+    maximum = min(MAX_READ, int(even_us / cost.us_per_store_row / PART_READ))
+    return 0 if expected is not None and expected.estimate > maximum else maximum
 
 
-def _rows_each(begun: PrefixSample | None, expected: StoreEstimate | None, fragment: Fragment, variable: str) -> float:
-    """How many solutions a fragment has for each value of a variable, as its first solutions say, or statistics."""
+def _rows_each(sample: PrefixSample | None, expected: StoreEstimate | None, fragment: Fragment, variable: str) -> float:
+    """Solutions of a fragment for each value of a variable, from its sample or from statistics."""
     if fragment.variables == {variable} and whole(fragment.group) is not fragment.group:
         return 1.0
-    if begun is not None:
-        return max(1.0, begun.rows / max(begun.values, 1))
+    if sample is not None:
+        return max(1.0, sample.rows / max(sample.values, 1))
     return 1.0 if expected is None else max(1.0, expected.rows / max(expected.values.estimate, 1.0))
 
 
 def _has_closure(fragment: Fragment) -> bool:
-    """Whether an engine looks at every entity to find those of a fragment, by `*` or `+`: 200 ms for 18 of 20,000
-    (Oxigraph 0.5.13, Fuseki 5.6).
+    """Whether a pattern has `*` or `+`, for which an engine visits every entity: 200 ms for 18 of 20,000 (Oxigraph
+    0.5.13, Fuseki 5.6).
     """
     return any(isinstance(node, ast.PathRepeat) for node in walk(fragment.group))
 
 
-def in_store(begun: PrefixSample | None, entities: float, expected: Cardinality | None = None) -> Cardinality:
-    """How many entities a pattern has that only the store knows.
+def in_store(sample: PrefixSample | None, entities: float, expected: Cardinality | None = None) -> Cardinality:
+    """Estimate of the entities of a pattern that only the store can evaluate, from a sample and from statistics, if
+    any.
 
-    Args:
-        begun: its first solutions; None where they have not been read.
-        entities: of the index.
-        expected: by the statistics of the graph; None without any.
-
-    >>> in_store(Beginning(rows=60, values=40, is_whole=True), 10_000.0)
-    Size(low=0.0, guess=40.0, high=40.0)
-    >>> in_store(Beginning(rows=300, values=100, is_whole=False), 10_000.0)  # 9,900 / ln(100): all magnitudes as likely
-    Size(low=100.0, guess=2149.7576854210965, high=10000.0)
-    >>> in_store(Beginning(rows=300, values=100, is_whole=False), 10_000.0, Size(0.0, 40.0, 500.0))
-    Size(low=100.0, guess=248.53397382384475, high=500.0)
+    >>> in_store(PrefixSample(rows=60, values=40, is_whole=True), 10_000.0)
+    Cardinality(low=0.0, estimate=40.0, high=40.0)
+    >>> in_store(PrefixSample(rows=300, values=100, is_whole=False), 10_000.0)  # 9,900 / ln(100): log-uniform
+    Cardinality(low=100.0, estimate=2149.7576854210965, high=10000.0)
+    >>> in_store(PrefixSample(rows=300, values=100, is_whole=False), 10_000.0, Cardinality(0.0, 40.0, 500.0))
+    Cardinality(low=100.0, estimate=248.53397382384475, high=500.0)
     """
-    if begun is None:
+    if sample is None:
         if expected is None:
             return Cardinality(0.0, entities * UNKNOWN_SHARE, entities)
         return Cardinality(*(min(size, entities) for size in expected))
-    most = entities if expected is None else min(entities, expected.high)
-    values = min(float(begun.values), entities)
-    if begun.is_whole or max(values, 1.0) >= most:
+    maximum = entities if expected is None else min(entities, expected.high)
+    values = min(float(sample.values), entities)
+    if sample.is_whole or max(values, 1.0) >= maximum:
         return Cardinality(0.0, values, values)
-    return Cardinality(values, (most - values) / log(most / max(values, 1.0)), most)
+    return Cardinality(values, (maximum - values) / log(maximum / max(values, 1.0)), maximum)
 
 
-def joined(most: float, size: Cardinality, entities: float, agreed: PushdownCount | None) -> tuple[float, float, float]:
-    """How many entities satisfy the graph and match, in each of CORRELATIONS.
+def joined(
+    matching: float, size: Cardinality, entities: float, pushdown: PushdownCount | None
+) -> tuple[float, float, float]:
+    """Entities that satisfy the graph and match, in each of CORRELATIONS.
 
-    Args:
-        most: that match.
-        size: of those that satisfy the graph.
-        entities: of the index.
-        agreed: what the index has counted of them.
+    `matching` is the match bound, `size` the candidate set, `pushdown` the count of a remote index.
 
-    >>> joined(100.0, Size(0.0, 500.0, 1_000.0), 10_000.0, None)  # 5 by chance
+    >>> joined(100.0, Cardinality(0.0, 500.0, 1_000.0), 10_000.0, None)  # 5 if independent
     (0.625, 5.0, 40.0)
-    >>> joined(100.0, Size(0.0, 500.0, 1_000.0), 10_000.0, Agreed("paper", 12.0, is_whole=False))
+    >>> joined(100.0, Cardinality(0.0, 500.0, 1_000.0), 10_000.0, PushdownCount("paper", 12.0, is_whole=False))
     (0.625, 5.0, 12.0)
     """
-    by_chance, least, highest = (
-        most * size.estimate / max(entities, 1.0),
-        most + size.low - entities,
-        min(most, size.high),
-    )
-    if agreed is not None:
-        highest = min(highest, agreed.most)
-        least = min(agreed.most, most) if agreed.is_whole else least
-    few, some, many = CORRELATIONS
+    by_chance = matching * size.estimate / max(entities, 1.0)
+    lower, upper = matching + size.low - entities, min(matching, size.high)
+    if pushdown is not None:
+        upper = min(upper, pushdown.most)
+        lower = min(pushdown.most, matching) if pushdown.is_whole else lower
+    exclusive, independent, correlated = CORRELATIONS
     return (
-        min(max(by_chance * few, least), highest),
-        min(max(by_chance * some, least), highest),
-        min(max(by_chance * many, least), highest),
+        min(max(by_chance * exclusive, lower), upper),
+        min(max(by_chance * independent, lower), upper),
+        min(max(by_chance * correlated, lower), upper),
     )

@@ -1,4 +1,14 @@
-"""Which strategy runs a query: the one that is expected to cost least."""
+"""Choice of the strategy of a query: the applicable one with the lowest expected cost.
+
+`choose` goes through these steps:
+
+1. RERANK is split off: it reorders rows and does not affect how they are found.
+2. A forced strategy is planned without comparison.
+3. The first dominating strategy (by preference) that has operators wins.
+4. All other strategies that apply are priced (planner/ranking_costs.py and planner/strategies/). A strategy whose lower
+   bound is not below the best cost so far is pruned. The lowest estimate wins; ties go to the lower preference.
+5. If the winner has no operators after all, the next cheapest is taken; `reference` always has some.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +30,7 @@ from hybridkg.query import ast
 
 @dataclass(frozen=True)
 class RejectedPlan:
-    """A strategy that was not taken.
-
-    Args:
-        strategy: its name.
-        cost: what it was expected to take, in microseconds; inf where nobody knows.
-    """
+    """Strategy that lost the comparison, and its expected microseconds; inf if unknown."""
 
     strategy: str
     cost: Cardinality
@@ -33,15 +38,15 @@ class RejectedPlan:
 
 @dataclass(frozen=True)
 class PhysicalPlan:
-    """The operators that will run, and why.
+    """Physical plan: the operators that run, and the comparison that selected them.
 
     Args:
-        root: the operator that gives the result.
-        strategy: name of the strategy that won.
-        whole: gives the logical plan.
-        cost: what the strategy is expected to take, in microseconds; None where that is not known.
-        costs: gives those of the strategies that it was compared with, in the order of preference.
-        forced: whether the user asked for the strategy.
+        root: the operator that returns the result.
+        strategy: name of the chosen strategy.
+        whole: returns the logical plan.
+        cost: expected microseconds; None if unknown.
+        costs: returns (strategy, cost) of all strategies compared, by preference.
+        forced: whether the user named the strategy.
     """
 
     root: PhysicalOperator
@@ -53,34 +58,34 @@ class PhysicalPlan:
 
     @cached_property
     def rejected(self) -> tuple[RejectedPlan, ...]:
-        """The others that apply, the cheapest first."""
-        order = sorted(self.costs(), key=_guess)
+        """The other strategies that apply, cheapest first."""
+        order = sorted(self.costs(), key=_estimate)
         at = next((at for at, (name, _) in enumerate(order, 1) if name == self.strategy), 0)
         return tuple(RejectedPlan(name, cost) for name, cost in order[at:])
 
     @cached_property
     def logical(self) -> Plan:
-        """What the operators compute."""
+        """Logical plan that the operators compute."""
         return self.whole()
 
 
 def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None) -> PhysicalPlan:
-    """The cheapest applicable strategy, or the one asked for.
+    """Cheapest applicable strategy, or the forced one, as a physical plan.
 
     Raises:
         UnknownNameError: no strategy of that name.
-        UnsupportedQueryError: the strategy asked for does not apply to this query.
+        UnsupportedQueryError: the forced strategy does not apply to this query.
     """
 
     def whole() -> Plan:
         return planning.bound(logical)
 
     below = below_rerank(logical)
-    if below is not None:  # what is reordered does not say how the rows are found
+    if below is not None:
         chosen = choose(below, planning, strategy)
         return replace(chosen, root=lowered(logical, {id(below): chosen.root}, planning), whole=whole)
     if strategy is not None:
-        planning.switching = planning.asking = False  # there is nothing to be weighed
+        planning.switching = planning.may_sample = False  # nothing to compare
         root = planning.root(strategy, logical)
         if root is None:
             raise UnsupportedQueryError(
@@ -91,40 +96,39 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
     for name, dominating in by_preference():
         if dominating.dominates and (root := planning.root(name, logical)) is not None:
             return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
-    planning.ask_sizes(logical)
+    planning.prefetch_match_counts(logical)
     applying = planning.memoize_for_template(("applying", id(logical)), lambda: _applying(logical, planning))
     best, expected = "", UNPRICED
-    for name, one in applying:
-        if best and one.least_cost(logical, planning) >= expected.estimate:
-            continue  # dearer than another whatever its rows are: only EXPLAIN asks how dear
-        found = one.cost(logical, planning)
-        if not best or found.estimate < expected.estimate:
-            best, expected = name, found
+    for name, candidate in applying:
+        if best and candidate.least_cost(logical, planning) >= expected.estimate:
+            continue  # pruned; EXPLAIN computes its exact cost
+        cost = candidate.cost(logical, planning)
+        if not best or cost.estimate < expected.estimate:
+            best, expected = name, cost
 
     def costs() -> list[tuple[str, Cardinality]]:
-        return [(name, one.cost(logical, planning)) for name, one in applying]
+        return [(name, candidate.cost(logical, planning)) for name, candidate in applying]
 
     root = planning.root(best, logical)
     if root is not None:
         return PhysicalPlan(root, best, whole, expected, costs)
-    for name, found in sorted(costs(), key=_guess):
+    for name, cost in sorted(costs(), key=_estimate):
         root = planning.root(name, logical)
         if root is not None:
-            return PhysicalPlan(root, name, whole, found, costs)
+            return PhysicalPlan(root, name, whole, cost, costs)
     raise AssertionError("the reference always applies")
 
 
 def _applying(logical: Plan, planning: PlannerContext) -> tuple[tuple[str, Strategy], ...]:
-    """The strategies that are weighed; no value of a parameter changes which."""
     return tuple((name, one) for name, one in by_preference() if not one.dominates and one.applies(logical, planning))
 
 
-def _guess(costed: tuple[str, Cardinality]) -> float:
+def _estimate(costed: tuple[str, Cardinality]) -> float:
     return costed[1].estimate
 
 
 def with_limit(plan: Plan, limit: int | None) -> Plan:
-    """The plan cut to `limit` rows, beside the query's own LIMIT; passages are still fetched last."""
+    """Logical plan cut to `limit` rows, in addition to its own LIMIT; passages are still fetched last."""
     if limit is None:
         return plan
     match plan:
@@ -133,11 +137,11 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
         case Rerank():
             return Slice(cut(plan, limit), 0, limit)
         case Slice(Rerank() as child, offset, own):
-            least = limit if own is None else min(own, limit)
-            return Slice(cut(child, offset + least), offset, least)
+            lower = limit if own is None else min(own, limit)
+            return Slice(cut(child, offset + lower), offset, lower)
         case SparqlQuery(ast.SelectQuery(modifiers=modifiers) as form):
-            least = limit if modifiers.limit is None else min(modifiers.limit, limit)
-            return SparqlQuery(replace(form, modifiers=replace(modifiers, limit=least)))
+            lower = limit if modifiers.limit is None else min(modifiers.limit, limit)
+            return SparqlQuery(replace(form, modifiers=replace(modifiers, limit=lower)))
         case SparqlQuery(ast.AskQuery()) | Slice(Project(columns=())):
             return plan  # the answer of an ASK has no rows to limit
         case Slice(child, offset, own):

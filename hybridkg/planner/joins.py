@@ -1,4 +1,4 @@
-"""The operators of a plan in which every part is asked only about what the others leave."""
+"""Joins of a physical plan in which each part is restricted to the values that the other parts leave."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ def joined(
     inner: Collection[Fragment] = (),
     settled: Collection[Fragment] = (),
 ) -> PhysicalOperator:
-    """The reference's operators, but where a fragment or a MATCH meets rows that bind its variable.
+    """Physical plan: the operators of the reference, except where a fragment or MATCH joins rows that bind its
+    variable.
 
     Args:
-        plan: what to compute.
+        plan: logical plan.
         planning: of the query.
-        sliced: MATCHes of the plan whose relations an operator above chooses (operators/topk/relation_prefix.py). These nodes, and
-            no others with the same score: in MINUS or a sub-select a score may have the name of one outside.
-        inner: fragments whose every row that survives is joined with all of `sliced`.
-        settled: fragments that a join with the sliced relations has nothing to ask any more.
+        sliced: MATCHes whose relations an operator above selects (operators/topk/relation_prefix.py), by identity: in
+            MINUS or a sub-select another score may have the same name.
+        inner: fragments each of whose surviving rows is joined with all of `sliced`.
+        settled: fragments that are redundant after a join with the sliced relations.
     """
     joins = _Joins(planning, tuple(sliced), frozenset(map(id, inner)), frozenset(map(id, settled)))
     joins.collect(plan)
@@ -55,12 +56,11 @@ def joined(
 
 
 def lowered(plan: Plan, ready: Ready, planning: PlannerContext) -> PhysicalOperator:
-    """The operators of a plan of which some are ready, everything else by `joined`."""
+    """Physical plan with some operators given in `ready`, everything else by `joined`."""
     return lower(plan, ready, lambda part: joined(part, planning), planning.fragment, exists_in(planning))
 
 
 def exists_in(planning: PlannerContext) -> ExistsPlanner:
-    """How the patterns of EXISTS are made."""
     return lambda pattern, sliced: joined(pattern, planning, sliced)
 
 
@@ -75,26 +75,25 @@ class _Joins:
     def collect(self, plan: Plan) -> None:
         for child in children(plan):
             self.collect(child)
-        found: PhysicalOperator | None = None
+        operator: PhysicalOperator | None = None
         match plan:
             case Match(match, score, early) if self._is_sliced(plan):
-                found = PrefixScan(match, score)
+                operator = PrefixScan(match, score)
                 if early and isinstance(match, ast.Match):
-                    found = Snippet(found, match, score)
+                    operator = Snippet(operator, match, score)
             case Join(left, right):
-                found = self._fragment_join(left, right) or self._fragment_join(right, left)
-                found = found or self._looked_up(right, left) or self._looked_up(left, right)
+                operator = self._fragment_join(left, right) or self._fragment_join(right, left)
+                operator = operator or self._scored_join(right, left) or self._scored_join(left, right)
             case LeftJoin(left, right):
-                found = self._left_join(plan, left, right)
+                operator = self._left_join(plan, left, right)
             case Minus(left, Fragment() as right):
                 shared = min(certain(right.group) & bound_by_match(left), default="")
                 if shared:
-                    found = BindMinus(self._operator(left), self.planning.fragment(right), shared)
-        if found is not None:
-            self.ready[id(plan)] = found
+                    operator = BindMinus(self._operator(left), self.planning.fragment(right), shared)
+        if operator is not None:
+            self.ready[id(plan)] = operator
 
     def _fragment_join(self, part: Plan, other: Plan) -> PhysicalOperator | None:
-        """A fragment asked about the rows of the other part, where it can be."""
         if not isinstance(part, Fragment):
             return None
         shared = min(certain(part.group) & bound_by_match(other), default="")
@@ -105,10 +104,10 @@ class _Joins:
         fragment = self.planning.fragment(part)
         if isinstance(other, Match) and self._is_plain(other):
             return TextJoin(other.match, other.score, fragment)
-        return BindJoin(self._operator(other), fragment, shared, self._chosen(part, shared))
+        return BindJoin(self._operator(other), fragment, shared, self._prefilters(part, shared))
 
-    def _chosen(self, fragment: Fragment, shared: str) -> tuple[tuple[str, str], ...]:
-        """The sliced relations, but that of one variable, by which the rows of a fragment can be told beforehand."""
+    def _prefilters(self, fragment: Fragment, shared: str) -> tuple[tuple[str, str], ...]:
+        """Sliced relations, except that of one variable, that prefilter the rows of a fragment."""
         if id(fragment) not in self.inner:
             return ()
         sure = certain(fragment.group) - {shared}
@@ -117,8 +116,7 @@ class _Joins:
     def _is_sliced(self, match: Match) -> bool:
         return any(match is one for one in self.sliced)
 
-    def _looked_up(self, part: Plan, other: Plan) -> PhysicalOperator | None:
-        """A MATCH asked about the rows of the other part, where it can be."""
+    def _scored_join(self, part: Plan, other: Plan) -> PhysicalOperator | None:
         if isinstance(part, Match) and self._is_looked_up(part, other):
             return ScoreRows(self._operator(other), part.match, part.score)
         return None
@@ -138,15 +136,13 @@ class _Joins:
         return None
 
     def _is_looked_up(self, match: Match, other: Plan) -> bool:
-        """Whether only those entities of a MATCH are scored that the other side has."""
+        """Whether only the entities of the other side need scores."""
         if not self._is_plain(match):
             return False
         return match.match.entity.name in certain_of(other) and match.score not in other.variables
 
     def _operator(self, plan: Plan) -> PhysicalOperator:
-        return lower(
-            plan, self.ready, lambda part: joined(part, self.planning), self.planning.fragment, exists_in(self.planning)
-        )
+        return lowered(plan, self.ready, self.planning)
 
 
 def bound_by_match(plan: Plan) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""From logical nodes to physical operators: one line for each kind."""
+"""Lowering of logical nodes to physical operators."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ FragmentPlanner = Callable[[nodes.Fragment], PhysicalOperator]
 """Makes the operator of a fragment."""
 
 ExistsPlanner = Callable[[nodes.Plan, Collection[nodes.Match]], PhysicalOperator]
-"""Makes the operators of a pattern, where some of its MATCHes are given slices of their relations."""
+"""Makes the operators of a pattern, some of whose MATCHes run over slices of their relations."""
 
 Ready = Mapping[int, PhysicalOperator]
-"""Operators by `id` of the logical node: a node is a deep tree, and to compare trees takes longer than to plan."""
+"""Operators by `id` of the logical node: comparing deep trees takes longer than planning."""
 
 
 def lower(
@@ -56,15 +56,15 @@ def lower(
     fragment: FragmentPlanner | None = None,
     exists: ExistsPlanner | None = None,
 ) -> PhysicalOperator:
-    """The operators of a plan.
+    """Physical plan of a logical plan.
 
     Args:
-        plan: what to compute.
-        ready: the operators of subtrees that a strategy has decided already, by the identity of the node.
-        again: how the strategy makes the operators for each graph of GRAPH ?variable.
-        fragment: how it asks for a fragment; without it, the store is asked for all of its rows.
-        exists: how it makes the operators of the pattern of an EXISTS, the relations of the given MATCHes being
-            cut down to what the rows ask about; without it, they are complete.
+        plan: logical plan.
+        ready: operators of subtrees that a strategy has planned already, by the identity of the node.
+        again: plans the operators for each graph of GRAPH ?variable.
+        fragment: plans a fragment; without it, the store returns all of its rows.
+        exists: plans the pattern of an EXISTS, restricting the relations of the given MATCHes to the entities of the
+            rows; without it, they are complete.
     """
     return _Lowering(ready or {}, again or lower, fragment or in_store, exists).operator(plan)
 
@@ -72,12 +72,12 @@ def lower(
 def left_condition(
     plan: nodes.LeftJoin, fragment: FragmentPlanner | None = None, exists: ExistsPlanner | None = None
 ) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
-    """The conditions of an OPTIONAL as one, and the tests of EXISTS that it reads."""
+    """Conjunction of the conditions of an OPTIONAL, and the EXISTS tests in it."""
     return _Lowering({}, lower, fragment or in_store, exists).left_condition(plan)
 
 
-def _asked_among(pattern: nodes.Plan, certain: frozenset[str]) -> tuple[nodes.Match, ...]:
-    """The MATCHes of a pattern of EXISTS that need to be asked about the entities of the rows only."""
+def _restricted_matches(pattern: nodes.Plan, certain: frozenset[str]) -> tuple[nodes.Match, ...]:
+    """MATCHes of an EXISTS pattern that are evaluated for the entities of the rows only."""
     while isinstance(pattern, nodes.Project):
         pattern = pattern.child
     return tuple(
@@ -88,7 +88,7 @@ def _asked_among(pattern: nodes.Plan, certain: frozenset[str]) -> tuple[nodes.Ma
 
 
 def in_store(fragment: nodes.Fragment) -> PhysicalOperator:
-    """The fragment, in one question to the store."""
+    """Fragment as one query to the store."""
     return SparqlFragment(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
 
 
@@ -155,7 +155,6 @@ class _Lowering:
                 return Snippet(self.operator(child), match, score)
 
     def left_condition(self, plan: nodes.LeftJoin) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
-        """The conditions of an OPTIONAL as one, and the tests that it reads."""
         if not plan.conditions:
             return None, ()
         together = plan.conditions[0]
@@ -167,7 +166,7 @@ class _Lowering:
     def prepared(
         self, expression: ast.Expression, plan: nodes.Plan, dataset: nodes.Dataset
     ) -> tuple[ast.Expression, tuple[ExistsTest, ...]]:
-        """The expression with a variable in place of each EXISTS, and the tests that bind those variables."""
+        """Expression with a variable in place of each EXISTS, and the tests that bind those variables."""
         outer = nodes.Union(nodes.children(plan)).variables
         taken = variables(expression) | outer
         certain = certain_of(nodes.Union(nodes.children(plan)))
@@ -182,7 +181,7 @@ class _Lowering:
             while name in taken:
                 name += "_"
             pattern = rewrite(exists_plan(node.pattern, dataset))
-            among = () if self.exists is None else _asked_among(pattern, certain)
+            among = () if self.exists is None else _restricted_matches(pattern, certain)
             operator = self.operator(pattern) if self.exists is None else self.exists(pattern, among)
             tests.append(ExistsTest(name, operator, node.negated, tuple((m.match, m.score) for m in among)))
             return ast.Var(name)
@@ -192,19 +191,15 @@ class _Lowering:
 
 @dataclass(frozen=True)
 class _Graphs:
-    """Makes the operators for one graph of a GraphEach."""
-
     template: nodes.Plan
     placeholder: ast.Iri
     again: Planner
 
     def operator(self, name: str) -> PhysicalOperator:
-        """The operators that ask the graph of this name."""
         return self.again(_replaced(self.template, self.placeholder, ast.Iri(name)))
 
 
 def _replaced(value: Any, old: ast.Iri, new: ast.Iri) -> Any:
-    """A plan, or a part of one, with one IRI in place of another."""
     if value == old:
         return new
     if isinstance(value, tuple):
@@ -216,17 +211,16 @@ def _replaced(value: Any, old: ast.Iri, new: ast.Iri) -> Any:
 
 
 def _truth(condition: ast.Expression) -> ast.Expression:
-    """true, false or an error: the effective boolean value (SPARQL 1.1 section 17.2.2) as a term."""
+    """Effective boolean value (SPARQL 1.1 section 17.2.2) as a term: true, false or an error."""
     yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
     return ast.Call("IF", (condition, yes, no))
 
 
 def _check_decorrelation(group: ast.Group, outer: frozenset[str]) -> None:
-    """EXISTS over ranked rows runs its pattern once and looks for compatible solutions.
+    """Check that EXISTS over ranked rows may run its pattern once and test rows for compatible solutions.
 
-    That equals SPARQL's substitution (section 18.6) when every condition in
-    the pattern has its variables bound inside, and nothing in it removes or
-    renames solutions by a variable of the row. Everything else is refused.
+    That equals SPARQL's substitution (section 18.6) if every condition in the pattern has its variables bound inside,
+    and nothing in it removes or renames solutions by a variable of the row. Everything else is refused.
     """
     sure = certain_in(group) | _matched(group)
     for element in group.elements:
@@ -253,10 +247,10 @@ def _check_decorrelation(group: ast.Group, outer: frozenset[str]) -> None:
 
 
 def _matched(group: ast.Group) -> frozenset[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for element in group.elements:
         if isinstance(element, ast.Triples):
             for item in element.items:
                 if isinstance(item, ast.RankedItem):
-                    found |= {v.name for v in (item.entity, item.score) if v is not None}
-    return frozenset(found)
+                    names |= {v.name for v in (item.entity, item.score) if v is not None}
+    return frozenset(names)

@@ -1,8 +1,8 @@
-"""What the plans of one query have in common whatever the values of its parameters: found out once.
+"""Plan templates: the parts of a plan that are equal for all parameter values, computed once.
 
-A template is a logical plan with parameters (interfaces/parameter.py). Rankings are taken apart, strategies are tried
-and operators are made for it once. For each set of values that leaves the sizes, the costs, the choice, and the
-operators above the parameters. The law: the plan is the one that `choose` makes of the plan with the values in place
+A template belongs to a logical plan with parameters (interfaces/parameter.py). It holds decomposed rankings, applicable
+strategies and their operators. For each set of values, sizes, costs, the choice, and the operators above the parameters
+are computed again. Law: the plan equals that of `choose` for the plan with the values in place
 (tests/kb/test_prepared.py).
 """
 
@@ -29,37 +29,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FragmentTemplate(GraphFragment, Parameter):
-    """The operator of a fragment with parameters. It stands in plans for the operator of each set of values.
+    """Operator of a fragment with parameters, a placeholder for the operator of each set of values.
 
-    Where the pattern is Declined, the group is translated for each set of values: a datatype or a number may decide
-    what it looks like.
-
-    Args:
-        fragment: it.
+    If the pattern is declined, the group is translated for each set of values: a datatype or number may decide its
+    form.
     """
 
     fragment: Fragment = field(kw_only=True)
 
     @cached_property
     def group_of(self) -> Substitution:
-        """The group with values in place."""
         return Substitution(self.group)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The parameters in the pattern."""
+        """Numbers of the parameters in the pattern."""
         return tuple({one.number for one in Substitution(self.pattern).parameters if isinstance(one, TermParameter)})
 
     def value_in(self, bindings: Any) -> GraphFragment:
-        """The operator for the values of a planning."""
-        made: GraphFragment = bindings.bound_fragment(self.fragment)
-        return made
+        operator: GraphFragment = bindings.bound_fragment(self.fragment)
+        return operator
 
     def bound(self, planning: PlannerContext) -> GraphFragment:
-        """The same, made.
+        """Operator for the values of a planning.
 
         Raises:
-            UnboundParameterError: a value is no term of RDF, and so decides that the store is asked.
+            UnboundParameterError: a value is no RDF term, so only the store can evaluate the fragment.
         """
         if isinstance(self.pattern, DeclinedPattern):
             return GraphFragment.of(self.group_of(planning), self.columns, self.dataset)
@@ -80,12 +75,12 @@ def _term(value: ast.Value) -> Term:
 
 
 def operator_of(fragment: Fragment) -> GraphFragment:
-    """The operator of a fragment without parameters."""
+    """Operator of a fragment without parameters."""
     return GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
 
 
 def template_of(fragment: Fragment) -> GraphFragment:
-    """The operator of a fragment; a FragmentTemplate where it has parameters."""
+    """Operator of a fragment; a FragmentTemplate if it has parameters."""
     if not Substitution(fragment.group).parameters:
         return operator_of(fragment)
     group, columns, dataset = fragment.group, tuple(sorted(fragment.variables)), fragment.dataset
@@ -97,52 +92,50 @@ def template_of(fragment: Fragment) -> GraphFragment:
 
 
 class NumberParameter(float, Parameter):
-    """Stands in an operator for a number that depends on sizes."""
+    """Number in an operator that depends on sizes."""
 
     find: Callable[[PlannerContext], float]
 
     @classmethod
     def of(cls, find: Callable[[PlannerContext], float]) -> NumberParameter:
-        """The number that a function finds once the values are known."""
-        made = cls()
-        made.find = find
-        return made
+        number = cls()
+        number.find = find
+        return number
 
     def value_in(self, bindings: Any) -> float:
-        """The number, by the sizes that a planning has found."""
         return self.find(bindings)
 
 
 @dataclass(eq=False)
 class PlanTemplate:
-    """What plans have in common that differ in the values of parameters alone. Safe to use from many threads.
+    """Shared parts of plans that differ only in parameter values. Thread-safe.
 
     Args:
-        has_parameters: whether there are any.
-        rankings: plans taken apart, by identity.
-        roots: the operators of each strategy that has been tried; None where it does not apply.
-        fixed: what else no value changes.
+        has_parameters: whether there are parameters.
+        rankings: decomposed plans, by identity.
+        roots: operators of each strategy tried so far; None if it does not apply.
+        memo: other values that no parameter changes.
     """
 
     has_parameters: bool = False
     rankings: dict[int, tuple[Plan, RankedPlan | None]] = field(default_factory=dict)
     roots: dict[str, Substitution | None] = field(default_factory=dict)
-    memoize_for_template: dict[Hashable, Any] = field(default_factory=dict)
+    memo: dict[Hashable, Any] = field(default_factory=dict)
     _fragments: dict[int, tuple[Fragment, GraphFragment]] = field(default_factory=dict)
     _substitutions: dict[int, tuple[Any, Substitution]] = field(default_factory=dict)
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
-        """The operator of a fragment of the plan; a FragmentTemplate where it has parameters."""
-        known = self._fragments.get(id(fragment))
-        if known is None:
-            # Of two threads the first one wins: what one has put into operators is not replaced behind it.
-            made = (template_of if self.has_parameters else operator_of)(fragment)
-            known = self._fragments.setdefault(id(fragment), (fragment, made))
-        return known[1]
+        """Operator of a fragment of the plan; a FragmentTemplate if it has parameters."""
+        entry = self._fragments.get(id(fragment))
+        if entry is None:
+            # The first of two threads wins: operators may refer to its fragment already.
+            operator = (template_of if self.has_parameters else operator_of)(fragment)
+            entry = self._fragments.setdefault(id(fragment), (fragment, operator))
+        return entry[1]
 
     def substitution(self, part: Any) -> Substitution:
-        """A part of the plan with values in place."""
-        known = self._substitutions.get(id(part))
-        if known is None:
-            known = self._substitutions[id(part)] = part, Substitution(part)
-        return known[1]
+        """Part of the plan, ready for values."""
+        entry = self._substitutions.get(id(part))
+        if entry is None:
+            entry = self._substitutions[id(part)] = part, Substitution(part)
+        return entry[1]

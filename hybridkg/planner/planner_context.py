@@ -1,4 +1,4 @@
-"""What the planner sees of a knowledge base, and what it has found out about the query at hand."""
+"""Planner context: indexes, unit costs and memoized estimates of the planning of one query."""
 
 from __future__ import annotations
 
@@ -32,19 +32,17 @@ from hybridkg.query.walk import walk
 T = TypeVar("T")
 
 Number: TypeAlias = "Callable[[PlannerContext], float]"
-"""Finds a number once the sizes are known."""
+"""Computes a number from sizes."""
 
 BEGINNING_SECONDS, BEGINNING_TRIPS = 0.1, 10
-"""The first solutions of a pattern at an endpoint may take so long, or so many round trips where these are long."""
+"""Time limit of a sample of a pattern at an endpoint, in seconds and in round trips; the longer one counts."""
 
 
 class PushdownCount(NamedTuple):
-    """How many entities match the first text and have what the graph says of them, as an index far away counts them.
+    """Count of a remote index: entities of a variable that match the first text and the pushed-down conditions.
 
-    Args:
-        variable: whose entities.
-        most: no more of them have a row.
-        is_whole: whether so many have, if nothing else takes part; one row each, unless the graph has branches.
+    `most` is an upper bound on entities with a row. It is exact (`is_whole`) if no other part of the query restricts
+    them; one row each, unless the graph branches.
     """
 
     variable: str
@@ -53,13 +51,7 @@ class PushdownCount(NamedTuple):
 
 
 class StoreEstimate(NamedTuple):
-    """What statistics say of a pattern.
-
-    Args:
-        values: of a variable.
-        rows: solutions, about.
-        read: triples that an engine reads to find them, about and at least.
-    """
+    """Estimate from statistics: values of a variable, solutions, minimum of triples read by an engine."""
 
     values: Cardinality
     rows: float
@@ -68,19 +60,19 @@ class StoreEstimate(NamedTuple):
 
 @dataclass
 class PlannerContext:
-    """The planning of one query; what several strategies ask is found out once.
+    """Planning of one query; shared requests are memoized.
 
     Args:
-        graph: the projection; None where there is none that is up to date.
+        graph: the projection; None without an up-to-date one.
         text: the text index; None before the first index.
         cost: unit costs of this machine.
-        store: the graph at an endpoint, which is asked how patterns begin; None for one that lies here.
-        statistics: of that graph, where there is no projection of it.
-        switching: whether a strategy may give up for another one that its own cost has caught up with.
-        asking: whether it may be asked.
-        costs: what is known of rankings, by their identity (costs.py).
+        store: the graph at an endpoint, which can be sampled; None for a local store.
+        statistics: of that graph, without a projection of it.
+        switching: whether a strategy may switch to another once its own work has cost as much.
+        may_sample: whether the endpoint may be sampled.
+        costs: RankingCosts of rankings, by their identity (planner/ranking_costs.py).
         values: of the parameters of the plan.
-        template: what is the same for all values.
+        template: state shared by all values.
     """
 
     graph: GraphIndex | None = None
@@ -89,52 +81,50 @@ class PlannerContext:
     store: RemoteStore | None = None
     statistics: GraphStatistics | None = None
     switching: bool = True
-    asking: bool = True
+    may_sample: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
     values: tuple[ast.Value, ...] = ()
     template: PlanTemplate = field(default_factory=PlanTemplate)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
-    _once: dict[Hashable, Any] = field(default_factory=dict)
-    _most: dict[int, tuple[ast.RankedItem, int]] = field(default_factory=dict)
-    """By the identity of the node, which is kept so that no other node gets it."""
+    _memo: dict[Hashable, Any] = field(default_factory=dict)
+    _bounds: dict[int, tuple[ast.RankedItem, int]] = field(default_factory=dict)
+    """By the identity of the node, which is referenced so that its id is not reused."""
 
     def ranking(self, plan: Plan) -> RankedPlan | None:
-        """The plan taken apart, where it ranks."""
-        known = self.template.rankings.get(id(plan))
-        if known is None:
-            known = self.template.rankings.setdefault(id(plan), (plan, ranked_plan_of(plan)))
-        return known[1]
+        """Decomposed plan, if it ranks."""
+        entry = self.template.rankings.get(id(plan))
+        if entry is None:
+            entry = self.template.rankings.setdefault(id(plan), (plan, ranked_plan_of(plan)))
+        return entry[1]
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
-        """The operator of a fragment, for the plans of all values."""
+        """Operator of a fragment, for all parameter values."""
         return self.template.fragment(fragment)
 
     def bound_fragment(self, fragment: Fragment) -> GraphFragment:
-        """The operator of a fragment, with the values in place."""
-        known = self._fragments.get(id(fragment))
-        if known is None:
-            made = self.template.fragment(fragment)
-            known = self._fragments[id(fragment)] = (
-                fragment,
-                made.bound(self) if isinstance(made, FragmentTemplate) else made,
-            )
-        return known[1]
+        """Operator of a fragment, with the values in place."""
+        entry = self._fragments.get(id(fragment))
+        if entry is None:
+            operator = self.template.fragment(fragment)
+            operator = operator.bound(self) if isinstance(operator, FragmentTemplate) else operator
+            entry = self._fragments[id(fragment)] = fragment, operator
+        return entry[1]
 
     def bound(self, part: T) -> T:
-        """A part of the plan with the values in place."""
+        """Part of the plan with the values in place."""
         if not self.values:
             return part
-        made: T = self.template.substitution(part)(self)
-        return made
+        bound_part: T = self.template.substitution(part)(self)
+        return bound_part
 
     def pattern(self, fragment: Fragment) -> Pattern | DeclinedPattern:
-        """What the projection is asked for a fragment, or why it is not."""
+        """Pattern of a fragment for the projection, or the reason why it has none."""
         pattern = self.bound_fragment(fragment).pattern
         return pattern.whole if isinstance(pattern, BoundPattern) else pattern
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
-        """What the projection knows of a fragment; None where the store has to be asked."""
+        """Compiled pattern of a fragment; None if only the store can evaluate it."""
         if id(fragment) not in self._prepared:
             pattern, ready = self.bound_fragment(fragment).pattern, None
             if self.graph is not None and not isinstance(pattern, DeclinedPattern):
@@ -142,8 +132,8 @@ class PlannerContext:
             self._prepared[id(fragment)] = fragment, ready
         return self._prepared[id(fragment)][1]
 
-    def ask_sizes(self, plan: Plan) -> None:
-        """`most` of the MATCHes of a plan will be asked for: an index that is far away is asked for all at once."""
+    def prefetch_match_counts(self, plan: Plan) -> None:
+        """Prefetch of the match counts of a plan from a remote index, in one request."""
         if self.text is None or not self.text.text_is_remote:
             return
         queries, waiting = [], [plan]
@@ -161,7 +151,7 @@ class PlannerContext:
         self.text.prefetch_counts(queries[::-1] if narrowed is None else [*queries[::-1], narrowed[0]])
 
     def pushdown_count(self, ranking: RankedPlan) -> PushdownCount | None:
-        """What an index that is far away counts for the first MATCH; None where it knows nothing of the graph."""
+        """Count of a remote index for the first MATCH; None without pushed-down conditions."""
         narrowed = self._narrowed(ranking)
         if narrowed is None or self.text is None:
             return None
@@ -171,12 +161,12 @@ class PlannerContext:
         )
 
     def _narrowed(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
-        """The first MATCH of a ranking with the conditions that go along with it (operators/text_join.py), and whether
-        these are all that the graph says.
+        """Query of the first MATCH with pushed-down conditions (operators/text_join.py), and whether these are
+        equivalent to the graph part.
         """
-        return self.memoize((id(ranking), "narrowed"), lambda: self._narrowed_anew(ranking))
+        return self.memoize((id(ranking), "narrowed"), lambda: self._find_narrowed(ranking))
 
-    def _narrowed_anew(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
+    def _find_narrowed(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
         if self.text is None or not self.text.text_is_remote or ranking.spine.leading > 1:
             return None
         first = ranking.spine.matches[0]
@@ -197,29 +187,24 @@ class PlannerContext:
         return query, alone and say_all(fragment.bound_group, variable, query.conditions)
 
     def store_estimate(self, fragment: Fragment, variable: str) -> StoreEstimate | None:
-        """What statistics say of a fragment that only the store knows; None where they say nothing."""
-        known, pattern = self.statistics, self.pattern(fragment)
-        if known is None or isinstance(pattern, DeclinedPattern):
+        """Estimate from statistics for a fragment that only the store can evaluate; None without one."""
+        statistics, pattern = self.statistics, self.pattern(fragment)
+        if statistics is None or isinstance(pattern, DeclinedPattern):
             return None
-        values = known.values(pattern, variable)
+        values = statistics.values(pattern, variable)
         if values is None:
             return None
-        return StoreEstimate(values, known.rows(pattern) or values.estimate, known.least_read(pattern) or 0.0)
+        return StoreEstimate(values, statistics.rows(pattern) or values.estimate, statistics.least_read(pattern) or 0.0)
 
     def sample_prefix(self, fragment: Fragment, variable: str, most: int) -> PrefixSample | None:
-        """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first
-        solutions are all, a plan that begins with them has them already.
+        """At most `most` first solutions of a fragment at an endpoint; None without a sample. A complete sample is
+        reused by a plan that starts with the fragment.
 
-        It is asked where a constant says where to begin, and the first solutions come before the others: not of a
-        filter alone, of `*` and `+`, nor of what is absent.
-
-        Args:
-            fragment: it.
-            variable: whose values are wanted.
-            most: solutions that are read.
+        Sampled are patterns with a constant to start from whose first solutions do not require the others: no lone
+        filter, no `*`, `+` or negation.
         """
         store, operator = self.store, self.bound_fragment(fragment)
-        if store is None or not self.asking or operator.dataset:
+        if store is None or not self.may_sample or operator.dataset:
             return None
         group = whole(operator.bound_group)
         nodes = list(walk(group))
@@ -232,70 +217,69 @@ class PlannerContext:
         )
 
     def is_remote(self, matches: Iterable[Match]) -> bool:
-        """Whether one of some relations is on a server."""
+        """Whether one of the relations is on a server."""
         text = self.text
         if text is None or not text.is_remote:
             return False
         return text.text_is_remote or any(isinstance(match.match, ast.Near) for match in matches)
 
     def memoize(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What has been found under a key, or what `find` gives now."""
-        if key not in self._once:
-            self._once[key] = find()
-        found: T = self._once[key]
-        return found
+        """Value of a key, computed once in this planning."""
+        if key not in self._memo:
+            self._memo[key] = find()
+        value: T = self._memo[key]
+        return value
 
     def memoize_for_template(self, key: Hashable, find: Callable[[], T]) -> T:
-        """The same for what no value of a parameter changes."""
-        known = self.template.memoize_for_template
-        if key not in known:
-            known[key] = find()
-        found: T = known[key]
-        return found
+        """Value of a key that no parameter changes, computed once for the template."""
+        memo = self.template.memo
+        if key not in memo:
+            memo[key] = find()
+        value: T = memo[key]
+        return value
 
     @property
     def entities(self) -> int:
-        """Entities of the text index."""
         return 0 if self.text is None else self.text.counts.get("entities", 0)
 
     def question(self, match: ast.RankedItem) -> RankedQuery:
-        """What the index is asked for a MATCH."""
+        """Request of a MATCH to the index."""
         return ranked_query(self.bound(match))
 
     def number(self, find: Number) -> float:
-        """A number of an operator that depends on sizes."""
+        """Number in an operator that depends on sizes."""
         return NumberParameter.of(find) if self.values else find(self)
 
     def root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
-        """The operators that a strategy makes; None where it does not apply.
+        """Operators of a strategy; None if it does not apply.
 
         Raises:
-            UnboundParameterError: a value decides what they are.
+            UnboundParameterError: the operators depend on a value.
         """
-        roots, made = self.template.roots, None
+        roots, operators = self.template.roots, None
         if not self.values or strategy not in roots:
-            made = strategy_of(strategy).plan(logical, self)
+            operators = strategy_of(strategy).plan(logical, self)
         if not self.values:
-            return made
+            return operators
         if strategy not in roots:
-            roots[strategy] = None if made is None else Substitution(made, (RankValue,))
+            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,))
         template = roots[strategy]
         root: PhysicalOperator | None = None if template is None else template(self)
         return root
 
     def match_count_bound(self, match: ast.RankedItem) -> int:
-        """No fewer than match; 0 where the index has an objection, which the run will raise."""
+        """Upper bound on the entities that match; 0 if the index rejects the query, which the run reports."""
         if self.text is None:
             return 0
-        if id(match) not in self._most:
+        if id(match) not in self._bounds:
             try:
-                self._most[id(match)] = match, self.text.match_count_bound(self.question(match))
+                self._bounds[id(match)] = match, self.text.match_count_bound(self.question(match))
             except HybridkgError:
-                self._most[id(match)] = match, 0
-        return self._most[id(match)][1]
+                self._bounds[id(match)] = match, 0
+        return self._bounds[id(match)][1]
 
     def read(self, match: ast.RankedItem, among: float | None = None) -> float:
-        """What finding its best reads, in postings; of so many candidates, or of everyone. 0 as in `most`."""
+        """Expected postings read for the top k among `among` candidates or all entities; 0 if the index rejects."""
         if isinstance(match, ast.Match) or self.text is None:
             return float(self.match_count_bound(match))
         try:
@@ -305,7 +289,7 @@ class PlannerContext:
 
 
 _READ_WHOLE = (ast.PathRepeat, ast.Exists, ast.MinusPattern, ast.SubSelect)
-"""What an engine may have to look at as a whole before the first solution comes."""
+"""Elements that an engine may have to evaluate completely before the first solution."""
 
 
 def _has_constant(node: ast.Syntax) -> bool:

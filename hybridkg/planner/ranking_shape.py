@@ -1,8 +1,8 @@
-"""What a strategy has to know of a query that ranks: whose scores order its rows, and what can remove a row.
+"""Decomposition of a plan that ranks: the scores that order its rows, and the parts that can remove rows.
 
 The spine of a plan is the part below its ranking in which every operator works row by row: joins, the left sides of
-OPTIONAL and MINUS, filters, BIND. Over it, the rows of some entities are the rows of a plan in which the relation of
-their MATCH holds these entities only. That is what lets a strategy look at a part of the relations.
+OPTIONAL and MINUS, filters, BIND. The rows of some entities are the rows of the plan over the relation of their MATCH
+restricted to these entities, so a strategy may read a prefix of the relations.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from hybridkg.query.walk import variables, walk
 
 @dataclass(frozen=True)
 class Spine:
-    """The parts of a plan that every row takes part in.
+    """Parts of a plan in which every row takes part.
 
     Args:
-        matches: the MATCHes with a given text, in the order of the plan.
-        fragments: what is joined with them.
+        matches: MATCHes with a constant text, in the order of the plan.
+        fragments: fragments joined with them.
         others: whether something else on the spine can remove rows.
-        leading: how many MATCHes come before everything else.
-        optional: MATCHes that OPTIONAL adds to its rows, each alone and without a condition.
+        leading: number of MATCHes before everything else.
+        optional: MATCHes that each stand alone, without a condition, in an OPTIONAL.
     """
 
     matches: tuple[Match, ...]
@@ -59,23 +59,23 @@ class Spine:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """The variables whose entities the MATCHes rank or filter, each once."""
+        """Variables that the MATCHes rank or filter, each once."""
         return tuple(dict.fromkeys(match.match.entity.name for match in self.matches))
 
 
 @dataclass(frozen=True)
 class RankedPlan:
-    """A plan that ranks, taken apart.
+    """Decomposed plan that ranks.
 
     Args:
-        top: the Project under LIMIT and OFFSET; or the whole of what is ranked where there are none.
+        top: the Project under LIMIT and OFFSET, or the whole ranked plan without them.
         order: the ranking itself.
         k: LIMIT + OFFSET; None for all rows.
-        value: the rank score, from the scores of `scored`; None where other variables take part in it.
+        value: rank score from the scores of `scored`; None if it reads other variables.
         spine: below `order`.
-        scored: the MATCHes that `value` reads.
-        filters: the other MATCHes of the spine without TOP: entities pass or not.
-        first: the variable that comes first among the tie-breakers; empty without one.
+        scored: MATCHes that `value` reads.
+        filters: the other MATCHes of the spine without TOP.
+        first: first variable of the tie-breakers; empty without one.
         optional: MATCHes of OPTIONAL on the one scored variable that `value` reads, too.
     """
 
@@ -91,54 +91,53 @@ class RankedPlan:
 
     @property
     def expression(self) -> ast.Expression | None:
-        """What ranks, where it is one expression."""
+        """The ranking as one expression, if it is one."""
         return _expression(self.order)
 
     @cached_property
     def matches(self) -> tuple[Match, ...]:
-        """Those of the spine, and those of OPTIONAL."""
+        """MATCHes of the spine and of OPTIONAL."""
         return (*self.spine.matches, *self.optional)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """The variables whose entities the scored MATCHes rank, each once."""
+        """Variables that the scored MATCHes rank, each once."""
         return tuple(dict.fromkeys(match.match.entity.name for match in self.scored))
 
     def fragments_with(self, variable: str) -> tuple[Fragment, ...]:
-        """The fragments that bind a variable in every row."""
+        """Fragments that bind a variable in every row."""
         return self.by_variable[variable]
 
     @cached_property
     def by_variable(self) -> dict[str, tuple[Fragment, ...]]:
-        """The same of every ranked or filtered variable."""
+        """`fragments_with` of every ranked or filtered variable."""
         return {
             variable: tuple([fragment for fragment, sure in self._sure if variable in sure])
             for variable in self.spine.variables
         }
 
     def links(self, variable: str, other: str) -> bool:
-        """Whether a fragment binds both of two variables in every row."""
+        """Whether a fragment binds both variables in every row."""
         return any(variable in sure and other in sure for _, sure in self._sure)
 
     @cached_property
     def _sure(self) -> tuple[tuple[Fragment, frozenset[str]], ...]:
-        """The fragments, and what each binds in every row."""
         return tuple((fragment, certain(fragment.group)) for fragment in self.spine.fragments)
 
     @cached_property
     def is_restricted(self) -> bool:
-        """Whether more than the scored MATCHes says which entities of the one ranked variable have a row."""
+        """Whether more than the scored MATCHes decides which entities of the one ranked variable have a row."""
         return bool(self.filters or self.fragments_with(self.variables[0]))
 
     @cached_property
     def has_functions(self) -> bool:
-        """Whether the ranking reads all surviving scores at once."""
+        """Whether the ranking reads all surviving scores."""
         expression = self.order.expression if isinstance(self.order, Rank) else None
         return expression is not None and any(isinstance(node, ast.RankFunction) for node in walk(expression))
 
     @cached_property
     def filters_are_in_fragments(self) -> bool:
-        """Whether the candidates of one scored variable tell exactly which of its entities have a row."""
+        """Whether the candidate set of the one scored variable is exactly its entities with a row."""
         if self.spine.others or len(self.variables) != 1:
             return False
         (variable,) = self.variables
@@ -146,31 +145,31 @@ class RankedPlan:
         if len(bound) != len(self.spine.fragments):
             return False
         names = {variable}.union(*(certain(fragment.group) for fragment in bound))
-        # Two fragments that share more than the ranked variable could agree on it and on nothing else.
+        # Two fragments that share more than the ranked variable may disagree on the rest.
         alone = len(bound) < 2 or not _share_more(bound, variable)
         return alone and all(match.match.entity.name in names for match in self.filters)
 
     @cached_property
     def of_one_variable(self) -> bool:
-        """Whether all scores that rank are of one variable, and can be known before the rows are."""
+        """Whether all scores that rank are of one variable and can be computed before the rows."""
         if len(self.variables) != 1:
             return False
-        # Ranks are taken over all survivors, so who survives must be known before the rows are.
+        # Ranks are over all survivors, which must be known before the rows.
         return not self.has_functions or (self.value is not None and self.filters_are_in_fragments)
 
     @cached_property
     def ends_early(self) -> bool:
-        """Whether the best rows can be told from the best scores alone."""
+        """Whether the best scores determine the best rows."""
         return self.k is not None and not self.optional and self.value is not None and self.value.rising
 
     @cached_property
     def by_one_match(self) -> bool:
-        """Whether the ranking is that of one MATCH, and can end early."""
+        """Whether the ranking is that of one MATCH and can end early."""
         return self.ends_early and len(self.scored) == 1
 
     @cached_property
     def fuses(self) -> bool:
-        """Whether the best can be told from the best of several relations of one variable and from what all have."""
+        """Whether the top of several relations of one variable, with their statistics, determines the best rows."""
         if self.k is None or self.value is None or not self.value.fuses:
             return False
         if not self.filters_are_in_fragments or any(MOMENTS in reads(f) for f in self.value.functions):
@@ -180,7 +179,7 @@ class RankedPlan:
 
 
 def ranked_plan_of(plan: Plan) -> RankedPlan | None:
-    """The ranking at the top of a plan; None where there is none, or its rows cannot be had entity by entity."""
+    """Ranking at the top of a plan; None without one, or if its rows cannot be computed entity by entity."""
     while isinstance(plan, Snippet | Construct | Describe):
         plan = plan.child
     k: int | None = None
@@ -209,9 +208,9 @@ def ranked_plan_of(plan: Plan) -> RankedPlan | None:
 
 
 def _adds(ranking: RankedPlan, added: tuple[Match, ...]) -> bool:
-    """Whether the scores that some OPTIONALs add are those of the candidates of the one scored variable.
+    """Whether the scores added by OPTIONALs are those of the candidates of the one scored variable.
 
-    What an absent one counts as depends on all that survive; ORDER BY does not count it at all.
+    The floor of an absent score depends on all survivors; ORDER BY has no floor.
     """
     if not isinstance(ranking.order, Rank) or not ranking.filters_are_in_fragments:
         return False
@@ -234,7 +233,7 @@ def _expression(order: Rank | OrderBy) -> ast.Expression | None:
 
 
 def spine_of(plan: Plan) -> Spine:
-    """The parts of a plan that every row of it takes part in."""
+    """Spine of a plan."""
     parts = list(_parts(plan))
     return Spine(
         tuple(part for part in parts if isinstance(part, Match)),
@@ -246,7 +245,7 @@ def spine_of(plan: Plan) -> Spine:
 
 
 def _optional(plan: Plan) -> Iterator[Match]:
-    """The MATCHes that stand alone in an OPTIONAL of the spine, on a variable that every row binds before."""
+    """MATCHes that stand alone in an OPTIONAL of the spine, on a variable bound before in every row."""
     match plan:
         case Join(left, right):
             yield from _optional(left)
@@ -260,7 +259,7 @@ def _optional(plan: Plan) -> Iterator[Match]:
 
 
 def _parts(plan: Plan) -> Iterator[Plan]:
-    """The leaves of the spine, and whatever on it can remove rows and is no leaf."""
+    """Leaves of the spine, and its inner nodes that can remove rows."""
     match plan:
         case Match():
             yield plan
@@ -284,7 +283,7 @@ def _parts(plan: Plan) -> Iterator[Plan]:
 
 
 def _added(plan: Plan) -> frozenset[str]:
-    """What OPTIONAL and BIND add to the rows of a spine; they remove none, but a join with what they add can."""
+    """Variables that OPTIONAL and BIND add. They remove no rows, but a join on these variables can."""
     match plan:
         case Join(left, right):
             return _added(left) | _added(right)

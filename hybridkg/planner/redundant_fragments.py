@@ -1,4 +1,4 @@
-"""Which fragments a candidate set has said everything about, so that nobody has to ask them for rows."""
+"""Redundant fragments: those whose rows need not be read because the candidate set already implies them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from hybridkg.planner.ranking_shape import RankedPlan
 
 
 def redundant_fragments(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, ...]:
-    """Of the fragments that say who is a candidate, those that say nothing else.
+    """Fragments that restrict the candidate set and contribute nothing else.
 
-    Such a fragment binds the one ranked variable alone, and has one row for each candidate, or DISTINCT takes its rows
-    together. So a join of candidates with it gives what was there before. No value of a parameter changes this.
+    Such a fragment binds the one ranked variable alone and has one row for each candidate, or DISTINCT merges its rows,
+    so a join with the candidates changes nothing. Equal for all parameter values.
     """
-    return planning.memoize_for_template((id(ranking), "settled"), lambda: _settled(ranking, planning))
+    return planning.memoize_for_template((id(ranking), "redundant"), lambda: _find_redundant(ranking, planning))
 
 
-def _settled(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, ...]:
+def _find_redundant(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, ...]:
     if len(ranking.variables) != 1:
         return ()
     (variable,) = ranking.variables
     distinct, store = isinstance(ranking.top, Project) and ranking.top.distinct, planning.store
-    # A store gives a triple of two graphs twice where both are in the default graph.
+    # A store returns a triple of two graphs twice if both are in the default graph.
     if planning.graph is None and (store is None or (store.repeats and not distinct)):
         return ()
-    found = []
+    redundant = []
     for fragment in ranking.fragments_with(variable):
         pattern = planning.bound_fragment(fragment).pattern
         if isinstance(pattern, BoundPattern):
@@ -44,15 +44,15 @@ def _settled(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, .
         if isinstance(pattern, DeclinedPattern) or fragment.variables != {variable}:
             continue
         if distinct or at_most_once(pattern, variable):
-            found.append(fragment)
-    return tuple(found)
+            redundant.append(fragment)
+    return tuple(redundant)
 
 
 def at_most_once(pattern: Pattern, variable: str) -> bool:
-    """Whether no two solutions of a pattern have the same value of a variable, by its form alone.
+    """Whether the form of a pattern alone rules out two solutions with the same value of a variable.
 
-    >>> from hybridkg.interfaces.graph_index import Link
-    >>> by, paper = Link("x:by"), Variable("paper")
+    >>> from hybridkg.interfaces.graph_index import PredicatePath
+    >>> by, paper = PredicatePath("x:by"), Variable("paper")
     >>> at_most_once(Scan(paper, by, Variable("author")), "paper")
     False
     >>> at_most_once(Distinct(Scan(paper, by, Variable("author")), ("paper",)), "paper")

@@ -104,7 +104,7 @@ def test_it_can_be_asked_for_by_name(films, monkeypatch):
     monkeypatch.setattr(type(strategy_of("toy")), "work", {LOOKS: 1_000})
     assert films.query(RANKED, VALUES, strategy="toy").strategy == "toy"
     assert str(films.explain(RANKED, VALUES, strategy="toy")).splitlines()[0] == (
-        "strategy: toy, est. 120.0 ms   (asked for)"
+        "strategy: toy, est. 120.0 ms   (forced)"
     )
     with pytest.raises(UnsupportedQueryError, match="the strategy 'toy' does not apply to this query"):
         films.query(PREFIX + "SELECT ?film { ?film :year 1968 }", strategy="toy")

@@ -367,7 +367,7 @@ def test_plans_are_chosen_again_when_a_cost_has_changed_by_much_and_not_before()
 
 def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does():
     far = {"us_per_store_question": 20_000.0, "us_per_store_row": 8.0, "us_per_probe_in_store": 48.0}
-    costs = CalibratedCosts(far=far)
+    costs = CalibratedCosts(remote=far)
     costs.at_most({"us_per_store_question": 2_000.0, "us_per_probe_in_store": 12.0})
     assert (costs.model.us_per_store_question, costs.model.us_per_probe_in_store) == (2_000.0, 12.0)
     assert costs.model.us_per_store_row == 8.0
@@ -376,7 +376,7 @@ def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does()
     assert costs.model.us_per_store_question == 20_000.0  # a slow moment says nothing
     costs.at_most({"us_per_store_question": 1.0})
     assert costs.model.us_per_store_question == 20_000.0 / FARTHEST
-    fixed = CalibratedCosts(far=far, fixed=True)
+    fixed = CalibratedCosts(remote=far, fixed=True)
     fixed.at_most({"us_per_store_question": 2_000.0})
     assert fixed.model.us_per_store_question == 20_000.0
 

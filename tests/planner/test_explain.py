@@ -53,7 +53,7 @@ def nodes(node):
 
 
 def with_known(explanation: Explanation) -> list[tuple[PhysicalOperator, EstimationContext]]:
-    found, waiting = [], [(explanation.plan.root, explanation.known)]
+    found, waiting = [], [(explanation.plan.root, explanation.estimates)]
     while waiting:
         operator, known = waiting.pop()
         found.append((operator, known))
@@ -118,7 +118,7 @@ def test_the_first_line_says_what_won_against_what_or_that_it_was_asked_for(film
         if strategy not in ("oxigraph", "text_topk", "threshold", "each_list", "rank_join"):
             asked = str(films.explain(SPACE, strategy=strategy)).splitlines()[0]
             assert asked.startswith(f"strategy: {strategy}")
-            assert asked.endswith("   (asked for)")
+            assert asked.endswith("   (forced)")
 
 
 def test_candidate_sets_have_their_real_size_once_they_ran(films):
@@ -200,7 +200,7 @@ class Counted:
 
 def test_estimates_look_up_each_match_and_each_pattern_once(films):
     explanation = films.explain(SPACE, strategy="filter_first")
-    text, graph = Counted(explanation.known.text), Counted(explanation.known.graph)
+    text, graph = Counted(explanation.estimates.text), Counted(explanation.estimates.graph)
     operators = with_known(explanation)
     for n in (1, 2):
         known = EstimationContext(text, graph)
@@ -215,10 +215,10 @@ def test_estimates_take_microseconds(films, within):
     explanation = films.explain(SPACE, strategy="filter_first")
     operators = with_known(explanation)
     for _ in range(4):
-        known = EstimationContext(explanation.known.text, explanation.known.graph)
+        known = EstimationContext(explanation.estimates.text, explanation.estimates.graph)
         for operator, _ in operators:
             known.rows(operator)
-    known = EstimationContext(explanation.known.text, explanation.known.graph)
+    known = EstimationContext(explanation.estimates.text, explanation.estimates.graph)
     with within(200e-6 * len(operators), perf_counter):
         for operator, _ in operators:
             known.rows(operator)

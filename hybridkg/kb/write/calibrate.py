@@ -31,11 +31,7 @@ def measure(snapshot: Snapshot) -> bool:
     5 s more.
     """
     costs = snapshot.costs
-    if (
-        costs.memoize_for_template
-        or snapshot.text is None
-        or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES
-    ):
+    if costs.fixed or snapshot.text is None or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES:
         return False
     try:
         _load_kernel(snapshot)

@@ -1,4 +1,4 @@
-"""The candidate set of a query: which entities of a variable the graph lets take part."""
+"""Candidate sets: the entities of a variable that satisfy the graph patterns and filters of a query."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MATCHES_PER_CANDIDATE = 2
-"""Candidates that are tested for a text as quickly as one more entity is read of all that match it."""
+"""Number of candidates tested in the time of reading one more entity of a complete relation."""
 
 
 @dataclass(frozen=True)
 class CandidateSetScan:
-    """Finds the entities of one variable that the fragments and filtering MATCHes of a query leave.
+    """Scan for the entities of one variable that satisfy the fragments and filtering MATCHes of a query.
 
     Args:
         variable: bound in every row of every fragment.
-        fragments: what they are in.
-        filters: MATCHes whose scores order nothing; those on other variables of the fragments, and on this one.
+        fragments: the graph patterns.
+        filters: MATCHes whose scores order nothing; on this variable or others of the fragments.
     """
 
     variable: str
@@ -54,71 +54,66 @@ class CandidateSetScan:
 
     @property
     def shown(self) -> str:
-        """What they are in, in one line; empty where every entity is one."""
+        """Patterns and filters in one line; empty if every entity is a candidate."""
         filters = (" ".join(write(match).split()) for match in self.filters)
         return " and ".join([*(fragment.shown for fragment in self.fragments), *filters])
 
-    def asks(self, known: EstimationContext) -> list[str]:
-        """The texts sent to the store about fragments that the projection does not hold, without values."""
-        outside = [fragment for fragment in self.fragments if known.prepared(fragment.pattern) is None]
-        elsewhere = dict.fromkeys(match.entity.name for match in self.filters if match.entity.name != self.variable)
+    def asks(self, estimates: EstimationContext) -> list[str]:
+        """Queries sent to the store for fragments that the projection does not hold, without values."""
+        outside = [fragment for fragment in self.fragments if estimates.prepared(fragment.pattern) is None]
+        others = dict.fromkeys(match.entity.name for match in self.filters if match.entity.name != self.variable)
         return [
-            _question(fragment, (self.variable, *(name for name in elsewhere if name in certain(fragment.group))))
+            _sparql(fragment, (self.variable, *(name for name in others if name in certain(fragment.group))))
             for fragment in outside
         ]
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """How many it expects to find; of those that only the store can tell nothing is known."""
-        expected: float | None = known.entities
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        """Expected size; None if only the store can evaluate a fragment."""
+        expected: float | None = estimates.entities
         for fragment in self.fragments:
-            size = known.size(fragment.pattern, self.variable)
-            expected = times(expected, size, 1 / max(known.entities, 1.0))
+            size = estimates.size(fragment.pattern, self.variable)
+            expected = times(expected, size, 1 / max(estimates.entities, 1.0))
         for match in self.filters:
-            expected = times(expected, known.share(match))
+            expected = times(expected, estimates.share(match))
         return expected
 
     def find(self, context: ExecutionContext, among: Ids | None = None) -> Ids | None:
-        """uint32[n], ascending and distinct, below the number of entities; None where every entity is a candidate.
-
-        Args:
-            context: of the run.
-            among: only these are asked about, and the answer is among them; ascending and distinct.
+        """uint32[n], ascending and distinct, below the number of entities; None if every entity is a candidate. The
+        result is a subset of `among` (ascending and distinct).
         """
         own = [match for match in self.filters if match.entity.name == self.variable]
-        elsewhere: dict[str, list[ast.RankedItem]] = {}
+        others: dict[str, list[ast.RankedItem]] = {}
         for match in self.filters:
             if match.entity.name != self.variable:
-                elsewhere.setdefault(match.entity.name, []).append(match)
+                others.setdefault(match.entity.name, []).append(match)
         last = among is None and bool(own) and self._graph_leaves_less(own, context)
-        found = among if last else self._filtered(own, among, context)
+        candidates = among if last else self._filtered(own, among, context)
         for fragment in self.fragments:
-            sure = certain(fragment.group) if elsewhere else frozenset()
-            tested = {name: matches for name, matches in elsewhere.items() if name in sure}
-            found = self._of_fragment(fragment, tested, found, context)
-        return self._filtered(own, found, context) if last else found
+            sure = certain(fragment.group) if others else frozenset()
+            tested = {name: matches for name, matches in others.items() if name in sure}
+            candidates = self._of_fragment(fragment, tested, candidates, context)
+        return self._filtered(own, candidates, context) if last else candidates
 
     def _graph_leaves_less(self, own: list[ast.RankedItem], context: ExecutionContext) -> bool:
-        """Whether the fragments are expected to leave fewer entities than the shortest relation has."""
+        """Whether the fragments are expected to have fewer entities than the shortest relation."""
         prepared = [fragment.prepared(context) for fragment in self.fragments]
         sizes = [one.size(self.variable).estimate for one in prepared if one is not None]
         if not sizes or len(sizes) < len(prepared):
             return False
-        return min(sizes) < min(_most(match, context) for match in own)
+        return min(sizes) < min(_match_bound(match, context) for match in own)
 
-    def _filtered(self, filters: list[ast.RankedItem], found: Ids | None, context: ExecutionContext) -> Ids | None:
-        """Of some entities, or of all, those that every filter matches."""
+    def _filtered(self, filters: list[ast.RankedItem], candidates: Ids | None, context: ExecutionContext) -> Ids | None:
         for match in filters:
-            found = self._matching(match, context, found)
-        return found
+            candidates = self._matching(match, context, candidates)
+        return candidates
 
-    def _passing(self, filters: list[ast.RankedItem], found: Ids | None, context: ExecutionContext) -> Ids:
-        """The same for at least one filter."""
-        passing = self._filtered(filters, found, context)
+    def _passing(self, filters: list[ast.RankedItem], candidates: Ids | None, context: ExecutionContext) -> Ids:
+        passing = self._filtered(filters, candidates, context)
         assert passing is not None
         return passing
 
     def _matching(self, match: ast.RankedItem, context: ExecutionContext, among: Ids | None) -> Ids:
-        """The entities that match, among those that are left."""
+        """Entities that match, among the remaining ones."""
         import numpy as np
 
         index, query = checked_index(context.text, match), ranked_query(match)
@@ -135,17 +130,17 @@ class CandidateSetScan:
         among: Ids | None,
         context: ExecutionContext,
     ) -> Ids:
-        """The entities in the solutions of a fragment of which other variables pass the filters on them.
+        """Entities in the solutions of a fragment whose other variables pass their filters.
 
-        Either all entities that match are found first, or the solutions, and only what they have is scored: whichever
-        are expected to be fewer.
+        Either all entities that match are found first, or the solutions, whose entities are then scored: whichever are
+        expected to be fewer.
         """
         prepared = fragment.prepared(context)
         if prepared is not None and tested:
             size = prepared.size().estimate
             if among is not None:
                 size = min(size, len(among) * size / max(prepared.size(self.variable).estimate, 1.0))
-            if size < min(_most(match, context) for matches in tested.values() for match in matches):
+            if size < min(_match_bound(match, context) for matches in tested.values() for match in matches):
                 bound = {} if among is None else {self.variable: among}
                 context.meter.add(GRAPH_QUESTIONS, 1)
                 table = prepared.rows([self.variable, *tested], context.meter, bound)
@@ -154,20 +149,19 @@ class CandidateSetScan:
         return _candidates(fragment, self.variable, among, bound, context)
 
     def _of_table(self, table: IdTable, tested: dict[str, list[ast.RankedItem]], context: ExecutionContext) -> Ids:
-        """The entities of the rows that pass the filters on other columns."""
         import numpy as np
 
         assert context.graph is not None
-        kept = np.ones(table.size, bool)
+        passes = np.ones(table.size, bool)
         for name, matches in tested.items():
             column = table.column(name)
             ids = _entities_of(np.unique(column), context)
-            kept &= held(column, self._passing(matches, ids, context))
-        return _entities_of(np.unique(table.column(self.variable)[kept]), context)
+            passes &= held(column, self._passing(matches, ids, context))
+        return _entities_of(np.unique(table.column(self.variable)[passes]), context)
 
 
-def _most(match: ast.RankedItem, context: ExecutionContext) -> float:
-    """No fewer entities match; of an index that is far away, whose complete relations are not to be read, inf."""
+def _match_bound(match: ast.RankedItem, context: ExecutionContext) -> float:
+    """Upper bound on the entities that match; inf for a remote index, whose complete relations are not to be read."""
     index, query = checked_index(context.text, match), ranked_query(match)
     return index.match_count_bound(query) if not is_remote_relation(index, query) else inf
 
@@ -175,45 +169,43 @@ def _most(match: ast.RankedItem, context: ExecutionContext) -> float:
 def _candidates(
     fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
 ) -> Ids:
-    """The entities of a variable in the solutions of a fragment."""
     prepared = fragment.prepared(context)
     if prepared is None:
-        found = _asked(fragment, variable, among, bound, context)
-        return found if among is None else both(found, among)
+        candidates = _by_store(fragment, variable, among, bound, context)
+        return candidates if among is None else both(candidates, among)
     context.meter.add(GRAPH_QUESTIONS, 1)
-    found = prepared.candidates(variable, context.meter, among, bound)
-    return _entities_of(found, context)
+    candidates = prepared.candidates(variable, context.meter, among, bound)
+    return _entities_of(candidates, context)
 
 
 def _entities_of(ids: Ids, context: ExecutionContext) -> Ids:
-    """Those of a set of nodes and literals that the text index knows."""
+    """Prefix of a set of nodes and literals that are entities of the text index."""
     assert context.graph is not None
     n = context.graph.n_entities
     return ids[: ids.searchsorted(ids.dtype.type(n))] if len(ids) and int(ids[-1]) >= n else ids
 
 
-def _asked(
+def _by_store(
     fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
 ) -> Ids:
-    """The same from the store, of a few entities or of all; perhaps more of them than `among`."""
+    """`_candidates` from the store, for a few entities or for all; perhaps a superset of `among`."""
     import numpy as np
 
     assert context.nodes is not None
     names = (variable, *bound)
     rows = None if among is None else _probed(fragment, names, among, context)
     if rows is None:
-        rows = context.collect(context.store.select(_question(fragment, names), joined=True).rows)
+        rows = context.collect(context.store.select(_sparql(fragment, names), joined=True).rows)
     context.meter.add(STORE_QUESTIONS, 1)
     context.meter.add(STORE_ROWS, len(rows))
-    kept = np.ones(len(rows), bool)
+    passes = np.ones(len(rows), bool)
     for at, name in enumerate(names[1:], 1):
-        kept &= held(_entities([row[at] for row in rows], context), bound[name])
-    wanted = _entities([row[0] for row in rows], context)[kept]
+        passes &= held(_entities([row[at] for row in rows], context), bound[name])
+    wanted = _entities([row[0] for row in rows], context)[passes]
     return np.unique(wanted[wanted >= 0].astype(np.uint32))
 
 
-def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
-    """The text sent to the store."""
+def _sparql(fragment: GraphFragment, names: tuple[str, ...]) -> str:
     projection = tuple(ast.SelectItem(ast.Var(name)) for name in names)
     return write(
         ast.SelectQuery(projection, whole(fragment.bound_group), reduction="DISTINCT", dataset=fragment.dataset)
@@ -221,19 +213,19 @@ def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
 
 
 def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context: ExecutionContext) -> list[Row] | None:
-    """The rows of a few entities; None where it takes less to ask for all, or they cannot be named in a query."""
+    """Rows of a few entities; None if querying all is cheaper, or they cannot be named in a query."""
     assert context.nodes is not None
     if len(among) > FEW_VALUES:
         return None
     terms = context.nodes.nodes(among)
     if not all(isinstance(term, NamedNode) for term in terms):
         return None
-    asked = SparqlFragment(fragment.bound_group, names, fragment.dataset)
-    return rows_meeting(asked, names[0], len(terms), lambda: terms, context)
+    fragment_of_names = SparqlFragment(fragment.bound_group, names, fragment.dataset)
+    return rows_meeting(fragment_of_names, names[0], len(terms), lambda: terms, context)
 
 
 def _entities(terms: list[Term | None], context: ExecutionContext) -> NDArray[np.int64]:
-    """int64[len(terms)]: the id of each, -1 for one that is no entity."""
+    """int64[len(terms)]: id of each, -1 for a term that is no entity."""
     import numpy as np
 
     assert context.nodes is not None

@@ -1,4 +1,4 @@
-"""The best rows of a UNION of ranked relations: each branch ranks its own rows; the best of all are among theirs."""
+"""Top rows of a UNION of ranked relations: the best of all are among the best of each branch."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hybridkg.operators.topk.top_k_rows import TopKRows
 
 @dataclass(frozen=True)
 class EachList(TopKRows):
-    """Reads each list so deep as rows are wanted: a row has one score, and rises with it, so the order is the list's.
+    """Top k of each list: a row has one score, and rises with it, so it follows the order of its list.
 
     `top.optional` has the relation of each branch.
     """
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """The best k of each list, as far as they are among the best of all; where ties hide that, again and more."""
+        """The best k of each list that are among the best of all; with ties at the end, more and more."""
         import numpy as np
 
         assert self.top.k is not None
@@ -34,32 +34,32 @@ class EachList(TopKRows):
         wanted = max(self.top.k, 1)
         while True:
             context.meter.add(LOOKS, 1)
-            bound, found = -np.inf, {}
-            for name, one in lists.items():
-                ids = one.best(wanted)
-                scores = one.scores(ids)
-                ranks = one.ranks(ids, scores) if name in fusing.ranked else np.ones(len(ids))
-                found[name] = ids, scores, ranks, fusing.alone(name, scores, ranks)
-                if wanted < len(one.ids):
-                    last = np.array([one.reached(wanted) + one.error]), np.array([wanted + 1.0])
+            bound, answers = -np.inf, {}
+            for name, listing in lists.items():
+                ids = listing.best(wanted)
+                scores = listing.scores(ids)
+                ranks = listing.ranks(ids, scores) if name in fusing.ranked else np.ones(len(ids))
+                answers[name] = ids, scores, ranks, fusing.alone(name, scores, ranks)
+                if wanted < len(listing.ids):
+                    last = np.array([listing.reached(wanted) + listing.error]), np.array([wanted + 1.0])
                     bound = max(bound, float(fusing.alone(name, *last)[0]))
-            every = np.concatenate([values for *_, values in found.values()])
-            least = -np.inf if len(every) <= wanted else np.partition(every, len(every) - wanted)[len(every) - wanted]
-            bound = max(bound, float(every[every < least].max(initial=-np.inf)))
-            relations, known = {}, {}
-            for name, (ids, scores, ranks, values) in found.items():
-                kept = values >= least
-                relations[name] = ids[kept], scores[kept]
+            all_values = np.concatenate([values for *_, values in answers.values()])
+            last_place = len(all_values) - wanted
+            threshold = -np.inf if last_place <= 0 else np.partition(all_values, last_place)[last_place]
+            bound = max(bound, float(all_values[all_values < threshold].max(initial=-np.inf)))
+            relations, statistics = {}, {}
+            for name, (ids, scores, ranks, values) in answers.items():
+                chosen = values >= threshold
+                relations[name] = ids[chosen], scores[chosen]
                 if name in fusing.spreads:
-                    places = zip(context.nodes.nodes(ids[kept]), ranks[kept].astype(int).tolist(), strict=True)
-                    known[name] = ListStatistics(dict(places), fusing.spreads[name])
+                    places = zip(context.nodes.nodes(ids[chosen]), ranks[chosen].astype(int).tolist(), strict=True)
+                    statistics[name] = ListStatistics(dict(places), fusing.spreads[name])
             context.record_detail(self, read=wanted)
-            yield RelationPrefix(relations, bound, False, known, dict(fusing.floors), again=True)
+            yield RelationPrefix(relations, bound, False, statistics, dict(fusing.floors), again=True)
             if bound == -np.inf:
                 return
             wanted *= DEEPER
 
-    def matching(self, known: EstimationContext) -> float | None:
-        """Those of all lists."""
-        sizes = [known.match_count_bound(match) for match, _ in self.top.optional]
+    def matching(self, estimates: EstimationContext) -> float | None:
+        sizes = [estimates.match_count_bound(match) for match, _ in self.top.optional]
         return sum(size for size in sizes if size is not None)

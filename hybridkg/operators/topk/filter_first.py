@@ -1,4 +1,4 @@
-"""Filter first: the graph says who takes part, then only those are scored."""
+"""Filter first: the candidate set of the graph is found completely, and only its entities are scored."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROWTH = 4
-"""Each slice has as many times the entities of those before it, where rows were lost on the way."""
+"""Ratio of the size of each slice to that of those before it, if rows were lost."""
 
 
 @dataclass(frozen=True)
 class FilterFirst(TopKRows):
-    """Scores the whole candidate set of one variable, and keeps its best.
+    """Scores of the whole candidate set of one variable, and its best.
 
-    Exact: the score of a candidate is what it has in the complete relation (law a).
+    Exact: the score of a candidate equals that in the complete relation (law a).
     """
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """The best k of the candidates; more, the next best, where those were not enough."""
+        """The best k of the candidates, then the next best if those were not enough."""
         import numpy as np
 
         (candidates,) = self.candidates
@@ -76,53 +76,49 @@ class FilterFirst(TopKRows):
 def scored(
     matches: tuple[tuple[ast.RankedItem, str], ...], ids: Ids | None, context: ExecutionContext
 ) -> tuple[Ids, dict[str, Scores]]:
-    """The entities that every MATCH matches, and their scores.
+    """(uint32[m], ascending; float64[m] for each score variable): the entities that every MATCH matches, and their
+    scores.
 
-    Args:
-        matches: on one variable; (MATCH, score variable).
-        ids: uint32[n], ascending and distinct: who takes part; None for everyone.
-        context: of the run.
-
-    Returns:
-        (uint32[m], ascending; float64[m] for each score variable).
+    `matches` are (MATCH, score variable) on one variable, `ids` a candidate set (ascending and distinct), None for all
+    entities.
     """
     import numpy as np
 
-    found: dict[str, Scores] = {}
-    # Short relations first: what they leave out need not be scored by the others.
-    for match, score in sorted(matches, key=lambda pair: pair[0].top is None):
+    scores: dict[str, Scores] = {}
+    # Short relations first: the others score only their entities.
+    for match, name in sorted(matches, key=lambda pair: pair[0].top is None):
         if match.top is not None or ids is None:
-            listed, own = relation(match, context)
+            listed, values = relation(match, context)
             if ids is None:
-                ids, found[score] = listed, own
+                ids, scores[name] = listed, values
                 continue
             ids, mine, theirs = np.intersect1d(ids, listed, assume_unique=True, return_indices=True)
-            own = own[theirs]
+            values = values[theirs]
         elif not len(ids):
-            own, mine = np.zeros(0), np.zeros(0, np.int64)
+            values, mine = np.zeros(0), np.zeros(0, np.int64)
         else:
-            own = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
-            mine = np.flatnonzero(~np.isnan(own))
-            ids, own = ids[mine], own[mine]
-        found = {name: of_match[mine] for name, of_match in found.items()}
-        found[score] = own
+            values = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
+            mine = np.flatnonzero(~np.isnan(values))
+            ids, values = ids[mine], values[mine]
+        scores = {name: of_match[mine] for name, of_match in scores.items()}
+        scores[name] = values
     assert ids is not None
-    return ids, found
+    return ids, scores
 
 
 def where_present(match: ast.RankedItem, ids: Ids, context: ExecutionContext) -> Scores:
-    """float64[n]: the scores of some entities, ascending and distinct; NaN where there is none."""
+    """float64[n]: scores of some entities, ascending and distinct; NaN for absent ones."""
     import numpy as np
 
     index, query = checked_index(context.text, match), ranked_query(match)
-    near = not is_remote_relation(index, query)
-    if match.top is None and not (near and len(ids) > MATCHES_PER_CANDIDATE * index.match_count_bound(query)):
+    is_local = not is_remote_relation(index, query)
+    if match.top is None and not (is_local and len(ids) > MATCHES_PER_CANDIDATE * index.match_count_bound(query)):
         return scores_among(index, query, ids, context) if len(ids) else np.zeros(0)
-    listed, own = relation(match, context)
-    found = np.full(len(ids), np.nan)
-    taking = held(listed, ids)
-    found[ids.searchsorted(listed[taking])] = own[taking]
-    return found
+    listed, listed_scores = relation(match, context)
+    scores = np.full(len(ids), np.nan)
+    is_member = held(listed, ids)
+    scores[ids.searchsorted(listed[is_member])] = listed_scores[is_member]
+    return scores
 
 
 def best_first(values: Scores, k: int, ids: Ids, context: ExecutionContext) -> NDArray[Any]:
@@ -132,6 +128,6 @@ def best_first(values: Scores, k: int, ids: Ids, context: ExecutionContext) -> N
     assert context.nodes is not None
     chosen = np.arange(len(values))
     if k < len(values) // 2:
-        least = np.partition(values, len(values) - k)[len(values) - k]
-        chosen = np.flatnonzero(values >= least)
+        threshold = np.partition(values, len(values) - k)[len(values) - k]
+        chosen = np.flatnonzero(values >= threshold)
     return chosen[np.lexsort((context.nodes.rank(ids[chosen]), -values[chosen]))]

@@ -1,4 +1,4 @@
-"""The candidate set pushed into the text index, which ranks nothing else."""
+"""Filtered top-k: the candidate set is a mask for the text index, which ranks nothing else."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hybridkg.operators.topk.top_k_rows import TopKRows
 
 @dataclass(frozen=True)
 class FilteredTopK(TopKRows):
-    """The index's own best k among the candidates of one variable, by one MATCH without TOP.
+    """The index's best k among the candidates of one variable, by one MATCH without TOP.
 
-    Exact: what is not among the candidates is left out, never scored 0 (law c).
+    Exact: entities outside the candidate set are left out, never scored 0 (law c).
     """
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """The best k of the candidates; more, the next best, where those were not enough."""
+        """The best k of the candidates, then the next best if those were not enough."""
         (candidates,), ((match, score),) = self.candidates, self.top.matches
         assert self.top.value is not None
         assert self.top.k is not None

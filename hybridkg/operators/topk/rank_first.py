@@ -1,4 +1,4 @@
-"""Rank first: the best of the text are taken one after the other until enough of them satisfy the pattern."""
+"""Rank first: the best entities of the text are tested one after the other until enough satisfy the pattern."""
 
 from __future__ import annotations
 
@@ -25,24 +25,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MIN_DEPTH = 32
-"""Entities of the first look at a relation."""
+"""Entities of the first round of a relation."""
 
 DEEPER = 4
-"""How many times deeper each look goes; a look costs little more than the one before it, because the best k of an
-index are found by passing over the rest."""
+"""Ratio of the depths of two rounds; a round costs little more than the one before it, because an index prunes all but
+its best k."""
 
 
 @dataclass(frozen=True)
 class RankFirst(TopKRows):
-    """Reads the ranked relations of one variable from their best entities on, and asks the graph about those.
+    """Ranked relations of one variable, read best first; the graph tests their entities.
 
     With several relations it is the threshold algorithm (Fagin, Lotem and Naor, "Optimal aggregation algorithms for
-    middleware", 2003): every entity that one list brings is scored by the others at once, and no entity that is still
-    to come has a greater rank score than the last scores of the lists together.
-
-    Args:
-        instead: where this has cost as much as the cheapest of these would, that goes on.
-        budgets: what each of them would cost, in microseconds of the cost model.
+    middleware", 2003): every entity of one list is scored by the others at once, and no unread entity has a greater
+    rank score than the last scores of the lists together. Once it has cost as much as the cheapest operator of
+    `instead` (`budgets`, in microseconds of the cost model), that takes over.
     """
 
     instead: tuple[TopKRows, ...] = ()
@@ -50,14 +47,14 @@ class RankFirst(TopKRows):
 
     @property
     def other(self) -> tuple[TopKRows | None, float]:
-        """The cheapest of those, and what it would cost."""
+        """The cheapest alternative, and its cost."""
         if not self.instead:
             return None, inf
-        least = min(self.budgets)
-        return self.instead[self.budgets.index(least)], least
+        lowest = min(self.budgets)
+        return self.instead[self.budgets.index(lowest)], lowest
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """Those candidates that no entity to come can beat, look by look."""
+        """Candidates that no unread entity can beat, round by round."""
         import numpy as np
 
         value, k = self.top.value, self.top.k
@@ -72,12 +69,13 @@ class RankFirst(TopKRows):
         while True:
             context.meter.add(LOOKS, 1)
             lists = [self._look(match, query, depth, context) for match, query in queries]
-            done = any(ends for _, _, ends in lists)
-            last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
+            done = any(is_last for _, _, is_last in lists)
+            matches = zip(lists, self.top.matches, strict=True)
+            last = {score: values[-1] for (_, values, _), (_, score) in matches if len(values)}
             bound = -np.inf if done else float(value.of(last, {}))
-            every = [ids for ids, _, _ in lists]
-            brought = np.sort(every[0]) if len(every) == 1 else np.unique(np.concatenate(every))
-            fresh = brought[~held(brought, seen)] if len(seen) else brought
+            listed = [ids for ids, _, _ in lists]
+            read = np.sort(listed[0]) if len(listed) == 1 else np.unique(np.concatenate(listed))
+            fresh = read[~held(read, seen)] if len(seen) else read
             seen = np.sort(np.concatenate([seen, fresh])) if len(seen) else fresh
             survivors = self._survivors(fresh, lists, context)
             pool, looks, passed = pool.joined(survivors), looks + 1, passed + len(survivors.ids)
@@ -96,7 +94,7 @@ class RankFirst(TopKRows):
                 if done:
                     return
             last_look, spent = context.spent() - spent_before - spent, context.spent() - spent_before
-            # The next look costs as much as the last one, or more.
+            # The next round costs at least as much as the last one.
             if other is not None and spent + last_look > budget:
                 context.record_detail(self, switched=1)
                 yield from other.from_the_start(context)
@@ -104,29 +102,27 @@ class RankFirst(TopKRows):
             depth *= DEEPER
 
     def _queries(self, index: RankedIndex) -> list[tuple[ast.RankedItem, RankedQuery]]:
-        """What the index is asked for each MATCH: for a single one, those that the graph may let take part."""
+        """Query of each MATCH; for a single one, with the pushed-down conditions of the graph."""
         queries = [(match, ranked_query(match)) for match, _ in self.top.matches]
         (candidates,), (match, query) = self.candidates, queries[0]
         if len(queries) > 1 or match.top is not None or not candidates.fragments:
             return queries
-        said = lambda: pushdown_conditions(candidates.variable, candidates.fragments[0])
-        return [(match, with_conditions(query, said, index))]
+        find = lambda: pushdown_conditions(candidates.variable, candidates.fragments[0])
+        return [(match, with_conditions(query, find, index))]
 
     def _look(
         self, match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext
     ) -> tuple[Ids, Scores, bool]:
-        """As `look`; but beside other lists, one of TOP is read to its end: no score tells who is in it."""
+        """`look`; but next to other lists, one of TOP is read completely, because no score decides its membership."""
         return look(match, query, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
 
-    def details(self, known: EstimationContext) -> str:
-        """The conditions that go along to the index."""
-        if known.text is None:
+    def details(self, estimates: EstimationContext) -> str:
+        if estimates.text is None:
             return ""
-        _, query = self._queries(known.text)[0]
+        _, query = self._queries(estimates.text)[0]
         return shown(query.conditions).lstrip() if isinstance(query, TextQuery) else ""
 
     def _survivors(self, fresh: Ids, lists: list[tuple[Ids, Scores, bool]], context: ExecutionContext) -> Pool:
-        """Those of some entities that the graph lets take part and that every MATCH matches."""
         import numpy as np
 
         assert self.top.value is not None
@@ -138,27 +134,21 @@ class RankFirst(TopKRows):
             if len(lists) == 1 or match.top is not None:
                 order = np.argsort(listed)
                 ascending = listed[order]
-                if len(lists) > 1:  # of one list every survivor is in it
-                    kept = held(ids, ascending)
-                    ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
+                if len(lists) > 1:  # with one list, all survivors are in it
+                    matching = held(ids, ascending)
+                    ids, scores = ids[matching], {name: of_match[matching] for name, of_match in scores.items()}
                 scores[score] = own[order[ascending.searchsorted(ids)]]
             else:
-                known = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
-                kept = ~np.isnan(known)
-                ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
-                scores[score] = known[kept]
+                values = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
+                matching = ~np.isnan(values)
+                ids, scores = ids[matching], {name: of_match[matching] for name, of_match in scores.items()}
+                scores[score] = values[matching]
         return Pool(ids, scores, np.asarray(self.top.value.of(scores, {}), np.float64))
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates that have been scored and not yet been given on.
-
-    Args:
-        ids: uint32[n].
-        scores: float64[n] for each score variable.
-        values: float64[n], the rank scores.
-    """
+    """Scored candidates not yet returned: uint32[n], float64[n] for each score variable, rank scores float64[n]."""
 
     ids: Ids
     scores: dict[str, Scores]
@@ -166,13 +156,12 @@ class Pool:
 
     @classmethod
     def empty(cls, scores: list[str]) -> Pool:
-        """Without candidates."""
         import numpy as np
 
         return cls(np.zeros(0, np.uint32), {score: np.zeros(0) for score in scores}, np.zeros(0))
 
     def joined(self, other: Pool) -> Pool:
-        """Those of both."""
+        """Union of two pools."""
         if not len(self.ids):
             return other
         import numpy as np
@@ -182,7 +171,7 @@ class Pool:
         return Pool(ids, scores, np.concatenate([self.values, other.values]))
 
     def sure(self, bound: float, equal_too: bool, context: ExecutionContext) -> NDArray[Any]:
-        """Indices of those above a bound, or at it as well; best first, equal ones in term order."""
+        """Indices of candidates above a bound, or at it as well; best first, equal ones in term order."""
         import numpy as np
 
         above = np.flatnonzero(self.values >= bound if equal_too else self.values > bound)
@@ -190,7 +179,7 @@ class Pool:
         return chosen
 
     def split(self, chosen: NDArray[Any], bound: float, follow: bool) -> tuple[RelationPrefix, Pool]:
-        """The chosen ones as a slice, and the others; `bound` is that of the entities that have not been seen."""
+        """The chosen candidates as a slice, and the others; `bound` is that of the unread entities."""
         import numpy as np
 
         rest = np.ones(len(self.ids), bool)
@@ -202,7 +191,7 @@ class Pool:
 
 
 def look(match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
-    """The best of the relation of a MATCH, best first, and whether there are no more."""
+    """Best entities of the relation of a MATCH, best first, and whether there are no more."""
     index = checked_index(context.text, match)
     k = depth if match.top is None else min(depth, match.top)
     ids, scores = best_matches(index, query, k, context, sized=True)
@@ -210,10 +199,10 @@ def look(match: ast.RankedItem, query: RankedQuery, depth: int, context: Executi
 
 
 def _first(chosen: NDArray[Any], pool: Pool, k: int, follow: bool) -> NDArray[Any]:
-    """The first k of some that are ordered; unless equal ones follow, with those that equal the last of them."""
+    """First k of ordered candidates; unless ties follow, with those that equal the last of them."""
     if len(chosen) <= k:
         return chosen
     if follow or not k:
         return chosen[:k]
-    least = pool.values[chosen[k - 1]]
-    return chosen[: k + int((pool.values[chosen[k:]] == least).sum())]
+    last = pool.values[chosen[k - 1]]
+    return chosen[: k + int((pool.values[chosen[k:]] == last).sum())]

@@ -1,7 +1,7 @@
-"""The rank score of many rows at once, from arrays of scores: to choose the rows that the ranking then orders.
+"""Vectorized rank scores, from arrays of scores, for the selection of rows that the ranking then orders.
 
-The choice and the order need not agree in the last bit: where an expression is more than one score, a strategy keeps
-a little more than it needs (`SLACK`).
+Selection and order may differ in the last bit: for an expression other than a single score, a strategy selects a little
+more than needed (`SLACK`).
 """
 
 from __future__ import annotations
@@ -18,32 +18,30 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.text_index import Scores
 
 SLACK = 1e-9
-"""Relative difference between a rank score computed here and the same computed by Oxigraph, at most."""
+"""Maximum relative difference between a rank score computed here and by Oxigraph."""
 
 LEAST = -1.7976931348623157e308
-"""Stands for a rank score that is no number, or less than any: no value is below it, and it is not -inf, which says
-that nothing is missing."""
+"""Rank score that is NaN or below the range: the minimum, and not -inf, which means that nothing is missing."""
 
 _NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double"))
 
 _STRING = XSD + "string"
 
 Lists = Mapping[ast.RankFunction, "Scores"]
-"""The values of the rank functions, computed beforehand."""
+"""Precomputed values of the rank functions."""
 
 
 @dataclass(frozen=True)
 class RankValue:
-    """An expression of RANK BY over scores and numbers.
+    """Expression of RANK BY over scores and numbers.
 
     Args:
         expression: as written.
-        of: the rank scores float64[n], from float64[n] for each score, and for each rank function of the expression;
-            LEAST where that is no number.
-        plain: whether it is one score alone, so that equal scores are equal rank scores and the reverse.
-        rising: whether no score can rise without the rank score rising or staying: what lets a list end early.
-        functions: the functions of all surviving scores in it.
-        fuses: whether it rises in the same way with the scores that the functions read.
+        of: rank scores float64[n], from float64[n] for each score and for each rank function; LEAST for NaN.
+        plain: whether it is a single score, so that equal scores are equal rank scores and vice versa.
+        rising: whether it is monotonic in every score, so that lists can end early.
+        functions: its functions of all surviving scores.
+        fuses: whether it is monotonic in the scores that the functions read.
     """
 
     expression: ast.Expression
@@ -54,13 +52,12 @@ class RankValue:
     fuses: bool
 
     def slack(self, value: float) -> float:
-        """How much less than `value` a rank score must be to be less for sure."""
+        """Margin by which a rank score must be below `value` to be certainly lower."""
         return 0.0 if self.plain else abs(value) * SLACK
 
 
 def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue | None:
-    """How to compute an expression; None where it has more in it than scores, numbers, lengths of given texts, and
-    their arithmetic.
+    """Vectorized expression; None if it has more than scores, numbers, lengths of constant texts, and arithmetic.
 
     >>> twice = ast.Binary("*", ast.Lit("2", XSD + "integer"), ast.Var("s"))
     >>> value = rank_value(twice, frozenset({"s"}))
@@ -85,7 +82,7 @@ def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue 
 
 
 _Built = tuple[Callable[[Mapping[str, Any], Lists], Any], bool, float | None]
-"""How to compute it, whether it rises with every score, and its value where it is a number."""
+"""Function, whether it is monotonic in every score, and its value if it is a constant."""
 
 
 def _built(
@@ -121,7 +118,6 @@ def _constant(number: float) -> _Built:
 
 
 def _finite(lexical: str) -> float | None:
-    """The value of a literal; None where it is infinite, or no number."""
     try:
         number = float(lexical)
     except ValueError:
@@ -137,7 +133,7 @@ def _combined(op: str, a: _Built, b: _Built) -> _Built | None:
     left, left_rises, left_number = a
     right, right_rises, right_number = b
     if left_number is not None and right_number is not None:
-        return None  # whole numbers divide into decimals; nobody writes this
+        return None  # integers divide into decimals
     match op:
         case "+":
             return (lambda v, f: left(v, f) + right(v, f)), left_rises and right_rises, None

@@ -1,8 +1,8 @@
-"""Running a plan over a part of its ranked relations.
+"""Relation prefixes: runs of a plan over a part of its ranked relations.
 
-A strategy that need not see every row runs the rest of the plan again and again over growing parts ("slices") of the
-relations of its MATCHes, and stops when no row that is still missing can be among the first. What it has chosen is in
-the ExecutionContext while the plan below runs; `PrefixScan` stands in the plan where the complete relation would.
+A strategy that need not see every row runs the rest of the plan over growing prefixes ("slices") of the relations of
+its MATCHes, and stops when no missing row can be among the first. The current prefix is in the ExecutionContext while
+the plan below runs; `PrefixScan` replaces the complete relation in the plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from hybridkg.rdf.terms import BlankNode, NamedNode, Term
 
 @dataclass(frozen=True)
 class RelationPrefix:
-    """Parts of ranked relations, and what the rest of them can still bring.
+    """Parts of ranked relations, and a bound on the rest.
 
     Args:
-        relations: by the score variable of a MATCH, (ids, scores) of the entities that take part.
-        bound: no row with an entity outside of these has a greater rank score; -inf where there is none.
-        ties_follow: whether rows of entities outside that reach the bound come behind those of the entities inside.
-        lists: what rank functions have to know of all surviving scores, where the expression has any.
-        floors: what absent ones of the scores that OPTIONAL adds count as.
-        again: whether this holds what earlier slices held, so that their rows do not count any more.
+        relations: by the score variable of a MATCH, (ids, scores) of the selected entities.
+        bound: upper bound on the rank score of a row with any other entity; -inf if there is none.
+        ties_follow: whether rows of other entities at the bound come after those of the selected ones.
+        lists: statistics of all surviving scores for rank functions.
+        floors: floors of absent scores of OPTIONAL.
+        again: whether this contains the earlier slices, whose rows it replaces.
     """
 
     relations: dict[str, tuple[Ids, Scores]]
@@ -53,48 +53,38 @@ class RelationPrefix:
 
 @dataclass(frozen=True)
 class PrefixScan(PhysicalOperator):
-    """The relation (entity, score) of a MATCH, of the entities that the operator above has chosen."""
+    """Relation (entity, score) of a MATCH for the entities that the operator above has selected, best first."""
 
     match: ast.RankedItem
     score: str
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """As many as the operator above takes; all that match, where nobody says."""
-        return known.sliced[self.score] if self.score in known.sliced else known.match_count_bound(self.match)
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        if self.score in estimates.sliced:
+            return estimates.sliced[self.score]
+        return estimates.match_count_bound(self.match)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """The chosen ones, best first."""
         assert context.slice is not None
         return rows_of(self.match, self.score, context.slice.relations[self.score], context)
 
     def describe(self) -> str:
-        """Entity and score."""
         return f"PrefixScan ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, known: EstimationContext) -> str:
-        """Model, fields, terms with df."""
-        return describe(self.match, known.text)
+    def details(self, estimates: EstimationContext) -> str:
+        return describe(self.match, estimates.text)
 
 
 def relation_among(
     match: ast.RankedItem, terms: Iterable[Term | None], context: ExecutionContext, given: Term | None = None
 ) -> tuple[Ids, Scores]:
-    """The part of the relation of a MATCH without TOP that is about some terms, repeated or not.
-
-    Args:
-        match: the MATCH or NEAR.
-        terms: whom it is about.
-        context: of the run.
-        given: its text or target, where a variable gives it.
-
-    Returns:
-        (ids uint32[m], scores float64[m]), ascending.
+    """(ids uint32[m], scores float64[m]), ascending: part of the relation of a MATCH without TOP for some terms,
+    repeated or not. `given` is its text or target, if a variable binds it.
     """
     index = checked_index(context.text, match)
     assert context.nodes is not None
     nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
-    found = context.nodes.find_many(nodes)
-    ids = np.sort(found[found >= 0]).astype(np.uint32)
+    node_ids = context.nodes.find_many(nodes)
+    ids = np.sort(node_ids[node_ids >= 0]).astype(np.uint32)
     scores = scores_among(index, ranked_query(match, given), ids, context)
     matching = ~np.isnan(scores)
     return ids[matching], scores[matching]

@@ -1,7 +1,7 @@
-"""A relation of which every score is known up to an error: what is enough to say who may be among the best, and where.
+"""Score intervals: relations whose scores are known within an error, which suffices to bound ranks and rank scores.
 
-To compare a query with all vectors exactly takes several times as long as a product of matrices, whose numbers have an
-error that is known. Scores of a text index are known exactly, with the error 0.
+Exact comparison of a query with all vectors takes several times as long as a matrix product, whose error is bounded.
+Scores of a text index are exact, with error 0.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The relation of a MATCH or NEAR, of the entities that take part.
+    """Relation of a MATCH or NEAR for some entities.
 
     Args:
         ids: uint32[n], ascending.
-        about: float[n], the scores, each at most `error` from the true one.
+        about: float[n], scores within `error` of the true ones.
         error: of the scores.
-        exact: float64[m], the true scores of some of the ids.
+        exact: float64[m], true scores of some of the ids.
         nodes: the order of terms.
     """
 
@@ -47,7 +47,7 @@ class Listing:
 
     @classmethod
     def of(cls, match: ast.RankedItem, among: Ids | None, context: ExecutionContext) -> Listing:
-        """The relation, of everyone or of some entities (ascending, distinct)."""
+        """Relation of all entities or of some (ascending, distinct)."""
         import numpy as np
 
         index, query = checked_index(context.text, match), ranked_query(match)
@@ -67,91 +67,91 @@ class Listing:
         return cls(ids, scores, 0.0, lambda some: scores[ids.searchsorted(some)], context.nodes)
 
     def among(self, ids: Ids) -> Listing:
-        """Of those entities only that are in a set, ascending and distinct."""
-        kept = held(self.ids, ids)
-        return self if kept.all() else replace(self, ids=self.ids[kept], about=self.about[kept])
+        """Restriction to a set of entities, ascending and distinct."""
+        is_member = held(self.ids, ids)
+        return self if is_member.all() else replace(self, ids=self.ids[is_member], about=self.about[is_member])
 
     @cached_property
     def ascending(self) -> NDArray[Any]:
-        """float[n]: the scores in their order."""
+        """float[n]: sorted scores."""
         import numpy as np
 
         return np.sort(self.about)
 
     def reached(self, depth: int) -> float:
-        """What the score of the entity at a rank is at least, to within the error; -inf behind the last one."""
+        """Lower bound, within the error, of the score at a rank; -inf after the last one."""
         import numpy as np
 
         return float(self.ascending[-depth]) if depth <= len(self.ids) else -np.inf
 
     def best(self, depth: int) -> Ids:
-        """Ids among which the best are, so many; ascending."""
+        """Superset of the ids of the best `depth` entities; ascending."""
         if depth >= len(self.ids):
             return self.ids
-        found: Ids = self.ids[self.about >= self.about.dtype.type(self.reached(depth) - 3 * self.error)]
-        return found
+        ids: Ids = self.ids[self.about >= self.about.dtype.type(self.reached(depth) - 3 * self.error)]
+        return ids
 
     @cached_property
     def low(self) -> float:
-        """The lowest score."""
+        """Minimum score, exact."""
         near = self.ids[self.about <= self.about.dtype.type(float(self.ascending[0]) + 3 * self.error)]
         return float(self.exact(near).min())
 
     @cached_property
     def high(self) -> float:
-        """The highest score."""
+        """Maximum score, exact."""
         return float(self.exact(self.best(1)).max())
 
     def estimates(self, ids: Ids) -> Scores:
-        """float64[len(ids)]: about the scores of some entities; NaN where they have none."""
+        """float64[len(ids)]: approximate scores; NaN for absent ones."""
         return self._present(ids, lambda own: self.about[self.ids.searchsorted(own)])
 
     def scores(self, ids: Ids) -> Scores:
-        """The same, exactly."""
+        """float64[len(ids)]: exact scores; NaN for absent ones."""
         return self._present(ids, self.exact)
 
     def _present(self, ids: Ids, find: Callable[[Ids], Scores]) -> Scores:
         import numpy as np
 
-        found = np.full(len(ids), np.nan)
-        has = held(ids, self.ids)
-        if has.any():
-            found[has] = find(ids[has])
-        return found
+        scores = np.full(len(ids), np.nan)
+        is_member = held(ids, self.ids)
+        if is_member.any():
+            scores[is_member] = find(ids[is_member])
+        return scores
 
     def first_ranks(self, estimates: Scores) -> Scores:
-        """float64[m], from 1: no entity with about these scores has a better rank."""
+        """float64[m], from 1: lower bounds of the ranks of entities with these approximate scores."""
         import numpy as np
 
-        found = len(self.ids) - self.ascending.searchsorted(estimates + 3 * self.error, "right")
-        best: Scores = (found + 1).astype(np.float64)
+        above = len(self.ids) - self.ascending.searchsorted(estimates + 3 * self.error, "right")
+        best: Scores = (above + 1).astype(np.float64)
         return best
 
     def last_ranks(self, estimates: Scores) -> Scores:
-        """float64[m]: no entity with about these scores has a worse rank."""
+        """float64[m]: upper bounds of the ranks of entities with these approximate scores."""
         import numpy as np
 
-        found = len(self.ids) - self.ascending.searchsorted(estimates - 3 * self.error, "left")
-        worst: Scores = np.maximum(found, 1).astype(np.float64)
+        reached = len(self.ids) - self.ascending.searchsorted(estimates - 3 * self.error, "left")
+        worst: Scores = np.maximum(reached, 1).astype(np.float64)
         return worst
 
     def ranks(self, ids: Ids, scores: Scores) -> Scores:
-        """float64[len(ids)]: the ranks of some entities, from 1, ties by term; 1 for those that have no score.
+        """float64[len(ids)]: ranks of some entities, from 1, ties by term; 1 for absent ones.
 
-        Who is within the error of one of them is compared exactly; how many are above that is known.
+        Only entities within the error of one of them are compared exactly.
         """
         import numpy as np
 
-        found = np.ones(len(ids))
+        ranks = np.ones(len(ids))
         own_rank = self.nodes.rank(ids)
         for score in np.unique(scores[~np.isnan(scores)]):
             low, high = (self.about.dtype.type(score + sign * 2 * self.error) for sign in (-1, 1))
             first, behind = self.ascending.searchsorted(low, "left"), self.ascending.searchsorted(high, "right")
             at, above = scores == score, len(self.ids) - int(behind)
-            found[at] = 1 + above
+            ranks[at] = 1 + above
             if behind - first > 1:
                 near = self.ids[(self.about >= low) & (self.about <= high)]
                 theirs = self.exact(near)
                 tied = np.sort(self.nodes.rank(near[theirs == score]))
-                found[at] += int((theirs > score).sum()) + tied.searchsorted(own_rank[at])
-        return found
+                ranks[at] += int((theirs > score).sum()) + tied.searchsorted(own_rank[at])
+        return ranks

@@ -1,4 +1,4 @@
-"""What is known of all surviving scores of the entities that a ranking chooses from, as arrays."""
+"""Survivor scores: statistics of all surviving scores of a ranking, from arrays."""
 
 from __future__ import annotations
 
@@ -19,24 +19,17 @@ if TYPE_CHECKING:
 
 
 def known_of(functions: Sequence[ast.RankFunction]) -> dict[str, frozenset[str]]:
-    """For each score, what the functions that read it have to know of it."""
-    found: dict[str, frozenset[str]] = {}
+    """Statistics required of each score by the functions that read it."""
+    required: dict[str, frozenset[str]] = {}
     for function in functions:
         for item in function.lists:
-            found[item.score.name] = found.get(item.score.name, frozenset()) | reads(function)
-    return found
+            required[item.score.name] = required.get(item.score.name, frozenset()) | reads(function)
+    return required
 
 
 @dataclass(frozen=True, eq=False)
 class Surviving:
-    """The entities that survive, with all of their scores.
-
-    Args:
-        ids: uint32[n], ascending.
-        scores: float64[n] for each score variable; NaN where it is absent.
-        top: what they are ranked by.
-        nodes: the order of terms.
-    """
+    """Surviving entities uint32[n], ascending, with float64[n] for each score variable; NaN for absent scores."""
 
     ids: Ids
     scores: Mapping[str, Scores]
@@ -45,12 +38,12 @@ class Surviving:
 
     @cached_property
     def floors(self) -> dict[str, float]:
-        """What an absent score counts as, for each that may be."""
+        """Floor of each score that may be absent."""
         return {score: floor(self.scores[score]) for _, score in self.top.optional}
 
     @cached_property
     def floored(self) -> dict[str, Scores]:
-        """The scores, absent ones replaced."""
+        """Scores with floors for absent ones."""
         import numpy as np
 
         return {
@@ -60,11 +53,11 @@ class Surviving:
 
     @cached_property
     def lists(self) -> dict[str, FusedList]:
-        """As the rank functions see them, with what these have to know."""
+        """Inputs of the rank functions."""
         import numpy as np
 
         least = {score: least_score(match) for match, score in (*self.top.matches, *self.top.optional)}
-        found = {}
+        lists = {}
         for name, needed in known_of(self.top.functions).items():
             own = self.scores[name]
             ranks = self._ranks(own) if RANKS in needed else np.ones(len(own))
@@ -75,8 +68,8 @@ class Surviving:
                 of_all = Spread(float(present.min()), float(present.max())) if len(present) else Spread()
             if LEAST in needed:
                 of_all = Spread(of_all.low, of_all.high, of_all.mean, of_all.deviation, least[name])
-            found[name] = FusedList(own, self.floored[name], ranks, of_all)
-        return found
+            lists[name] = FusedList(own, self.floored[name], ranks, of_all)
+        return lists
 
     @cached_property
     def values(self) -> Scores:
@@ -88,27 +81,27 @@ class Surviving:
         return np.asarray(self.top.value.of(self.floored, functions), np.float64)
 
     def statistics(self, chosen: Any) -> dict[str, ListStatistics]:
-        """The same of some entities, for their rows."""
+        """Statistics with the ranks of some entities, for their rows."""
         terms = self.nodes.nodes(self.ids[chosen])
-        found = {}
+        statistics = {}
         for name, one in self.lists.items():
             ranks = one.ranks[chosen].astype(int).tolist()
-            found[name] = ListStatistics(dict(zip(terms, ranks, strict=True)), one.spread)
-        return found
+            statistics[name] = ListStatistics(dict(zip(terms, ranks, strict=True)), one.spread)
+        return statistics
 
     def relations(self, chosen: Any) -> dict[str, tuple[Ids, Scores]]:
-        """By score variable, some of the entities, as far as they have a score."""
+        """Relation of some entities by score variable, without absent scores."""
         import numpy as np
 
-        own, found = self.ids[chosen], {}
+        own, relations = self.ids[chosen], {}
         for name, scores in self.scores.items():
             of_chosen = scores[chosen]
-            has = ~np.isnan(of_chosen)
-            found[name] = (own, of_chosen) if name not in self.floors else (own[has], of_chosen[has])
-        return found
+            is_present = ~np.isnan(of_chosen)
+            relations[name] = (own, of_chosen) if name not in self.floors else (own[is_present], of_chosen[is_present])
+        return relations
 
     def _ranks(self, scores: Scores) -> Scores:
-        """float64[n]: the rank of each, from 1, the best first, ties by term; absent ones behind."""
+        """float64[n]: rank of each, from 1, best first, ties by term; absent ones last."""
         import numpy as np
 
         ranks = np.empty(len(scores))
@@ -117,7 +110,7 @@ class Surviving:
 
 
 def floor(scores: Scores) -> float:
-    """min(0, the lowest of the scores that are present).
+    """min(0, the minimum of the present scores).
 
     >>> import numpy as np
     >>> floor(np.array([0.5, np.nan, -0.25])), floor(np.array([0.5]))

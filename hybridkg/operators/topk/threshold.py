@@ -1,4 +1,4 @@
-"""The best by several relations of one variable, read together from their best on until nothing below can win."""
+"""Threshold algorithm over several relations of one variable, read together until no unread entity can win."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Threshold(TopKRows):
-    """The threshold algorithm (Fagin, Lotem and Naor, 2003) over relations that are known up to an error (Listing).
+    """Threshold algorithm (Fagin, Lotem and Naor, 2003) over relations known within an error (Listing).
 
-    No entity below the depth that has been read has a greater rank score than the last scores of the lists give, or,
-    where ranks count, the ranks behind them: weight / (k + depth + 1) from each list of rrf. Of what has been read,
-    only the entities that can still be among the first get exact scores and ranks.
+    No unread entity has a greater rank score than the last scores of the lists give, or, if ranks count, the following
+    ranks: weight / (k + depth + 1) from each list of rrf. Only entities that can still be among the first get exact
+    scores and ranks.
 
-    Exact: ranks and statistics are those among all that survive, which are found before the lists are read.
+    Exact: ranks and statistics are those among all survivors, which are found before the lists are read.
     """
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """The best k, and where that gave too few rows, again and more."""
+        """The best k, and deeper if those gave too few rows."""
         import numpy as np
 
         assert self.top.k is not None
@@ -73,10 +73,9 @@ class Threshold(TopKRows):
 
 
 def _listings(top: RankedTop, allowed: Ids | None, context: ExecutionContext) -> tuple[dict[str, Listing], Ids]:
-    """The relations of those entities that all of the required ones have, and these entities."""
     lists: dict[str, Listing] = {}
     base = allowed
-    # What is cheap to know exactly leaves less to be compared.
+    # Cheap exact relations first: they leave less to be compared.
     for match, score in sorted(top.matches, key=lambda pair: (pair[0].top is None, isinstance(pair[0], ast.Near))):
         lists[score] = Listing.of(match, base, context)
         base = lists[score].ids
@@ -89,14 +88,14 @@ def _listings(top: RankedTop, allowed: Ids | None, context: ExecutionContext) ->
 
 @dataclass(frozen=True, eq=False)
 class Fusing:
-    """The rank score of entities whose scores are known exactly, or not quite.
+    """Rank scores of entities whose scores are known exactly or within an error.
 
     Args:
-        top: what is ranked by.
+        top: the ranking.
         lists: by score variable.
         spreads: of the lists that functions read.
-        floors: what an absent score counts as, where one may be absent.
-        ranked: the lists whose ranks a function reads.
+        floors: floors of scores that may be absent.
+        ranked: lists whose ranks a function reads.
         nodes: the order of terms.
     """
 
@@ -109,16 +108,16 @@ class Fusing:
 
     @classmethod
     def of(cls, top: RankedTop, lists: Mapping[str, Listing], nodes: Nodes) -> Fusing:
-        """What has to be known of the lists as wholes."""
-        item = {score: match for match, score in (*top.matches, *top.optional)}
-        known = known_of(top.functions)
+        """Statistics of the complete lists."""
+        match_of = {score: match for match, score in (*top.matches, *top.optional)}
+        required = known_of(top.functions)
         spreads = {}
-        for name, needed in known.items():
-            least = least_score(item[name]) if LEAST in needed else float("-inf")
+        for name, needed in required.items():
+            least = least_score(match_of[name]) if LEAST in needed else float("-inf")
             has_ends = ENDS in needed and len(lists[name].ids) > 0
             spreads[name] = Spread(lists[name].low, lists[name].high, least=least) if has_ends else Spread(least=least)
         floors = {score: min(0.0, lists[score].low) if len(lists[score].ids) else 0.0 for _, score in top.optional}
-        ranked = frozenset(name for name, needed in known.items() if RANKS in needed)
+        ranked = frozenset(name for name, needed in required.items() if RANKS in needed)
         return cls(top, lists, spreads, floors, ranked, nodes)
 
     def values(self, scores: Mapping[str, Scores], ranks: Mapping[str, Scores]) -> Scores:
@@ -135,18 +134,18 @@ class Fusing:
             for name, own in self.spreads.items()
         }
         functions = {function: fused(function, lists) for function in self.top.functions}
-        found: Scores = np.asarray(self.top.value.of(floored, functions), np.float64)
-        return found
+        values: Scores = np.asarray(self.top.value.of(floored, functions), np.float64)
+        return values
 
     def alone(self, name: str, scores: Scores, ranks: Scores) -> Scores:
-        """float64[n], the rank scores of n entities that are in one list and in no other."""
+        """float64[n], the rank scores of n entities that are in one list only."""
         import numpy as np
 
         every = {other: scores if other == name else np.full(len(scores), np.nan) for other in self.lists}
         return self.values(every, {name: ranks})
 
     def unseen(self, depth: int) -> float:
-        """No entity that is not among the best of any list, so deep, has a greater rank score."""
+        """Upper bound on the rank score of entities outside the best `depth` of every list."""
         import numpy as np
 
         scores = {}
@@ -156,13 +155,8 @@ class Fusing:
         return float(self.values(scores, {name: np.array([depth + 1.0]) for name in self.ranked})[0])
 
     def best(self, seen: Ids, wanted: int, bound: float, context: ExecutionContext) -> RelationPrefix | None:
-        """The best of some entities; None where entities outside may be better.
-
-        Args:
-            seen: uint32[n], ascending.
-            wanted: how many.
-            bound: no other entity has a greater rank score; -inf where there is none.
-            context: of the run.
+        """The best `wanted` of the entities `seen` (uint32[n], ascending); None if others, whose rank scores are at
+        most `bound`, may be better.
         """
         import numpy as np
 
@@ -171,27 +165,26 @@ class Fusing:
         low, high = self._bounds(estimates)
         limit = bound + self.top.value.slack(bound)
         if len(seen) > wanted:
-            least = float(np.partition(low, len(low) - wanted)[len(low) - wanted])
-            if least <= limit and bound > -np.inf:
+            threshold = float(np.partition(low, len(low) - wanted)[len(low) - wanted])
+            if threshold <= limit and bound > -np.inf:
                 return None
-            may_win = high >= (least - self.top.value.slack(least) if isfinite(least) else least)
-            contend, left = seen[may_win], high[~may_win].max(initial=bound)
+            may_win = high >= (threshold - self.top.value.slack(threshold) if isfinite(threshold) else threshold)
+            contenders, rest = seen[may_win], high[~may_win].max(initial=bound)
         elif bound > -np.inf:
             return None
         else:
-            contend, left = seen, bound
-        scores = {name: one.scores(contend) for name, one in self.lists.items()}
-        ranks = {name: self.lists[name].ranks(contend, scores[name]) for name in self.ranked}
+            contenders, rest = seen, bound
+        scores = {name: one.scores(contenders) for name, one in self.lists.items()}
+        ranks = {name: self.lists[name].ranks(contenders, scores[name]) for name in self.ranked}
         values = self.values(scores, ranks)
-        order = best_first(values, len(values), contend, context)
+        order = best_first(values, len(values), contenders, context)
         if len(order) > wanted:  # and those that equal the last of them
             ends = wanted + int((values[order[wanted:]] == values[order[wanted - 1]]).sum())
-            left = max(left, float(values[order[ends:]].max(initial=-np.inf)))
+            rest = max(rest, float(values[order[ends:]].max(initial=-np.inf)))
             order = order[:ends]
-        return self._slice(contend, scores, ranks, order, float(left))
+        return self._slice(contenders, scores, ranks, order, float(rest))
 
     def _bounds(self, estimates: Mapping[str, Scores]) -> tuple[Scores, Scores]:
-        """What the rank scores are at least and at most."""
         low = {name: own - self.lists[name].error for name, own in estimates.items()}
         high = {name: own + self.lists[name].error for name, own in estimates.items()}
         if not self.ranked and all(one.error == 0 for one in self.lists.values()):
@@ -208,11 +201,11 @@ class Fusing:
 
         own, relations = ids[chosen], {}
         for name, of_all in scores.items():
-            has = ~np.isnan(of_all[chosen])
-            relations[name] = (own[has], of_all[chosen][has])
+            is_present = ~np.isnan(of_all[chosen])
+            relations[name] = (own[is_present], of_all[chosen][is_present])
         terms = self.nodes.nodes(own)
-        known = {}
+        statistics = {}
         for name, spread in self.spreads.items():
             places = ranks[name][chosen].astype(int).tolist() if name in ranks else [1] * len(own)
-            known[name] = ListStatistics(dict(zip(terms, places, strict=True)), spread)
-        return RelationPrefix(relations, bound, False, known, dict(self.floors), again=True)
+            statistics[name] = ListStatistics(dict(zip(terms, places, strict=True)), spread)
+        return RelationPrefix(relations, bound, False, statistics, dict(self.floors), again=True)

@@ -1,4 +1,4 @@
-"""The first rows of a ranking, from slices of the ranked relations: what the strategies have in common."""
+"""Top-k rows of a ranking, from slices of the ranked relations: the common part of all top-k operators."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from hybridkg.rdf.terms import Literal
 
 @dataclass(frozen=True)
 class RankedTop:
-    """What a strategy has to give.
+    """Specification of the first rows.
 
     Args:
-        matches: the MATCHes whose scores rank, with their score variables.
-        value: the rank score from those scores; None where other variables take part.
+        matches: MATCHes whose scores rank, with their score variables.
+        value: rank score from those scores; None if it reads other variables.
         k: rows wanted; None for all.
-        column: the variable that holds the rank score of a row.
-        ties: the variables that order rows of equal rank scores, in this order.
-        width: columns of which equal rows are one, with DISTINCT; None without.
+        column: the variable of the rank score of a row.
+        ties: the variables that order rows of equal rank scores.
+        width: with DISTINCT, the number of columns compared; None without.
         exact: whether every candidate that matches has a row.
-        optional: MATCHes whose scores rank as well, and which a candidate need not match.
+        optional: MATCHes whose scores rank as well, but which a candidate need not match.
     """
 
     matches: tuple[tuple[ast.RankedItem, str], ...]
@@ -45,22 +45,18 @@ class RankedTop:
 
     @property
     def functions(self) -> tuple[ast.RankFunction, ...]:
-        """The functions of all surviving scores in the rank score."""
+        """Functions of all surviving scores in the rank score."""
         return () if self.value is None else self.value.functions
 
     def ties_follow(self, variable: str) -> bool:
-        """Whether of rows with equal rank scores those of the entity that comes first in term order come first."""
+        """Whether ties in the rank score are broken by the term order of the entity first."""
         return self.value is not None and self.value.plain and self.ties[:1] == (variable,)
 
 
 @dataclass(frozen=True)
 class TopKRows(OneChild):
-    """The first k rows of the child, which is run over slices of its ranked relations.
-
-    Args:
-        child: gives its rows in order; reads `SliceOf` in place of the relations.
-        top: what to give.
-        candidates: for each variable that is ranked, how its candidate set is found.
+    """First k rows of the child, which runs over slices of its ranked relations, read by `PrefixScan`. `candidates` has
+    the candidate set of each ranked variable.
     """
 
     top: RankedTop
@@ -68,26 +64,25 @@ class TopKRows(OneChild):
 
     @abstractmethod
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """Slices, the best first, until one is complete or nobody asks for more."""
+        """Slices, best first, until one is complete or enough rows are certain."""
 
     def from_the_start(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
-        """The slices, the first of which takes the place of all rows that another strategy has given before."""
+        """Slices, the first of which replaces all rows of another strategy."""
         for number, part in enumerate(self.slices(context)):
             yield replace(part, again=number == 0)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Runs the child over slice after slice, until k rows are sure to be the first ones."""
-        outer, found = (context.slice, context.slice_depth), Solutions((), [])
+        outer, result = (context.slice, context.slice_depth), Solutions((), [])
         try:
             for part in self.slices(context):
                 context.slice, context.slice_depth = part, len(context.running)
                 solutions = context.run(self.child)
-                found = solutions if part.again or not found.rows else self._merged(found, solutions)
-                if part.complete or (self.top.k is not None and self._sure(found, part) >= self.top.k):
+                result = solutions if part.again or not result.rows else self._merged(result, solutions)
+                if part.complete or (self.top.k is not None and self._sure(result, part) >= self.top.k):
                     break
         finally:
             context.slice, context.slice_depth = outer
-        return found
+        return result
 
     def _merged(self, first: Solutions, more: Solutions) -> Solutions:
         together = Solutions(first.variables, first.rows + more.rows)
@@ -100,48 +95,43 @@ class TopKRows(OneChild):
             distinct.setdefault(row[: self.top.width], row)
         return replace(merged, rows=list(distinct.values()))
 
-    def _sure(self, found: Solutions, part: RelationPrefix) -> int:
-        """How many of the rows come before any row that is still missing."""
+    def _sure(self, solutions: Solutions, part: RelationPrefix) -> int:
+        """Number of rows that precede any missing row."""
         if part.ties_follow:
-            return len(found.rows)
-        at = found.variables.index(self.top.column)
+            return len(solutions.rows)
+        at = solutions.variables.index(self.top.column)
         slack = self.top.value.slack(part.bound) if self.top.value else 0.0
-        least = part.bound + slack
-        return sum(isinstance(cell := row[at], Literal) and float(cell.value) > least for row in found.rows)
+        bound = part.bound + slack
+        return sum(isinstance(cell := row[at], Literal) and float(cell.value) > bound for row in solutions.rows)
 
-    def matching(self, known: EstimationContext) -> float | None:
-        """The candidates of the one ranked variable that every MATCH is expected to match."""
+    def matching(self, estimates: EstimationContext) -> float | None:
+        """Expected candidates of the one ranked variable that every MATCH matches."""
         (candidates,) = self.candidates
-        return times(candidates.estimate(known), *(known.share(match) for match, _ in self.top.matches))
+        return times(candidates.estimate(estimates), *(estimates.share(match) for match, _ in self.top.matches))
 
-    def sizes(self, known: EstimationContext) -> dict[str, float | None]:
-        """By score variable, the entities of the slices that it expects to need."""
-        matching = self.matching(known)
+    def sizes(self, estimates: EstimationContext) -> dict[str, float | None]:
+        """Expected entities of the slices needed, by score variable."""
+        matching = self.matching(estimates)
         if self.top.k is not None and self.top.value is not None:
             matching = float(self.top.k) if matching is None else min(matching, float(self.top.k))
         return {score: matching for _, score in (*self.top.matches, *self.top.optional)}
 
-    def below(self, known: EstimationContext) -> EstimationContext:
-        """That only some of the entities take part, and that these have been tested."""
+    def below(self, estimates: EstimationContext) -> EstimationContext:
         tested = [id(part) for candidates in self.candidates for part in (*candidates.fragments, *candidates.filters)]
-        return known.below(self.sizes(known), frozenset(tested))
+        return estimates.below(self.sizes(estimates), frozenset(tested))
 
-    def estimate(self, known: EstimationContext) -> float | None:
-        """Those of the child over its slices, at most k."""
-        rows, k = self.below(known).rows(self.child), self.top.k
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        rows, k = self.below(estimates).rows(self.child), self.top.k
         if k is None:
             return rows
         return float(k) if rows is None else min(rows, float(k))
 
-    def work(self, known: EstimationContext) -> Work | None:
-        """Unknown by itself: EXPLAIN gives it what the others leave of the cost of its strategy."""
+    def work(self, estimates: EstimationContext) -> Work | None:
         return None
 
     def describe(self) -> str:
-        """The strategy, the ranked variables and how many rows are wanted."""
         names = " ".join(f"?{candidates.variable}" for candidates in self.candidates)
         return f"{type(self).__name__} {names}" + ("" if self.top.k is None else f" k={self.top.k}")
 
-    def asks(self, known: EstimationContext) -> str:
-        """What the store is asked for candidate sets."""
-        return "\n".join(text for candidates in self.candidates for text in candidates.asks(known))
+    def asks(self, estimates: EstimationContext) -> str:
+        return "\n".join(text for candidates in self.candidates for text in candidates.asks(estimates))

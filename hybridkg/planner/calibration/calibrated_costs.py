@@ -1,8 +1,7 @@
-"""The unit costs of one knowledge base on this machine: the defaults, and what was measured at index time.
+"""Calibrated unit costs of one knowledge base on this machine: defaults, overridden by measurements at index time.
 
-`cost.json` lies in the folder of the knowledge base, beside its generations, because it says something of the machine
-and not of the data. Nothing depends on it: where it is missing, damaged, of another machine or cannot be written, the
-defaults hold.
+`cost.json` is stored in the folder of the knowledge base, outside its generations, because it describes the machine and
+not the data. It is optional: if it is missing, damaged, of another machine or not writable, the defaults apply.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
 
 FILE = "cost.json"
 FORMAT = 1
-"""Version of the file; another one is not read."""
+"""Version of the file; files of other versions are ignored."""
 
 FIXED = "HYBRIDKG_COSTS"
-"""Environment variable: with the value `default` nothing is measured, so plans depend on the data alone."""
+"""Environment variable: `default` turns calibration off, so that plans depend on the data alone."""
 
 MUCH = 1.4
-"""A remembered plan is chosen again when a unit cost has changed by more than this factor."""
+"""Maximum factor by which a unit cost may change before cached plans are invalidated."""
 
 LOCAL = {
     "us_per_adjacency_entry",
@@ -45,20 +44,20 @@ LOCAL = {
     "us_per_look",
     "us_per_operator",
 }
-"""What this process does itself, whatever the text engine."""
+"""Unit costs of work in this process, for every text engine."""
 
 MIN_MEASURED = 4
-"""Unit costs that must have been measured before the others follow them."""
+"""Minimum number of measured unit costs for scaling the others."""
 
 
 class CalibratedCosts:
-    """Unit costs as they were measured; safe to use from many threads.
+    """Calibrated unit costs; thread-safe.
 
     Args:
-        engine: name of the text engine, whose defaults hold.
-        file: where they are kept; None for nowhere.
-        fixed: the defaults, and nothing else.
-        far: unit costs of what another machine does for the graph, by name, as they were measured there.
+        engine: name of the text engine, which declares the defaults.
+        file: path of `cost.json`; None for no file.
+        fixed: use the defaults only.
+        remote: measured unit costs of a remote graph, by name.
     """
 
     def __init__(
@@ -67,45 +66,40 @@ class CalibratedCosts:
         file: Path | None = None,
         *,
         fixed: bool = False,
-        far: Mapping[str, float] = {},
+        remote: Mapping[str, float] = {},
     ):
-        self._engine, self._file, self.memoize_for_template, self._far = engine, file, fixed, far
-        self._defaults = replace(default_costs(engine), **far)
+        self._engine, self._file, self.fixed, self._remote = engine, file, fixed, remote
+        self._defaults = replace(default_costs(engine), **remote)
         self._is_remote = is_remote_engine(engine)
-        self._about = f"{engine}, graph at an endpoint" if far else engine
-        """What the file has to speak of."""
+        self._scope = f"{engine}, graph at an endpoint" if remote else engine
+        """Key of the file: a file of another scope is ignored."""
         self._calibrated: dict[str, float] = {}
         self._at_most: Mapping[str, float] = {}
         self._scaled = 1.0
         self._state = "nothing has been measured here"
         self._lock = threading.Lock()
         self.model = self._measured = self._planned_with = self._defaults
-        """The unit costs that hold; those without `at_most`; those that held when `epoch` last changed."""
+        """Current unit costs; those without `at_most`; those at the last change of `epoch`."""
         self.epoch = 0
-        """How often a unit cost has changed by MUCH: part of the key of a remembered plan."""
+        """Number of changes by more than MUCH: part of the key of a cached plan."""
 
     @classmethod
     def open(
-        cls, folder: Path, engine: str, *, fixed: bool | None = None, far: Mapping[str, float] = {}
+        cls, folder: Path, engine: str, *, fixed: bool | None = None, remote: Mapping[str, float] = {}
     ) -> CalibratedCosts:
-        """Those of a knowledge base. Never raises for the file's sake.
-
-        Args:
-            folder: the knowledge base.
-            engine: name of its text engine.
-            fixed: the defaults and nothing else; None: as the environment says.
-            far: as for the class.
+        """Unit costs of a knowledge base in `folder`. A bad file raises no error. `fixed` None: as the environment
+        says.
         """
         if fixed is None:
             fixed = os.environ.get(FIXED) == "default"
-        costs = cls(engine, folder / FILE, fixed=fixed, far=far)
+        costs = cls(engine, folder / FILE, fixed=fixed, remote=remote)
         if not fixed:
             costs._load()
         return costs
 
     def calibrated(self, measured: Measured) -> None:
-        """Takes over what has been measured on this machine, and writes it to the file."""
-        if self.memoize_for_template:
+        """Adoption of measurements on this machine, which are written to the file."""
+        if self.fixed:
             return
         with self._lock:
             bounded = self._defaults.bounded(**measured.us)
@@ -114,20 +108,14 @@ class CalibratedCosts:
         self._save()
 
     def at_most(self, bounds: Mapping[str, float]) -> None:
-        """Some unit costs are no more, as a server shows at this moment; until it is asked otherwise, and in this
-        process only.
-
-        Args:
-            bounds: microseconds by name.
-        """
-        if self.memoize_for_template or bounds == self._at_most:
+        """Upper bounds in microseconds, measured on a live server, for this process only, until the next call."""
+        if self.fixed or bounds == self._at_most:
             return
         with self._lock:
             self._at_most = bounds
             self._change()
 
     def _save(self) -> None:
-        """Writes the file; a folder that cannot be written fails nothing."""
         if self._file is None:
             return
         with self._lock:
@@ -135,7 +123,7 @@ class CalibratedCosts:
         _replace(self._file, text)
 
     def to_json(self) -> dict[str, Any]:
-        """For people and programs: every unit cost, its value in microseconds and where it comes from."""
+        """Report of all unit costs, in microseconds, with their origins."""
         with self._lock:
             units = [
                 {
@@ -146,46 +134,44 @@ class CalibratedCosts:
                 }
                 for name in UNITS
             ]
-        state = f"fixed: {FIXED}=default" if self.memoize_for_template else self._state
+        state = f"fixed: {FIXED}=default" if self.fixed else self._state
         return {"engine": self._engine, "state": state, "unit_costs": units}
 
     def _take(self, calibrated: dict[str, float]) -> None:
-        """Replaces what was measured, and all that follows from it."""
         self._calibrated = calibrated
         self._scaled = _pace(
-            calibrated[name] / getattr(self._defaults, name) for name in filter(self._is_here, calibrated)
+            calibrated[name] / getattr(self._defaults, name) for name in filter(self._is_local, calibrated)
         )
-        self._measured = replace(self._defaults, **{name: self._known(name) for name in UNITS})
+        self._measured = replace(self._defaults, **{name: self._unit_cost(name) for name in UNITS})
         self._change()
 
     def _change(self) -> None:
-        """Finds the unit costs that hold now, and whether plans are to be chosen again."""
-        known = {name: getattr(self._measured, name) for name in UNITS}
-        known |= {name: min(known[name], most) for name, most in self._at_most.items()}
-        self.model = self._defaults.bounded(**known)
+        """Recomputation of the current unit costs; a new epoch if one has changed by more than MUCH."""
+        units = {name: getattr(self._measured, name) for name in UNITS}
+        units |= {name: min(units[name], bound) for name, bound in self._at_most.items()}
+        self.model = self._defaults.bounded(**units)
         changes = [getattr(self.model, name) / getattr(self._planned_with, name) for name in UNITS]
         if max(changes) > MUCH or min(changes) < 1 / MUCH:
             self._planned_with, self.epoch = self.model, self.epoch + 1
 
-    def _is_here(self, name: str) -> bool:
-        """Whether this machine does the work."""
-        return name not in self._far and (name in LOCAL or not self._is_remote)
+    def _is_local(self, name: str) -> bool:
+        return name not in self._remote and (name in LOCAL or not self._is_remote)
 
     def _origin(self, name: str) -> str:
-        if name in self._far:
+        if name in self._remote:
             return "measured at the endpoint"
         if name in self._calibrated:
             return "calibrated"
-        return "default" if self._known(name) == getattr(self._defaults, name) else f"default x {self._scaled:g}"
+        return "default" if self._unit_cost(name) == getattr(self._defaults, name) else f"default x {self._scaled:g}"
 
-    def _known(self, name: str) -> float:
+    def _unit_cost(self, name: str) -> float:
         default = float(getattr(self._defaults, name))
-        return self._calibrated.get(name, default * self._scaled if self._is_here(name) else default)
+        return self._calibrated.get(name, default * self._scaled if self._is_local(name) else default)
 
     def _content(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "engine": self._about,
+            "engine": self._scope,
             "machine": machine(),
             "versions": versions(),
             "calibrated": dict(self._calibrated),
@@ -194,33 +180,33 @@ class CalibratedCosts:
     def _load(self) -> None:
         if self._file is None:
             return
-        found = _read(self._file, self._about, self._defaults)
-        if isinstance(found, str):
-            self._state = found
+        measured = _read(self._file, self._scope, self._defaults)
+        if isinstance(measured, str):
+            self._state = measured
             return
-        self._take(found)
-        if found:
+        self._take(measured)
+        if measured:
             self._state = "measured on this machine"
 
 
 def _pace(ratios: Iterable[float]) -> float:
-    """How many times as slow as expected a machine is, by the median; what was not measured is taken to follow suit."""
-    known = sorted(ratios)
-    if len(known) < MIN_MEASURED:
+    """Median slowdown of a machine relative to the defaults, which scales the unit costs not measured."""
+    ordered = sorted(ratios)
+    if len(ordered) < MIN_MEASURED:
         return 1.0
-    return float(f"{known[(len(known) - 1) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
+    return float(f"{ordered[(len(ordered) - 1) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
 
 
-def _read(file: Path, about: str, defaults: CostModel) -> dict[str, float] | str:
-    """The measured unit costs in the file, or why it does not count."""
+def _read(file: Path, scope: str, defaults: CostModel) -> dict[str, float] | str:
+    """Measured unit costs in the file, or the reason why it is ignored."""
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
-        if value["format"] != FORMAT or value["engine"] != about:
+        if value["format"] != FORMAT or value["engine"] != scope:
             return f"{FILE} is of another version or text engine, so the defaults hold"
         if value["machine"] != machine():
             return f"{FILE} was measured on another machine, so the defaults hold"
         measured = {name: _above_zero(us) for name, us in value["calibrated"].items() if name in UNITS}
-        bounded = defaults.bounded(**measured)  # whoever has edited the file may have left any number
+        bounded = defaults.bounded(**measured)  # the file may have been edited
         return {name: float(getattr(bounded, name)) for name in measured}
     except FileNotFoundError:
         return "nothing has been measured here"
@@ -236,7 +222,7 @@ def _above_zero(value: Any) -> float:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Replaces the file as a whole; a medium that cannot be written is nobody's mistake here."""
+    """Atomic replacement of the file; a read-only medium is no error."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         with temporary.open("x", encoding="utf-8", newline="\n") as out:
@@ -248,7 +234,7 @@ def _replace(file: Path, text: str) -> None:
 
 
 def machine() -> dict[str, Any]:
-    """What tells apart machines on which the same work takes another time; names nobody."""
+    """Fingerprint of the hardware, without personal data."""
     return {
         "architecture": platform.machine(),
         "system": platform.system(),
@@ -269,11 +255,11 @@ def _processor() -> str:
 
 
 def versions() -> Mapping[str, str]:
-    """Of what does the work, for whoever reads the file; another version does not undo a measurement."""
+    """Versions of the software measured, for information only."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"python": platform.python_version()}
+    versions_of = {"python": platform.python_version()}
     for name in ("hybridkg", "numba", "numpy", "pyoxigraph"):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions_of[name] = version(name)
+    return versions_of

@@ -1,9 +1,8 @@
-"""Measures the unit costs of this machine, with about twenty short runs on a knowledge base that has just been built.
+"""Calibration of unit costs on this machine: about twenty short runs on a newly built knowledge base.
 
-Each run is repeated within a share of the time, and its median counts. What this process does itself is measured in
-time of the processor, which other processes do not disturb. A unit cost is the slope between a small and a large run,
-so that what both have in common falls out; where the data is too small for a difference that can be measured, there is
-no result.
+Each run is repeated within its time budget; the median counts. Work of this process is measured in processor time,
+which other processes do not disturb. A unit cost is the slope between a small and a large run, which cancels fixed
+costs; if the data is too small for a measurable difference, there is no result.
 """
 
 from __future__ import annotations
@@ -22,46 +21,42 @@ from hybridkg.interfaces.graph_index import GraphIndex, Join, PredicatePath, Sca
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
-from hybridkg.planner.calibration.remote_calibration import store_elsewhere, text_elsewhere
+from hybridkg.planner.calibration.remote_calibration import calibrate_remote_store, calibrate_remote_text
 from hybridkg.planner.calibration.stopwatch import Stopwatch
 from hybridkg.rdf.terms import NamedNode
 
 MIN_DIFFERENCE = 2_000
-"""Postings, or entries, that the large run must have more than the small one."""
+"""Minimum difference in postings or entries between the large and the small run."""
 
 MANY, FEW = 2_000, 200
 """Candidates, rows and names of the large and the small runs."""
 
 MASKED = 20_000
-"""Candidates of a large set that the text index ranks."""
+"""Candidates of the large mask for the text index."""
 
 MAX_CANDIDATES = 500_000
-"""Matches of the word that candidates are taken from."""
+"""Maximum matches of the word from which candidates are drawn."""
 
 WORDS = 3
-"""In the query of common words."""
+"""Number of words in the query of common words."""
 
 PROBED, PROBED_FEW = 200, 20
-"""Values in a question to the store; more than 1,000 would fall off the cliff of planner.md."""
+"""Values in a query to the store; more than 1,000 would hit the cliff of docs/planner.md (trap 1)."""
 
 MAX_WORDS = 120
-"""Words whose frequency is asked for, to find rare and common ones."""
+"""Maximum number of words whose frequency is requested."""
 
 RARE = 100
-"""Entities that have a rare word, at most."""
+"""Maximum entities of a rare word."""
 
 MAX_POSTINGS = 2_000_000
-"""Of the common word: the run must be over in milliseconds."""
+"""Maximum postings of the common word: the run takes milliseconds."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the runs have found.
-
-    Args:
-        us: unit costs by name, those that could be measured; not yet held against the defaults.
-        runs: how many runs there were, repeats not counted.
-        seconds: how long all of them took.
+    """Measured unit costs in microseconds, not yet bounded by the defaults; number of runs without repeats; their
+    duration.
     """
 
     us: Mapping[str, float]
@@ -79,19 +74,19 @@ def calibrate(
     predicates: Sequence[tuple[str, int]] = (),
     watch: Stopwatch | None = None,
 ) -> Measured:
-    """Measures what can be measured.
+    """Measurement of all unit costs that the given indexes permit.
 
     Args:
         text: the text index.
-        words: some that occur in its texts, rare and common ones.
+        words: words of its texts, rare and common.
         graph: the projection.
-        store: the graph, where it lies here.
-        endpoint: the same, where it lies elsewhere.
-        predicates: (IRI, triples) of some, most frequent first.
-        watch: measures, and knows when to stop.
+        store: a local graph store.
+        endpoint: a remote graph store.
+        predicates: (IRI, triples), most frequent first.
+        watch: measures within time budgets.
     """
     watch = watch or Stopwatch()
-    found: dict[str, float] = {}
+    measured: dict[str, float] = {}
     parts: list[Callable[[], Iterator[tuple[str, float | None]]]] = []
     if graph is not None and predicates:
         parts.append(lambda: _graph(graph, predicates, watch))
@@ -100,24 +95,20 @@ def calibrate(
     if text is not None and words:
         parts.append(lambda: _text(text, words, watch))
     if endpoint is not None:
-        parts.append(lambda: store_elsewhere(endpoint, watch))
+        parts.append(lambda: calibrate_remote_store(endpoint, watch))
     for part in parts:
         watch.begin()
         try:
-            found.update((name, us) for name, us in part() if us is not None)
+            measured.update((name, us) for name, us in part() if us is not None)
         except HybridkgError:
-            # A server that does not answer now must not undo an index that is built; its part keeps the defaults.
+            # A server that does not answer must not fail a finished index; its part keeps the defaults.
             continue
-    return Measured(found, watch.runs, watch.seconds)
-
-
-# --- the graph ---------------------------------------------------------------------
+    return Measured(measured, watch.runs, watch.seconds)
 
 
 def _graph(
     graph: GraphIndex, predicates: Sequence[tuple[str, int]], watch: Stopwatch
 ) -> Iterator[tuple[str, float | None]]:
-    """Semi-joins of large predicates and of the smallest one; names of nodes."""
     small = _semi_join(graph, [predicates[-1][0]] * 2)
     if small is None:
         return
@@ -132,7 +123,7 @@ def _graph(
 
 
 def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], object], float] | None:
-    """Finding what the first predicate links the subjects of all with, and about how many entries that reads."""
+    """Semi-join from the subjects of all predicates to the objects of the first one, and its expected entries."""
     scans = tuple(Scan(Variable("s"), PredicatePath(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
     prepared = graph.compile(Join(scans)) if scans else None
     if prepared is None:
@@ -140,13 +131,9 @@ def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], obj
     return lambda: prepared.candidates("o0", Meter()), prepared.work("o0")
 
 
-# --- the store -----------------------------------------------------------------------
-
-
 def _store(
     store: GraphStore, predicates: Sequence[tuple[str, int]], watch: Stopwatch
 ) -> Iterator[tuple[str, float | None]]:
-    """Rows of a predicate, one after the other and by subject."""
     iri, triples = predicates[0]
 
     def rows(n: int) -> Callable[[], list[Any]]:
@@ -166,25 +153,21 @@ def _store(
     if row_us is not None and len(subjects) >= PROBED:
         few, many = (len(probes(n)()) for n in (PROBED_FEW, PROBED))
         us = watch.slope(probes(PROBED_FEW), probes(PROBED), PROBED - PROBED_FEW)
-        # A subject of this predicate may have many objects; of these, one is in the price.
+        # A subject may have several objects; the unit cost includes one.
         further = max(0.0, (many - few) / (PROBED - PROBED_FEW) - 1)
         yield "us_per_probe_in_store", None if us is None else max(us - further * row_us, row_us)
 
 
-# --- the text -----------------------------------------------------------------------
-
-
 def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[tuple[str, float | None]]:
-    """The best of rare and of common words, all matches, and candidates."""
     df = _frequencies(text, words)
     if not df:
         return
     ordered = sorted(df, key=lambda word: (df[word], word))
     if text.is_remote:
-        yield from text_elsewhere(text, df, ordered, watch)
+        yield from calibrate_remote_text(text, df, ordered, watch)
         return
     few, rare = df[ordered[0]], TextQuery(ordered[0])
-    # Several words, as in most queries: a single one prunes much better.
+    # Several words, as in most queries: a single one is pruned much better.
     many, common = sum(df[word] for word in ordered[-WORDS:]), TextQuery(" ".join(ordered[-WORDS:]))
 
     def best(query: TextQuery, k: int = 10, among: Ids | None = None) -> Callable[[], object]:
@@ -200,7 +183,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     deep = min(MANY, df[ordered[-1]])
     if deep >= 2 * FEW:
         yield "us_per_hit", watch.slope(best(common), best(common, deep), deep - 10)
-    # The cost of a candidate grows with the lists that it is looked up in: neither the longest nor a short one.
+    # The cost of a candidate grows with the length of the list: neither the longest nor a short one.
     often = ordered[_at(0.75, [df[word] for word in ordered])]
     listed = TextQuery(often)
     ids = np.sort(text.topk(listed, MASKED)[0]) if df[often] <= MAX_CANDIDATES else np.zeros(0, np.uint32)
@@ -220,16 +203,16 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
 
 
 def _frequencies(text: TextIndex, words: Sequence[str]) -> dict[str, int]:
-    """Entities that have each word, by the word as the index has it; those that occur, and are not too common."""
-    found = {one.term: one.df for one in text.terms(TextQuery(" ".join(list(dict.fromkeys(words))[:MAX_WORDS])))}
-    # A stem need not be its own stem, so the frequency that counts is that of the query that will be asked.
-    queries = {word: TextQuery(word) for word, df in found.items() if 0 < df <= MAX_POSTINGS}
+    """Match counts of the words that occur and are not too common."""
+    frequencies = {one.term: one.df for one in text.terms(TextQuery(" ".join(list(dict.fromkeys(words))[:MAX_WORDS])))}
+    # A stem need not be its own stem, so the count is that of the query itself.
+    queries = {word: TextQuery(word) for word, df in frequencies.items() if 0 < df <= MAX_POSTINGS}
     text.prefetch_counts(list(queries.values()))
     return {word: n for word, query in queries.items() if 0 < (n := text.match_count_bound(query)) <= MAX_POSTINGS}
 
 
 def _at(share: float, df: Sequence[int]) -> int:
-    """The place of the frequency that is nearest to a share of the way from the least to the greatest, on a log scale.
+    """Index of the frequency nearest to a share of the log range from the lowest to the highest.
 
     >>> _at(0.5, [1, 2, 90, 10_000])
     2
@@ -239,15 +222,14 @@ def _at(share: float, df: Sequence[int]) -> int:
 
 
 def _spread(ids: Ids, n: int) -> Ids:
-    """At most n of some ids, evenly spread."""
     return ids if len(ids) <= n else ids[np.linspace(0, len(ids) - 1, n).astype(np.int64)]
 
 
-def some_words(texts: Sequence[str], most: int = MAX_WORDS) -> list[str]:
-    """Distinct words of some texts, in the order in which they come.
+def some_words(texts: Sequence[str], maximum: int = MAX_WORDS) -> list[str]:
+    """Distinct words of some texts, in order.
 
     >>> some_words(["A red fish.", "A blue fish"])
     ['A', 'red', 'fish', 'blue']
     """
     words = (word for text in texts for word in "".join(c if c.isalnum() else " " for c in text[:2_000]).split())
-    return list(islice(dict.fromkeys(words), most))
+    return list(islice(dict.fromkeys(words), maximum))

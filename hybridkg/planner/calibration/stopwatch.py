@@ -1,4 +1,4 @@
-"""Runs things and says how long they took, within a time."""
+"""Stopwatch for repeated runs within a time budget."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from statistics import median
 from time import perf_counter, thread_time
 
 PART_S = 0.3
-"""Seconds after which no run begins any more for the graph, for the store, for the text: in all, less than one."""
+"""Seconds after which no run of a part (graph, store, text) starts: less than one in total."""
 
 RUN_S = 0.03
-"""Seconds after which a run is not repeated any more."""
+"""Seconds after which a run is not repeated."""
 
 MAX_REPEATS = 7
-"""Of one run."""
+"""Maximum repeats of one run."""
 
 WARM = 0.9
-"""Of the time of the round before: who takes more does not get faster any more."""
+"""Ratio to the time of the previous round above which a server counts as warm."""
 
 
 class Stopwatch:
-    """Runs things and says how long they took, until the time of a part is over.
+    """Stopwatch for repeated runs, until the time budget of a part is spent.
 
     Args:
-        work: seconds of this thread, for what is measured.
-        wall: seconds of the clock on the wall.
-        part_s: how many a part has; on the wall four times as many, where others keep the machine busy.
+        work: clock of the measured work, in seconds.
+        wall: wall clock, in seconds.
+        part_s: budget of a part; four times as much in wall time, because other processes may keep the machine busy.
     """
 
     def __init__(
@@ -40,36 +40,27 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Since the first run."""
+        """Seconds since creation."""
         return self._wall() - self._started
 
-    def begin(self, *, elsewhere: bool = False, part_s: float | None = None, run_s: float = RUN_S) -> None:
-        """A part begins.
-
-        Args:
-            elsewhere: another process does the work, so the time on the wall counts; and the least of the repeats,
-                because whoever else is at work only adds to it.
-            part_s: seconds that it has; None for as many as the last one.
-            run_s: seconds after which its runs are not repeated.
+    def begin(self, *, remote: bool = False, part_s: float | None = None, run_s: float = RUN_S) -> None:
+        """Start of a part with a time budget. If `remote`, another process does the work: wall time counts, and
+        the minimum of the repeats, because other load only adds.
         """
-        if elsewhere:
+        if remote:
             self._work, self._middle = self._wall, min
         self._part_s, self._run_s = self._part_s if part_s is None else part_s, run_s
         self._began = self._work(), self._wall()
 
     def warm_up(self, runs: Iterator[Callable[[], object]], round_s: float, most_s: float) -> None:
-        """Runs that do not count, in rounds, until those of a round are hardly faster than those of the one before.
-
-        Args:
-            runs: without end.
-            round_s: seconds on the wall of a round.
-            most_s: seconds on the wall of all rounds.
+        """Unmeasured runs in rounds of `round_s` wall seconds, for at most `most_s`, until a round is hardly faster
+        than the one before. `runs` is endless.
         """
         started, before = self._wall(), inf
         while self._wall() - started < most_s:
             times: list[float] = []
-            begun = self._wall()
-            while not times or self._wall() - begun < round_s:
+            round_start = self._wall()
+            while not times or self._wall() - round_start < round_s:
                 run_at = self._wall()
                 next(runs)()
                 times.append(self._wall() - run_at)
@@ -79,20 +70,20 @@ class Stopwatch:
             before = now
 
     def us(self, run: Callable[[], object]) -> float | None:
-        """Microseconds of a run, the median of some, without a first one; None when the time is over."""
-        begun = self._work()
-        if begun - self._began[0] > self._part_s or self._wall() - self._began[1] > 4 * self._part_s:
+        """Microseconds of a run, the median of several after a first one; None when the budget is spent."""
+        run_start = self._work()
+        if run_start - self._began[0] > self._part_s or self._wall() - self._began[1] > 4 * self._part_s:
             return None
         self.runs += 1
         run()
         times: list[float] = []
-        while len(times) < MAX_REPEATS and (not times or self._work() - begun < self._run_s):
+        while len(times) < MAX_REPEATS and (not times or self._work() - run_start < self._run_s):
             before = self._work()
             run()
             times.append((self._work() - before) * 1e6)
         return self._middle(times)
 
     def slope(self, small: Callable[[], object], large: Callable[[], object], difference: float) -> float | None:
-        """Microseconds for each unit that the large run has more than the small one; None where noise hides it."""
+        """Microseconds for each additional unit of the large run; None if noise hides the difference."""
         few, many = self.us(small), self.us(large)
         return None if few is None or many is None or many <= few else (many - few) / difference

@@ -1,1 +1,1 @@
-"""Strategies: each turns a logical plan into operators; all exact ones give the same rows in the same order."""
+"""Built-in strategies: all return the same rows in the same order."""

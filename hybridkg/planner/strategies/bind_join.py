@@ -1,4 +1,4 @@
-"""Text first, complete: the graph is asked only about the entities that matched."""
+"""Bind join: the complete text relation first, the graph restricted to its entities."""
 
 from __future__ import annotations
 
@@ -17,29 +17,25 @@ from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, RankingCosts, costs
 
 
 class BindJoinStrategy(Strategy):
-    """The reference plan, with a fragment probed or read in ids wherever it meets a MATCH on a variable both bind.
+    """Reference plan with a probe or semi-join wherever a fragment joins a MATCH on a common variable.
 
-    Exact: both have the rows of the HashJoin in whose place they stand.
+    Exact: both operators return the rows of the HashJoin they replace.
     """
 
     preference = 80
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Always; `plan` looks for a fragment that meets a MATCH."""
         return True
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Cost of reading every relation to its end; not known of a plan that does not rank."""
         ranking = planning.ranking(logical)
         return UNPRICED if ranking is None else bind_join_cost(costs_of(ranking, planning))
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        """Lower bound of that: nothing joins."""
         ranking = planning.ranking(logical)
         return 0.0 if ranking is None else _least_us(costs_of(ranking, planning))
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Operators, or None where no fragment meets a MATCH."""
         root = joined(logical, planning)
         return root if any(isinstance(op, TextJoin | BindJoin | BindLeftJoin) for op in root.walk()) else None
 
@@ -48,7 +44,7 @@ BIND_JOIN = BindJoinStrategy()
 
 
 def bind_join_cost(costs: RankingCosts) -> Cardinality:
-    """Cost of reading every relation to its end and making rows of all that joins; found out once."""
+    """Cost of reading every relation completely and joining all rows; computed once."""
     if costs.bind_join is None:
         costs.bind_join = _priced(costs)
     return costs.bind_join
@@ -58,36 +54,36 @@ def _priced(costs: RankingCosts) -> Cardinality:
     cost, spine, (most, *others), first = costs.cost, costs.ranking.spine, costs.lists.joined, costs.lists.first
     graph = costs.graphs[spine.variables[0]]
     before = cost.us_per_text_scoring + _first_us(costs)
-    asked = set[int]()
+    queried = set[int]()
     for variable, own in costs.graphs.items():
         fragments = set(map(id, costs.ranking.by_variable[variable]))
-        if costs.in_store and fragments <= asked:
-            continue  # the store is asked once for the rows of a pattern
-        asked |= fragments
-        asked_us = first * costs.each_us(variable)
-        if costs.lists.is_too_long:  # so many rows of the store have come before it is known that there are more
-            asked_us = asked_us + first * cost.us_per_store_row if costs.in_store else own.whole_us
-        before += min(own.whole_us, asked_us)
-    if spine.leading > 1:  # the second one scores rows of the first, not ids
+        if costs.in_store and fragments <= queried:
+            continue  # the store reads a pattern once
+        queried |= fragments
+        probe_us = first * costs.each_us(variable)
+        if costs.lists.is_too_long:  # the store returns that many rows before the fragment proves larger
+            probe_us = probe_us + first * cost.us_per_store_row if costs.in_store else own.whole_us
+        before += min(own.whole_us, probe_us)
+    if spine.leading > 1:  # the second MATCH scores rows of the first, not ids
         before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
     whole, each = costs.once_us(len(spine.fragments)), costs.row_us(spine.variables[0], len(spine.fragments))
-    rows_each, found = costs.rows_each(spine.variables[0]), []
+    rows_each, cases = costs.rows_each(spine.variables[0]), []
     for entities in entities_joined(
-        most, _of_fragments(costs, graph), costs.memoize_for_template.entities, costs.lists.pushdown_count
+        most, _of_fragments(costs, graph), costs.shape.entities, costs.lists.pushdown_count
     ):
         rows = entities * rows_each
         us = before + (whole + rows * each)
         for own_most in others:
-            us += _looked_up_us(costs, rows, own_most)
+            us += _scoring_us(costs, rows, own_most)
             rows *= min(1.0, own_most / costs.n)
         for own_most in costs.lists.optional:
-            us += _looked_up_us(costs, rows, own_most)
-        found.append(us)
-    return mean(found)
+            us += _scoring_us(costs, rows, own_most)
+        cases.append(us)
+    return mean(cases)
 
 
 def _first_us(costs: RankingCosts) -> float:
-    """Cost of all that match the first MATCH, or of scoring what the graph has where these are too many."""
+    """Cost of all matches of the first MATCH, or of scoring the candidate set if these are too many."""
     read = costs.lists.first * costs.cost.us_per_scored_posting
     if not costs.lists.is_too_long:
         return read
@@ -95,7 +91,6 @@ def _first_us(costs: RankingCosts) -> float:
 
 
 def _least_us(costs: RankingCosts) -> float:
-    """Lower bound of `bind_join_cost`: nothing joins."""
     cost, spine, most = costs.cost, costs.ranking.spine, costs.lists.joined[0]
     us = cost.us_per_text_scoring
     us += _first_us(costs) + costs.once_us(len(spine.fragments))
@@ -109,15 +104,15 @@ def _of_fragments(costs: RankingCosts, graph: CandidateEstimate) -> Cardinality:
     share = 1.0
     for most in costs.lists.filters:
         share *= min(1.0, max(most, 1.0) / costs.n)
-    guess = min(graph.size.estimate / share, costs.memoize_for_template.entities)
-    return Cardinality(graph.size.low, guess, max(graph.size.high, guess))
+    estimate = min(graph.size.estimate / share, costs.shape.entities)
+    return Cardinality(graph.size.low, estimate, max(graph.size.high, estimate))
 
 
-def _looked_up_us(costs: RankingCosts, entities: float, most: float) -> float:
-    """Cost of scoring some entities, or all that match where these are not many times as many."""
+def _scoring_us(costs: RankingCosts, entities: float, most: float) -> float:
+    """Cost of scoring some entities, or of the complete relation if that is not many times larger."""
     cost = costs.cost
-    if costs.memoize_for_template.is_remote and most <= FEW_MATCHES:
-        return most * cost.us_per_scored_posting  # asked for together with the first relation
-    if costs.memoize_for_template.is_remote or entities * MATCHES_PER_PROBE < most:
+    if costs.shape.is_remote and most <= FEW_MATCHES:
+        return most * cost.us_per_scored_posting  # requested together with the first relation
+    if costs.shape.is_remote or entities * MATCHES_PER_PROBE < most:
         return cost.us_per_text_scoring + costs.scored_us(entities, entities * min(1.0, most / costs.n))
     return cost.us_per_text_scoring + most * cost.us_per_scored_posting

@@ -1,4 +1,4 @@
-"""A UNION of ranked relations: the best rows of all are among the best of each."""
+"""Top k of a UNION of ranked relations, from the top k of each branch."""
 
 from __future__ import annotations
 
@@ -23,14 +23,8 @@ from hybridkg.query.walk import variables
 
 @dataclass(frozen=True)
 class Branches:
-    """A limited ranking of the rows of a UNION whose branches are ranked relations of one variable.
-
-    Args:
-        top: the projection under LIMIT.
-        rank: the ranking.
-        k: LIMIT + OFFSET.
-        matches: one for each branch.
-        value: the rank score.
+    """Limited ranking of the rows of a UNION: `rank` under the projection `top`, k = LIMIT + OFFSET, one MATCH for each
+    branch.
     """
 
     top: Project
@@ -41,7 +35,7 @@ class Branches:
 
 
 def branches_of(plan: Plan) -> Branches | None:
-    """The plan taken apart; None where it is something else, or a row may have no rank score or two."""
+    """Decomposed plan; None for any other plan, or if a row may have no rank score or two."""
     while isinstance(plan, Snippet):
         plan = plan.child
     match plan:
@@ -60,39 +54,38 @@ def branches_of(plan: Plan) -> Branches | None:
 
 
 class EachListStrategy(Strategy):
-    """For limited rankings of a UNION of MATCHes and NEARs of one variable, each with a score of its own."""
+    """Limited rankings of a UNION of MATCHes and NEARs of one variable, each with its own score."""
 
     preference = 60
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Whether the plan has such a form, and no list is on a server."""
-        found = branches_of(logical)
-        return found is not None and not planning.is_remote(found.matches)
+        branches = branches_of(logical)
+        return branches is not None and not planning.is_remote(branches.matches)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Cost of each list up to an error, and of k rows."""
-        found = branches_of(logical)
-        if found is None:
+        """Cost of each list within its error, and of k rows."""
+        branches = branches_of(logical)
+        if branches is None:
             return UNPRICED
         cost, us = planning.cost, 0.0
-        for match in found.matches:
+        for match in branches.matches:
             if isinstance(match.match, ast.Near):
                 us += cost.us_per_text_question + planning.read(match.match) * cost.us_per_posting
             else:
                 us += cost.us_per_text_scoring + planning.match_count_bound(match.match) * cost.us_per_scored_posting
-        us += found.k * cost.us_per_row_of_terms
+        us += branches.k * cost.us_per_row_of_terms
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Operators, or None where it does not apply."""
-        found = branches_of(logical)
-        if found is None or planning.is_remote(found.matches):
+        branches = branches_of(logical)
+        if branches is None or planning.is_remote(branches.matches):
             return None
-        lists = tuple((match.match, match.score) for match in found.matches)
-        top = RankedTop((), found.value, found.k, found.rank.score, found.rank.tie_breakers, None, True, lists)
-        rest = joined(found.top, planning, found.matches)
-        candidates = CandidateSetScan(found.matches[0].match.entity.name, ())
-        return lowered(logical, {id(found.top): Operator(rest, top, (candidates,))}, planning)
+        lists = tuple((match.match, match.score) for match in branches.matches)
+        rank = branches.rank
+        top = RankedTop((), branches.value, branches.k, rank.score, rank.tie_breakers, None, True, lists)
+        rest = joined(branches.top, planning, branches.matches)
+        candidates = CandidateSetScan(branches.matches[0].match.entity.name, ())
+        return lowered(logical, {id(branches.top): Operator(rest, top, (candidates,))}, planning)
 
 
 EACH_LIST = EachListStrategy()

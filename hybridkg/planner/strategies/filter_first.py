@@ -1,4 +1,4 @@
-"""The graph decides who takes part; only those are scored, and only the best of them get rows."""
+"""Filter first: the candidate set of the graph is scored, and only its best entities get rows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from hybridkg.planner.ranking_shape import RankedPlan
 
 
 class FilterFirstStrategy(RankingStrategy):
-    """For rankings whose scores are all of one variable, with or without a limit."""
+    """Rankings whose scores are all of one variable, with or without a limit."""
 
     preference = 30
 
     def takes(self, ranking: RankedPlan) -> bool:
-        """Whether the scores of the candidates can be known before the rows are."""
         return ranking.of_one_variable
 
     def cost_of(self, costs: RankingCosts) -> Cardinality:
-        """Cost of finding the candidate set and scoring it."""
         return costs.filter_first
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Scores the candidate set."""
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
 

@@ -1,4 +1,4 @@
-"""The candidate set goes into the text index as a mask."""
+"""Filtered top-k: the candidate set is a mask for the text index."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from hybridkg.planner.ranking_shape import RankedPlan
 
 
 class FilteredTopKStrategy(RankingStrategy):
-    """For limited rankings by one MATCH without TOP."""
+    """Limited rankings by one MATCH without TOP."""
 
     preference = 20
 
     def takes(self, ranking: RankedPlan) -> bool:
-        """Whether one MATCH without TOP ranks."""
         return ranking.by_one_match and ranking.scored[0].match.top is None
 
     def cost_of(self, costs: RankingCosts) -> Cardinality:
-        """Cost of finding the candidate set and ranking it in the index."""
         return costs.filtered_topk
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Ranks the candidate set in the index."""
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
 

@@ -1,4 +1,4 @@
-"""A query without ranked predicates belongs to the SPARQL engine."""
+"""Delegation of a query without ranked predicates to the SPARQL engine."""
 
 from __future__ import annotations
 
@@ -12,27 +12,23 @@ from hybridkg.planner.ranking_costs import UNPRICED
 
 
 class OxigraphStrategy(Strategy):
-    """The whole query, in canonical text, in one question to the store."""
+    """Whole query, in canonical text, as one request to the store."""
 
     preference = 0
     dominates = True
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Whether the query ranks nothing."""
-        return isinstance(_cut(logical), SparqlQuery)
+        return isinstance(_below_slice(logical), SparqlQuery)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Not known: the store plans the query."""
         return UNPRICED
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Operators, or None where the query ranks."""
-        return lower(logical) if isinstance(_cut(logical), SparqlQuery) else None
+        return lower(logical) if isinstance(_below_slice(logical), SparqlQuery) else None
 
 
 OXIGRAPH = OxigraphStrategy()
 
 
-def _cut(logical: Plan) -> Plan:
-    """What LIMIT and OFFSET cut."""
+def _below_slice(logical: Plan) -> Plan:
     return logical.child if isinstance(logical, Slice) else logical

@@ -1,4 +1,4 @@
-"""The text decides the order; the graph is asked about the best entities until enough of them pass."""
+"""Rank first: the graph tests the best entities of the text until enough of them pass."""
 
 from __future__ import annotations
 
@@ -19,24 +19,20 @@ from hybridkg.planner.ranking_shape import RankedPlan
 
 
 class RankFirstStrategy(RankingStrategy):
-    """For limited rankings by one MATCH."""
+    """Limited rankings by one MATCH."""
 
     preference = 40
 
     def takes(self, ranking: RankedPlan) -> bool:
-        """Whether one MATCH ranks."""
         return ranking.by_one_match
 
     def cost_of(self, costs: RankingCosts) -> Cardinality:
-        """Cost of reading the list as deep as it takes."""
         return rank_first_cost(costs)
 
     def least_cost_of(self, costs: RankingCosts) -> float:
-        """Cost of one look."""
         return one_look_us(costs)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Reads the list from its best on."""
         return best_first_of(ranking, planning)
 
 
@@ -44,33 +40,33 @@ RANK_FIRST = RankFirstStrategy()
 
 
 def rank_first_cost(costs: RankingCosts) -> Cardinality:
-    """Cost of reading the lists as deep as it takes and asking the graph about what they bring.
+    """Cost of reading the lists to the depth required and testing their entities in the graph.
 
-    It is bounded: when as much is spent as the candidate set would cost, that is found after all.
+    It is bounded: once it reaches the cost of finding the candidate set, the operator switches to that.
     """
     restricted, lists, k = costs.ranking.is_restricted, costs.lists.best_first, costs.k or 1.0
     variable = costs.ranking.variables[0] if restricted else None
     instead = inf
-    if restricted and costs.switching:  # the better way to score a candidate set
+    if restricted and costs.switching:  # the cheaper way to score a candidate set
         instead = costs.filter_first.estimate
         if len(lists) == 1 and costs.ranking.scored[0].match.top is None:
             instead = min(instead, costs.filtered_topk.estimate)
     longest = max(lists)
-    spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
+    spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are rarely those of another
     depth = max(MIN_DEPTH, 2.0 * k)
     us = _look_us(costs, depth, lists, variable)
-    found: list[float] = []
-    for rows, rest in reversed(costs.cases):  # the more entities there are, the earlier enough of them are seen
+    cases: list[float] = []
+    for rows, rest in reversed(costs.cases):  # more entities are found at a lower depth
         wanted = longest if rows < spread else min(spread * longest / rows, longest)
         while depth < wanted and us <= instead:
             depth *= DEEPER
             us += _look_us(costs, depth, lists, variable)
-        found.append(us + (rest if depth >= wanted else instead))
-    return mean(found[::-1])
+        cases.append(us + (rest if depth >= wanted else instead))
+    return mean(cases[::-1])
 
 
 def one_look_us(costs: RankingCosts) -> float:
-    """Lower bound of `rank_first_cost`: one look is enough."""
+    """Lower bound of `rank_first_cost`: one round suffices."""
     restricted, cost = costs.ranking.is_restricted, costs.cost
     depth = max(MIN_DEPTH, 2.0 * (costs.k or 1.0))
     us = cost.us_per_look + costs.lists_us(depth, costs.lists.best_first) + costs.cases[0][1]
@@ -78,7 +74,7 @@ def one_look_us(costs: RankingCosts) -> float:
 
 
 def _look_us(costs: RankingCosts, depth: float, lists: Sequence[float], variable: str | None) -> float:
-    """Cost of one look at the best of some lists, and of testing and scoring what it brings."""
+    """Cost of one round over the lists, and of testing and scoring its entities."""
     cost, fresh = costs.cost, 0.0
     us = cost.us_per_look + costs.lists_us(depth, lists)
     for most in lists:
@@ -93,7 +89,7 @@ def _look_us(costs: RankingCosts, depth: float, lists: Sequence[float], variable
 
 
 def best_first_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator:
-    """Reads the ranked lists of one variable from their best on."""
+    """Operator that reads the ranked lists of one variable best first."""
     candidates = (candidates_of(ranking, ranking.variables[0], planning),)
     rest, top = rest_of(ranking, planning), ranked_top(ranking)
     if candidates[0].unrestricted or not planning.switching:

@@ -1,4 +1,4 @@
-"""Ranked relations on different variables, joined by the graph, read from their best entities on."""
+"""Rank join: ranked relations on different variables, joined by the graph and read best first."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from hybridkg.planner.strategies.bind_join import bind_join_cost
 
 
 class RankJoinStrategy(RankingStrategy):
-    """For limited rankings by a rising expression over one MATCH for each of several variables."""
+    """Limited rankings by a rising expression over one MATCH for each of several variables."""
 
     preference = 70
 
     def takes(self, ranking: RankedPlan) -> bool:
-        """Whether one MATCH of each of several variables ranks."""
         return ranking.ends_early and len(ranking.scored) == len(ranking.variables) > 1
 
     def cost_of(self, costs: RankingCosts) -> Cardinality:
-        """Cost of reading the lists, deeper than k, and joining what they bring."""
+        """Cost of reading the lists, deeper than k, and joining their entities."""
         graphs = [costs.graphs[variable] for variable in costs.ranking.variables]
         cost, k, n, lists = costs.cost, costs.k or 1.0, costs.n, costs.lists.scored
         sizes = [costs.graphs[name].size.estimate * costs.rows_each(name) for name in costs.ranking.variables]
@@ -36,13 +35,13 @@ class RankJoinStrategy(RankingStrategy):
         fragments = len(costs.ranking.spine.fragments)
         whole, each = costs.once_us(fragments), costs.row_us(costs.ranking.variables[0], fragments)
         each_us = [costs.each_us(variable) for variable in costs.ranking.variables]
-        # The store is asked about each list, the projection about both at once.
+        # The store tests each list on its own, the projection both together.
         together = sum if costs.in_store else min
         rows_each = costs.rows_each(costs.ranking.variables[0]) if costs.in_store else 0.0
         questions_us, longest = (sum if costs.in_store else max)([graph.question_us for graph in graphs]), max(lists)
-        found = []
+        cases = []
         for factor in CORRELATIONS:
-            # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
+            # At this depth of both lists there are k pairs; proving that none is better takes another round.
             wanted = min(DEEPER * n * sqrt(k / (linked * factor)), longest)
             depth, us = max(MIN_DEPTH, FIRST_DEPTH * k), 0.0
             while True:
@@ -60,11 +59,10 @@ class RankJoinStrategy(RankingStrategy):
                     us += instead
                     break
                 depth *= DEEPER
-            found.append(us)
-        return mean(found)
+            cases.append(us)
+        return mean(cases)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Joins the best of the lists."""
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
         budget = inf
         if planning.switching:

@@ -1,4 +1,4 @@
-"""The oracle: complete relations, every join done, then sort."""
+"""Reference implementation: complete relations, every join executed, then a sort."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from hybridkg.planner.ranking_costs import UNPRICED
 
 
 class ReferenceStrategy(Strategy):
-    """Each node of the logical plan by its obvious operator. Slow where a relation is large; never wrong."""
+    """Direct lowering of each logical node. Slow for large relations; always correct."""
 
     preference = 90
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Always."""
         return True
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Not known: nothing is cut short."""
         return UNPRICED
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator:
-        """Always applicable."""
         return lower(logical)
 
 

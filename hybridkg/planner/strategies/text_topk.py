@@ -1,4 +1,4 @@
-"""A ranking of one MATCH with nothing else in the pattern: the index's own top k."""
+"""Plain top-k: a ranking of one MATCH with no other pattern, answered by the index alone."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ from hybridkg.query import ast
 
 
 class TextTopKStrategy(Strategy):
-    """Slice(Project(Rank(Match))) asks the index for offset + limit rows instead of all.
+    """Top offset + limit of the index in place of the complete relation, for Slice(Project(Rank(Match))).
 
-    Exact: the index breaks ties by the rank of the node, which is the term order of the subject, and a
-    relation has one row for each subject.
+    Exact: the index breaks ties by the rank of the node, which is the term order of the subject, and a relation has one
+    row for each subject.
     """
 
     preference = 10
     dominates = True
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        """Whether the plan ranks; `plan` looks for anything else in it."""
         return planning.ranking(logical) is not None
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Cost of asking the index for its best."""
         ranking = planning.ranking(logical)
         if ranking is None:
             return UNPRICED
@@ -39,15 +37,12 @@ class TextTopKStrategy(Strategy):
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Operators, or None where anything else takes part in the query."""
         match logical:
             case Snippet(child, match) if (below := self.plan(child, planning)) is not None:
                 snippet = lower(logical)
                 return replace(snippet, child=below)  # type: ignore[type-var]
             case Slice(
-                Project(Rank(Match(match, score, False), ast.Var(name)), _, False, _) as project,
-                offset,
-                int(limit),
+                Project(Rank(Match(match, score, False), ast.Var(name)), _, False, _) as project, offset, int(limit)
             ) if name == score and match.top is None:
                 rank = project.child
                 assert isinstance(rank, Rank)

@@ -1,4 +1,4 @@
-"""Several ranked relations on one variable, read together until their last scores can win no more."""
+"""Threshold algorithm: several ranked relations on one variable, read together until their last scores cannot win."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ from hybridkg.planner.strategies.rank_first import best_first_of, one_look_us, r
 
 
 class ThresholdStrategy(RankingStrategy):
-    """For limited rankings by a rising expression over several MATCHes of one variable, or of functions of all scores.
+    """Limited rankings by a rising expression over several MATCHes of one variable, or by rank functions.
 
-    Where all that survive can be told from their candidates alone, and a NEAR, a function or an OPTIONAL takes part,
-    the relations are known up to an error before they are read (operators/topk/threshold.py); elsewhere they are read
-    from their best on, as by rank_first.
+    If the candidate set determines all survivors, and a NEAR, a function or an OPTIONAL takes part, the relations are
+    known within an error before they are read (operators/topk/threshold.py); otherwise they are read best first, as by
+    rank_first.
     """
 
     preference = 50
 
     def takes(self, ranking: RankedPlan) -> bool:
-        """Whether several MATCHes of one variable rank."""
         return ranking.fuses or (ranking.ends_early and len(ranking.variables) == 1 < len(ranking.scored))
 
     def cost_of(self, costs: RankingCosts) -> Cardinality:
-        """Cost of the candidate set, of each list up to an error, and of the exact scores of the best.
-
-        Where the lists are read from their best on it is that of rank_first.
+        """Cost of the candidate set, of each list within its error, and of exact scores of the best; that of rank_first
+        for lists read best first.
         """
-        if not costs.memoize_for_template.is_fused:
+        if not costs.shape.is_fused:
             return rank_first_cost(costs)
-        if costs.memoize_for_template.is_remote:
+        if costs.shape.is_remote:
             return UNPRICED
         cost, graph, us = costs.cost, costs.graphs[costs.ranking.variables[0]], 0.0
         lists = costs.lists.scored + costs.lists.optional
@@ -44,17 +42,15 @@ class ThresholdStrategy(RankingStrategy):
             us += cost.us_per_text_scoring + (read * cost.us_per_posting if read else scored)
         depth = max(MIN_DEPTH, 2.0 * costs.k)
         us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
-        variable, asked = costs.ranking.variables[0], costs.memoize_for_template.asked
-        each = costs.row_us(variable, asked)
-        us += costs.once_us(asked) + each * costs.k * (costs.rows_each(variable) if asked else 1.0)
+        variable, fragments = costs.ranking.variables[0], costs.shape.queried_fragments
+        each = costs.row_us(variable, fragments)
+        us += costs.once_us(fragments) + each * costs.k * (costs.rows_each(variable) if fragments else 1.0)
         return Cardinality(us, us, us)
 
     def least_cost_of(self, costs: RankingCosts) -> float:
-        """Cost of one look, where the lists are read from their best on."""
-        return 0.0 if costs.memoize_for_template.is_fused else one_look_us(costs)
+        return 0.0 if costs.shape.is_fused else one_look_us(costs)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
-        """Reads the lists together; None where lists that are known up to an error are on a server."""
         if not ranking.fuses:
             return best_first_of(ranking, planning)
         if planning.is_remote(ranking.matches):

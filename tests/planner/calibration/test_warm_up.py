@@ -54,6 +54,6 @@ def test_the_way_to_an_endpoint_is_as_long_as_its_quickest_answer_took(monkeypat
 
     monkeypatch.setattr(remote_calibration, "perf_counter", lambda: now[0])
     watch = Stopwatch(work=lambda: now[0], wall=lambda: now[0])
-    ((name, us),) = remote_calibration.store_elsewhere(Slow(), watch)
+    ((name, us),) = remote_calibration.calibrate_remote_store(Slow(), watch)
     assert name == "us_per_store_question"
     assert us == pytest.approx(2_000.0)

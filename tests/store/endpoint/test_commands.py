@@ -90,7 +90,7 @@ def test_stats_and_explain_name_the_endpoint(endpoint, tmp_path):
     assert (found["endpoint"]["url"], found["endpoint"]["longest_answer"]) == (endpoint.url, 5)
     plain = "SELECT ?s { ?s ?p ?o }"
     text = said("explain", tmp_path / "kb", plain)
-    assert f"graph: at {endpoint.url}, which is asked what the projection does not hold" in text
+    assert f"graph: at {endpoint.url}, which answers what the projection does not hold" in text
     assert "sent to the endpoint" in text
     assert json.loads(said("explain", tmp_path / "kb", plain, "--format", "json"))["endpoint"] == endpoint.url
 
