@@ -1,1 +1,1 @@
-"""The projection: the graph as sorted adjacency arrays over ids, derived from the store and rebuildable from it."""
+"""The projection: the graph as sorted adjacency arrays over ids, derived from the store."""

@@ -1,9 +1,8 @@
-"""The arrays of the projection, as whoever evaluates patterns sees them.
+"""The columns of the projection: DCSR adjacency (Buluç and Gilbert, IPDPS 2008) and the term table.
 
-Adjacency is DCSR: only sources that occur are listed, so a predicate costs nothing for the nodes that lack it
-(design, numbers.md: 12 bytes a triple in both directions instead of 97 with one row array per predicate).
-Literals are numbered in the order of their values (literals.py), so the backward adjacency of a predicate is its
-sorted value column: a range of values is a range of ids.
+DCSR lists only sources with a target: 12 bytes a triple in both directions, instead of 97 with one row array per
+predicate. Literals have ids in value order (literal_order.py), so the backward adjacency of a predicate is its sorted
+value column: a range of values is a range of ids.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Adjacency:
     """One direction of one predicate.
 
     Args:
-        keys: uint32[m], the ids that have a neighbour, ascending.
+        keys: uint32[m], the ids with a neighbour, ascending.
         offsets: unsigned[m + 1]; the neighbours of keys[i] are targets[offsets[i] : offsets[i + 1]].
         targets: uint32[triples], ascending within each key.
     """
@@ -36,19 +35,18 @@ class Adjacency:
 
 @dataclass(frozen=True, slots=True)
 class PredicateColumns:
-    """The triples of one predicate: subject to objects, and object to subjects."""
+    """The triples of one predicate: subjects to objects (forward), and objects to subjects."""
 
     forward: Adjacency
     backward: Adjacency
 
     @property
     def triples(self) -> int:
-        """How many."""
         return len(self.forward.targets)
 
 
 class TermTable(Protocol):
-    """Terms of the graph and their ids: entities, then other nodes, then literals by segment and value."""
+    """The term table: ids of entities, then other nodes, then literals by segment and value."""
 
     n_entities: int
     n_nodes: int
@@ -56,25 +54,23 @@ class TermTable(Protocol):
 
     @property
     def segments(self) -> Mapping[str, tuple[int, int]]:
-        """For each segment of literals.SEGMENTS, its first id and the one after its last."""
+        """The ids first..end (exclusive) of each of literal_order.SEGMENTS."""
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """float64[literals]: the number, or the seconds of a date, of each literal, from id `n_nodes` on; 0.0 for
-        a string. Ascending within a segment.
-        """
+        """float64[literals] from id `n_nodes`, sorted in each segment: numbers, seconds of dates, 0.0 for strings."""
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        """The lexical forms in UTF-8 of the literals of ids first..end: (bytes, offsets[end - first + 1] into them)."""
+        """The UTF-8 lexical forms of the literals first..end: (bytes, offsets[end - first + 1] into them)."""
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        """int64[len(terms)]: the id of each term, -1 for one that the graph does not have."""
+        """int64[len(terms)]: the id of each term; -1 for a term that is not in the graph."""
 
     def id_of(self, term: Term) -> int:
-        """The id of one term, -1 for one that the graph does not have."""
+        """The id of a term; -1 for a term that is not in the graph."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +78,9 @@ class ProjectionColumns:
     """A projection, in memory or mapped.
 
     Args:
-        terms: ids and their terms.
-        predicates: by IRI; one that is missing has no triples.
-        omitted: predicates of which triples were left out (their objects are triple terms, say), so nothing may be
-            claimed about them.
+        terms: the term table.
+        predicates: by IRI; a missing one has no triples.
+        omitted: predicates with triples outside the projection (those with triple terms, say); it cannot answer them.
     """
 
     terms: TermTable

@@ -1,8 +1,8 @@
 """The order of literals in the projection: by segment, and by value within it.
 
-A segment holds what SPARQL compares with each other without an error, so that FILTER over a range of values is a
-range of ids. What has no value here (unknown datatypes, NaN, durations, dates out of range, ill-typed literals) is in
-the last segment, and is compared by asking Oxigraph.
+A segment holds literals that SPARQL compares without an error, so a FILTER over a range of values is a range of ids.
+Literals without a value here (unknown datatypes, NaN, durations, dates out of range, ill-typed literals) are in the
+last segment; Oxigraph compares them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from re import compile as regex
 from hybridkg.rdf.terms import XSD, Literal
 
 SEGMENTS = ("string", "language", "number", "boolean", "datetime zoned", "datetime", "date zoned", "date", "other")
-"""In the order of their ids. "datetime" and "date" are those without a time zone."""
+"""The segments in id order. "datetime" and "date" have no time zone."""
 
 NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
-"""Datatypes of numbers in the form in which Oxigraph stores them: those derived from xsd:integer have become it."""
+"""Numeric datatypes in Oxigraph's canonical form, which replaces those derived from xsd:integer."""
 
 _DATE_TIME = regex(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?")
 _DATE = regex(r"(\d{4})-(\d\d)-(\d\d)(Z|[+-]\d\d:\d\d)?")
@@ -26,22 +26,22 @@ _FLOAT = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF")
 _NUMBER = {"integer": _INTEGER, "decimal": _DECIMAL, "double": _FLOAT, "float": _FLOAT}
 
 MAX_INTEGER = 2**63 - 1
-"""Oxigraph keeps integers in 64 bits."""
+"""Oxigraph's integers have 64 bits; larger ones are ill-typed."""
 
 MAX_DECIMAL = 2**127 / 10**18
-"""And decimals in 128, of which 18 digits are behind the point. What is outside is no number to it."""
+"""Oxigraph's decimals have 128 bits and 18 fraction digits; larger ones are ill-typed."""
 
 FARTHEST_ZONE = 14 * 60
-"""Minutes (XML Schema 1.1 part 2, section 3.3.7)."""
+"""The maximum offset of a time zone in minutes (XML Schema 1.1 part 2, section 3.3.7)."""
 
 LiteralKey = tuple[int, float, bytes]
 
 
 def literal_key(literal: Literal) -> LiteralKey:
-    """(segment, value, bytes): the place of a literal in the order. Distinct for distinct literals.
+    """The sort key (segment, value, bytes) of a literal; distinct for distinct literals.
 
     Args:
-        literal: in the form in which the store has it, without a base direction (the projection leaves those out).
+        literal: in the store's canonical form, without a base direction (the projection omits those).
 
     >>> from hybridkg.rdf.terms import NamedNode
     >>> integer = literal_key(Literal("7", datatype=NamedNode(XSD + "integer")))
@@ -60,18 +60,18 @@ def literal_key(literal: Literal) -> LiteralKey:
         return (2, number, rest)
     if datatype == XSD + "boolean" and text in ("true", "false", "1", "0"):
         return (3, 1.0 if text in ("true", "1") else 0.0, rest)
-    if datatype == XSD + "dateTime" and (found := _DATE_TIME.fullmatch(text)):
-        seconds = _seconds(text, found[8])
-        return _other(rest) if seconds is None else (4 if found[8] else 5, seconds, rest)
-    if datatype == XSD + "date" and (found := _DATE.fullmatch(text)):
-        day, zone = text[:10], found[4]
+    if datatype == XSD + "dateTime" and (match := _DATE_TIME.fullmatch(text)):
+        seconds = _seconds(text, match[8])
+        return _other(rest) if seconds is None else (4 if match[8] else 5, seconds, rest)
+    if datatype == XSD + "date" and (match := _DATE.fullmatch(text)):
+        day, zone = text[:10], match[4]
         seconds = _seconds(day + "T00:00:00" + (zone or ""), zone)
         return _other(rest) if seconds is None else (6 if zone else 7, seconds, rest)
     return _other(rest)
 
 
 def _number(name: str, text: str) -> float | None:
-    """The value of a number in one of NUMBERS; None where Oxigraph has none."""
+    """The value of a number of a datatype of NUMBERS; None for a text that is ill-typed to Oxigraph."""
     if not _NUMBER[name].fullmatch(text):
         return None
     if name == "integer" and not -MAX_INTEGER - 1 <= int(text) <= MAX_INTEGER:
@@ -83,7 +83,7 @@ def _number(name: str, text: str) -> float | None:
 
 
 def _seconds(text: str, zone: str | None) -> float | None:
-    """Seconds since 1970 of an ISO text, in its zone or in none; None for one that the calendar does not have."""
+    """Seconds since 1970 of an ISO text, with or without a zone; None for an invalid date."""
     if zone not in (None, "Z") and (int(zone[1:3]) * 60 + int(zone[4:]) > FARTHEST_ZONE or int(zone[4:]) > 59):
         return None
     try:

@@ -1,8 +1,7 @@
-"""What a graph holds: its classes and predicates, how often each occurs, and an example of each.
+"""The schema of a graph: its classes and predicates with counts, and an example of each.
 
-The counts are two grouped queries, read in one pass over the triples each
-(1.8 million triples on 2 cores: 0.2 s and 1.2 s). Distinct subjects and objects
-cost as much again for each predicate, so they are only asked for what is shown.
+Two grouped queries count, each in one pass over the triples (1.8 million triples on 2 cores: 0.2 s and 1.2 s). Distinct
+subjects and objects cost as much again for each predicate, so only the shown predicates have them.
 """
 
 from __future__ import annotations
@@ -16,27 +15,21 @@ from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Term
 from hybridkg.rdf.well_known import shortened
 
 MAX_NAMES = 100_000
-"""Classes, and predicates, that are read: the most frequent. A graph may have a class for every instance."""
+"""The maximum number of classes and of predicates, most frequent first; a graph may have a class per instance."""
 
 MAX_COUNTED = 2_000_000
-"""Triples read for the distinct subjects and objects of one description; about 1.5 us each."""
+"""The maximum number of triples read for distinct counts in one description; about 1.5 us each."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The classes and predicates of what a query sees outside GRAPH, most frequent first, then by IRI.
-
-    Args:
-        classes: distinct instances by IRI of the class; classes without a name are left out.
-        predicates: triples by IRI of the predicate.
-    """
+    """The named classes (distinct instances) and predicates (triples) of the default graph, by frequency, then IRI."""
 
     classes: Mapping[str, int] = field(default_factory=dict)
     predicates: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def triples(self) -> int:
-        """Triples of all predicates."""
         return sum(self.predicates.values())
 
 
@@ -49,20 +42,15 @@ class ClassExample:
     example: Term | None
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data; terms as N-Triples writes them."""
+        """JSON data, with terms in N-Triples syntax."""
         return {"class": self.iri, "instances": self.instances, "example": _text(self.example)}
 
 
 @dataclass(frozen=True)
 class PredicateExample:
-    """A predicate with one of its triples.
+    """A predicate with its counts, and subject and object of one of its triples.
 
-    Args:
-        iri: the predicate.
-        triples: how many it has.
-        subjects: distinct subjects; None where counting them would read too much.
-        objects: distinct objects, likewise.
-        example: subject and object of a triple.
+    Distinct subjects and objects are None if counting them would exceed MAX_COUNTED.
     """
 
     iri: str
@@ -72,29 +60,28 @@ class PredicateExample:
     example: tuple[Term, Term] | None
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data; terms as N-Triples writes them."""
-        found = None
+        """JSON data, with terms in N-Triples syntax."""
+        example = None
         if self.example is not None:
-            found = {"subject": _text(self.example[0]), "object": _text(self.example[1])}
+            example = {"subject": _text(self.example[0]), "object": _text(self.example[1])}
         return {
             "predicate": self.iri,
             "triples": self.triples,
             "subjects": self.subjects,
             "objects": self.objects,
-            "example": found,
+            "example": example,
         }
 
 
 @dataclass(frozen=True)
 class Description:
-    """A schema for people: the most frequent names with examples, and how many there are in all."""
+    """A schema with examples of its most frequent names."""
 
     schema: Schema
     classes: tuple[ClassExample, ...]
     predicates: tuple[PredicateExample, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data."""
         return {
             "triples": self.schema.triples,
             "class_count": len(self.schema.classes),
@@ -109,7 +96,7 @@ def read_schema(store: GraphStore, *, sample: int | None = None) -> Schema:
 
     Args:
         store: the graph.
-        sample: count so many type statements, and so many triples, only: most names, but not their numbers.
+        sample: the number of type statements and of triples to count; gives most names, but not their counts.
 
     Raises:
         StorageError: the disk failed.
@@ -131,12 +118,12 @@ def read_schema(store: GraphStore, *, sample: int | None = None) -> Schema:
 
 
 def _counts(store: GraphStore, sparql: str) -> dict[str, int]:
-    found = {
+    counts = {
         name.value: int(count.value)
         for name, count in store.select(sparql).rows
         if isinstance(name, NamedNode) and isinstance(count, Literal)
     }
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def describe(store: GraphStore, schema: Schema | None = None, *, limit: int | None = None) -> Description:
@@ -144,8 +131,8 @@ def describe(store: GraphStore, schema: Schema | None = None, *, limit: int | No
 
     Args:
         store: the graph.
-        schema: its counts, where they are known already.
-        limit: classes, and predicates, that are described; None for all.
+        schema: of the graph; None to read it.
+        limit: the maximum number of classes and of predicates; None for all.
 
     Raises:
         StorageError: the disk failed.

@@ -1,1 +1,1 @@
-"""The builder of the projection: N-Quads in, sorted adjacency arrays out, in bounded memory."""
+"""The builder of the projection: from N-Quads to sorted adjacency arrays, in bounded memory."""

@@ -1,7 +1,7 @@
-"""Triples of numbers become adjacency: grouped by predicate, sorted, repeated ones left out, in both directions.
+"""The builder of adjacency: triples grouped by predicate, sorted and deduplicated, in both directions.
 
-A pair of ids is one number of 64 bits. All pairs lie in one mapped file, in which each predicate has its place; so
-this needs no memory that the system could not take back, and 8 bytes of disk for each triple.
+A pair of ids is a 64-bit number. All pairs are in one memory-mapped file, grouped by predicate: 8 bytes of disk a
+triple, and only pages that the system can evict.
 """
 
 from __future__ import annotations
@@ -26,33 +26,26 @@ from hybridkg.storage.arrays import Array, ArrayStream, Writer, smallest_unsigne
 KERNEL = LazyKernel("hybridkg.graph.build.adjacency_kernel")
 
 BLOCK = 1 << 20
-"""Entries that are written at once."""
+"""Entries that are written in one step."""
 
 SORTED_AT_ONCE = 1 << 20
-"""Pairs of several predicates that one thread sorts before it takes the next."""
+"""The minimum number of pairs in one task of the sorting threads."""
 
 _HALF = np.uint64(32)
 
-_STRETCH = 1 << 63
-"""Added to the first of numbers that follow each other, in place of a place."""
+_RUN = 1 << 63
+"""Marks a place that is not known yet: _RUN plus the first of consecutive numbers."""
 
 _STARTS, _COUNTS = [1, 3, 4, 6], [2, 2, 5, 5]
-"""Columns of `predicates.places`: where keys and offsets begin, in both directions, and those with how many keys."""
+"""Columns of `predicates.places`: the first keys and offsets in both directions, and the numbers of keys."""
 
 Pairs = NDArray[np.uint64]
 
 
 def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
-    """Writes the arrays of predicates and of both directions.
+    """Writes the arrays of predicates and of both directions; returns the number of distinct triples.
 
-    Args:
-        runs: complete.
-        ids: uint32[terms of all runs].
-        out: gets the arrays.
-        folder: for temporary files.
-
-    Returns:
-        the number of distinct triples.
+    `ids` is uint32[terms of all runs]; `folder` is for temporary files.
     """
     triples = runs.triples.map()
     kernel = KERNEL.for_work(8 * len(triples))
@@ -73,10 +66,8 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
                 part = pairs[i : i + BLOCK]
                 part[:] = (part << _HALF) | (part >> _HALF)
         _sort(pairs, bounds)
-        keys, offsets = (
-            Spool(folder / f"{direction}.keys", np.uint32),
-            Spool(folder / f"{direction}.offsets", np.uint64),
-        )
+        keys = Spool(folder / f"{direction}.keys", np.uint32)
+        offsets = Spool(folder / f"{direction}.offsets", np.uint64)
         targets = out.stream(f"{direction}.targets", np.uint32)
         sizes = _emit_all(pairs, bounds, (keys, offsets, targets), kernel)
         targets.close()
@@ -91,39 +82,36 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
 
 
 class _Shared:
-    """Keys and offsets of all predicates, those that are equal only once: every paper has a title and a year.
+    """The keys and offsets of all predicates, each distinct array stored once (every paper has a title and a year).
 
-    Numbers that follow each other are stretches of 0, 1, 2 ...: the keys of a class whose ids do, and the offsets of
-    keys that have one target each. They are marked until all are known; then each number of them is written once.
+    Consecutive numbers (keys of a class with consecutive ids, offsets of keys with one target each) are runs of 0, 1,
+    2, ... They are marked until all runs are complete; then the union of the runs is written once.
     """
 
     def __init__(self, out: Writer):
         self._keys, self._offsets = out.stream("keys", np.uint32), out.stream("offsets", np.uint8)
-        self._known: dict[bytes, int] = {}
+        self._place_by_digest: dict[bytes, int] = {}
 
     def add(self, keys: U32, offsets: Pairs, sizes: I64, places: Pairs) -> None:
-        """Writes one direction.
+        """Writes one direction: the concatenated keys and offsets of all predicates.
 
-        Args:
-            keys: of all predicates, one behind the other.
-            offsets: of all predicates.
-            sizes: int64[predicates, 2], targets and keys of each.
-            places: gets, for each predicate, where its keys begin, how many there are, where its offsets begin.
+        `sizes` is int64[predicates, 2], targets and keys of each; `places` gets the first key, the number of keys and
+        the first offset of each.
         """
         key = 0
         for i, (n_targets, n_keys) in enumerate(sizes.tolist()):
             own, ends = keys[key : key + n_keys], offsets[key + i : key + i + n_keys + 1]
             first = int(own[0])
-            follow_each_other = int(own[-1]) - first == n_keys - 1
-            place = _STRETCH + first if follow_each_other else self._place_of(own)
-            places[i] = place, n_keys, _STRETCH if n_targets == n_keys else self._place_of_offsets(ends)
+            consecutive = int(own[-1]) - first == n_keys - 1
+            place = _RUN + first if consecutive else self._place_of(own)
+            places[i] = place, n_keys, _RUN if n_targets == n_keys else self._place_of_offsets(ends)
             key += n_keys
 
     def _place_of(self, keys: U32) -> int:
         digest = blake2b(keys.data, digest_size=16).digest()
-        place = self._known.get(digest)
+        place = self._place_by_digest.get(digest)
         if place is None:
-            place = self._known[digest] = self._keys.rows
+            place = self._place_by_digest[digest] = self._keys.rows
             self._keys.append(keys)
         return place
 
@@ -135,16 +123,12 @@ class _Shared:
         return place
 
     def close(self, places: Pairs) -> None:
-        """Ends the arrays.
-
-        Args:
-            places: uint64[predicates, PLACES]; those that are marked are made places among the keys.
-        """
+        """Writes the runs, and replaces the marks in `places`, uint64[predicates, PLACES], by places among the keys."""
         starts, counts = places[:, _STARTS], places[:, _COUNTS]
-        counts[:, 1::2] += np.uint64(1)  # offsets are one more than keys
-        marked = starts >= _STRETCH
-        first = (starts[marked] - np.uint64(_STRETCH)).astype(np.int64)
-        begins, ends = _stretches(first, first + counts[marked].astype(np.int64))
+        counts[:, 1::2] += np.uint64(1)  # there is one more offset than keys
+        marked = starts >= _RUN
+        first = (starts[marked] - np.uint64(_RUN)).astype(np.int64)
+        begins, ends = _union_of_runs(first, first + counts[marked].astype(np.int64))
         written = self._keys.rows + np.cumsum(ends - begins) - (ends - begins)
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             for i in range(begin, end, BLOCK):
@@ -156,10 +140,10 @@ class _Shared:
         self._offsets.close()
 
 
-def _stretches(first: I64, end: I64) -> tuple[I64, I64]:
-    """The union of ranges of numbers, as (first, end) of ranges that do not touch, ascending.
+def _union_of_runs(first: I64, end: I64) -> tuple[I64, I64]:
+    """The union of ranges of numbers, as (first, end) of ascending ranges that do not touch.
 
-    >>> _stretches(np.array([7, 0, 2]), np.array([9, 3, 5]))
+    >>> _union_of_runs(np.array([7, 0, 2]), np.array([9, 3, 5]))
     (array([0, 7]), array([5, 9]))
     """
     order = np.argsort(first, kind="stable")
@@ -170,13 +154,12 @@ def _stretches(first: I64, end: I64) -> tuple[I64, I64]:
 
 
 def _predicates(runs: Runs, triples: U32) -> tuple[list[bytes], U32, I64]:
-    """Those that have triples, in order; the place of each number there; and where the pairs of each begin."""
+    """The sorted predicates with triples; the place of each number among them; and the bounds of their pairs."""
     counts = np.zeros(len(runs.predicates.numbers), np.int64)
     for run in runs.runs:
         for i in range(run.first_triple, run.end_triple, BLOCK):
             part = triples[i : min(i + BLOCK, run.end_triple), 1]
-            found = np.bincount(part, minlength=len(run.predicates))
-            np.add.at(counts, run.predicates, found)
+            np.add.at(counts, run.predicates, np.bincount(part, minlength=len(run.predicates)))
     names = sorted(name for name, number in runs.predicates.numbers.items() if counts[number])
     numbers, bounds = np.zeros(len(counts), np.uint32), np.zeros(len(names) + 1, np.int64)
     for place, name in enumerate(names):
@@ -186,7 +169,6 @@ def _predicates(runs: Runs, triples: U32) -> tuple[list[bytes], U32, I64]:
 
 
 def _scatter(triples: U32, first: int, ids: U32, predicates: U32, cursors: I64, pairs: Pairs) -> None:
-    """What the kernel does."""
     own = predicates[triples[:, 1]]
     order = np.argsort(own, kind="stable")
     counts = np.bincount(own, minlength=len(cursors))
@@ -198,7 +180,6 @@ def _scatter(triples: U32, first: int, ids: U32, predicates: U32, cursors: I64, 
 
 
 def _sort(pairs: Pairs, bounds: I64) -> None:
-    """Sorts the pairs of each predicate."""
     edges = bounds.tolist()
 
     def batches() -> Iterator[tuple[int, int]]:
@@ -212,18 +193,17 @@ def _sort(pairs: Pairs, bounds: I64) -> None:
         for i in range(*batch):
             pairs[edges[i] : edges[i + 1]].sort()
 
-    todo = list(batches())
-    if len(todo) < 2:
-        for batch in todo:
-            sort(batch)
+    tasks = list(batches())
+    if len(tasks) < 2:
+        for task in tasks:
+            sort(task)
         return
     with ThreadPoolExecutor(os.cpu_count() or 1, "hybridkg-projection") as pool:
-        for _ in pool.map(sort, todo):
-            pass
+        list(pool.map(sort, tasks))
 
 
 def _emit_all(pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStream], kernel: ModuleType | None) -> I64:
-    """Writes one direction; int64[predicates, 2]: targets and keys of each."""
+    """Writes one direction; returns int64[predicates, 2], the targets and keys of each."""
 
     def append(keys: Array, offsets: Array, targets: Array) -> None:
         streams[0].append(keys)
@@ -233,11 +213,10 @@ def _emit_all(pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStrea
     sizes = np.zeros((len(bounds) - 1, 2), np.int64)
     if kernel is None:
         for i in range(len(sizes)):
-            found = np.unique(pairs[bounds[i] : bounds[i + 1]])
-            keys, counts = np.unique(found >> _HALF, return_counts=True)
-            parts = keys, np.concatenate(([0], np.cumsum(counts))), found & np.uint64(0xFFFFFFFF)
-            append(*parts)
-            sizes[i] = len(found), len(keys)
+            distinct = np.unique(pairs[bounds[i] : bounds[i + 1]])
+            keys, counts = np.unique(distinct >> _HALF, return_counts=True)
+            append(keys, np.concatenate(([0], np.cumsum(counts))), distinct & np.uint64(0xFFFFFFFF))
+            sizes[i] = len(distinct), len(keys)
         return sizes
     keys, offsets, targets = np.empty(BLOCK, np.uint32), np.empty(BLOCK + 1, np.uint64), np.empty(BLOCK, np.uint32)
     state = np.array([0, 0, -1, 0, 0, 0], np.int64)

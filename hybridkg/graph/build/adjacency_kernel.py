@@ -1,6 +1,6 @@
-"""The compiled making of adjacency. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""The compiled builder of adjacency. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
 
-tests/graph/test_projection_pairs.py compares it with its twin (pairs.py).
+adjacency.py has the reference implementation (tests/graph/build/test_projection_build.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SCATTER = void(_input(uint32, 2), int64, _input(uint32), _input(uint32), int64[
 
 @njit(_SCATTER, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def scatter(triples: Any, first: Any, ids: Any, predicates: Any, cursors: Any, pairs: Any) -> None:
-    """Writes the pair of each triple of a run to the place of its predicate: subject in the upper half."""
+    """Writes the pair of each triple of a run to the range of its predicate; the subject is the upper half."""
     for i in range(len(triples)):
         predicate = predicates[triples[i, 1]]
         subject, target = ids[first + int64(triples[i, 0])], ids[first + int64(triples[i, 2])]
@@ -35,10 +35,10 @@ _EMIT = void(
 
 @njit(_EMIT, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def emit(pairs: Any, bounds: Any, state: Any, keys: Any, offsets: Any, targets: Any, sizes: Any) -> None:
-    """Takes sorted pairs apart, predicate by predicate, until an array is full or all is done.
+    """Splits sorted pairs into keys, offsets and targets, by predicate, until an array is full or all are done.
 
-    `state` is: the predicate, the next pair, the pair before or -1, then how many keys, offsets and targets have
-    been written by this call. `sizes` counts targets and keys of each predicate.
+    `state`: the predicate, the next pair, the previous pair or -1, and the keys, offsets and targets written by this
+    call. `sizes`: targets and keys of each predicate.
     """
     predicate, i, before = state[0], state[1], state[2]
     n_keys = n_offsets = n_targets = int64(0)

@@ -1,7 +1,7 @@
-"""Builds the projection from N-Quads, in bounded memory; docs/projection.md tells how.
+"""The builder of the projection from N-Quads, in bounded memory; docs/projection.md describes the algorithm.
 
-`add` may be called while the graph is being loaded: a thread of the builder reads what it is given. `finish` comes
-when the node table is there. The same set of quads gives the same bytes, in any order and however it is cut.
+`add` works while the graph is loaded: a thread of the builder reads the text. `finish` needs the node table. The same
+set of quads gives the same bytes, in any order and any chunks.
 """
 
 from __future__ import annotations
@@ -28,12 +28,8 @@ from hybridkg.storage.arrays import Writer
 
 @dataclass(frozen=True)
 class ProjectionBuildLimits:
-    """Bounds of memory; what is built does not depend on them.
-
-    Args:
-        chunk_bytes: text that is read at once; at most three such chunks wait.
-        run_terms: distinct terms that are held before they are written to a file; about 40 bytes each.
-        run_bytes: bytes of their texts.
+    """Memory limits, which do not change the result: bytes of a chunk, of which three can be queued; distinct terms,
+    about 40 bytes each, and bytes of their texts in memory before a run is written.
     """
 
     chunk_bytes: int = 4_000_000
@@ -42,13 +38,13 @@ class ProjectionBuildLimits:
 
 
 class ProjectionBuilder:
-    """Takes the statements of a graph, then writes its projection.
+    """The builder of one projection.
 
     Args:
-        work: a folder for temporary files, which is made, and removed at the end.
-        union_default_graph: whether a query sees all graphs, or the default graph only.
-        stored: the statements come from a store, so literals have its form.
-        sizes: bounds of memory.
+        work: a new folder for temporary files; removed at the end.
+        union_default_graph: whether the default graph of queries is the union of all graphs.
+        stored: literals are in the store's canonical form already.
+        sizes: memory limits.
     """
 
     def __init__(
@@ -73,15 +69,15 @@ class ProjectionBuilder:
         self._thread.start()
 
     def add(self, text: bytes) -> None:
-        """Takes some whole lines of N-Quads as Oxigraph writes them; the last one may lack its end.
+        """Adds whole lines of Oxigraph's N-Quads; the last line may lack its newline.
 
         Raises:
-            OSError: the disk is full or fails; perhaps because of what came earlier.
+            OSError: the disk is full or fails, possibly for earlier lines.
         """
         self._add(text, None)
 
     def add_rows(self, predicate: str, text: bytes) -> None:
-        """Takes subjects and objects of one predicate, as Oxigraph writes them in SPARQL's table format (TSV)."""
+        """Adds subjects and objects of one predicate, in Oxigraph's SPARQL TSV results."""
         self._add(text, predicate.encode())
 
     def _add(self, text: bytes, rows_of: bytes | None) -> None:
@@ -94,14 +90,10 @@ class ProjectionBuilder:
             self._hand_on()
 
     def finish(self, folder: Path, nodes: NodeTable) -> dict[str, Any]:
-        """Writes the projection; the builder has then done its work.
-
-        Args:
-            folder: a folder, which is made.
-            nodes: the entities.
+        """Writes the projection into a new folder, and discards the builder.
 
         Returns:
-            What its header says; with `note` alone where the projection cannot hold this graph.
+            The header; only `note` if the projection does not support the graph.
 
         Raises:
             OSError: the disk is full or fails.
@@ -118,9 +110,9 @@ class ProjectionBuilder:
             self.discard()
 
     def discard(self) -> None:
-        """Ends the thread and removes the temporary files; may be called at any time, and again."""
+        """Ends the thread and removes the temporary files; idempotent, at any time."""
         if self._failure is None:
-            self._failure = UnsupportedGraphError("it was given up")
+            self._failure = UnsupportedGraphError("the build was discarded")
         self._end(raising=False)
         self._runs.close()
         shutil.rmtree(self._work, ignore_errors=True)
@@ -139,10 +131,8 @@ class ProjectionBuilder:
         if parts:
             self._chunks.put((parts, self._rows_of))
 
-    # --- in the thread ----------------------------------------------------------
-
     def _read_all(self) -> None:
-        """Reads until there is nothing more; after a failure it only empties the queue."""
+        """Reads chunks until the end; after a failure, only empties the queue."""
         while (chunk := self._chunks.get()) is not None:
             if self._failure is None:
                 self._attempt(partial(self._read, *chunk))
@@ -171,8 +161,6 @@ class ProjectionBuilder:
         if self._reader is not None:
             self._runs.add(self._reader.terms())
             self._reader = None
-
-    # --- at the end ---------------------------------------------------------------
 
     def _write(self, folder: Path, nodes: NodeTable) -> dict[str, Any]:
         out = Writer(LAYOUT, folder)

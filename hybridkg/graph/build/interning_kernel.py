@@ -1,4 +1,4 @@
-"""The compiled tables of strings. Import it through `hybridkg.compute.kernels` only: importing it compiles it."""
+"""The compiled interning of strings. Import it through `hybridkg.compute.kernels` only: importing it compiles it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numba import boolean, int64, njit, uint8, uint32, uint64, void
 
 _ODD, _MIX = uint64(0x9E3779B97F4A7C15), uint64(0xBF58476D1CE4E5B9)
 
-# Indexes are made unsigned where it matters: for others, numba looks whether they are negative at every access, and
-# the compiler cannot make one load of eight (measured: 13 ns a byte of input instead of 3).
+# Indexes are unsigned where it matters: numba checks signed ones for negative values at every access, and the compiler
+# cannot combine eight loads into one (measured: 13 ns a byte of input instead of 3).
 
 
 @njit(uint64(uint8[::1], int64), inline="always", nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -30,7 +30,7 @@ def eight_bytes(text: Any, i: Any) -> Any:
 
 @njit(uint64(uint8[::1], int64, int64, uint64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def hash_of(text: Any, begin: Any, end: Any, secret: Any) -> Any:
-    """A hash under a secret: two multiplications for each 8 bytes, so that differences cannot be made to cancel."""
+    """A keyed hash: two multiplications for each 8 bytes, so that nobody can construct collisions."""
     odd = secret | uint64(1)
     h = secret ^ (uint64(end - begin) * _ODD)
     i = begin
@@ -73,9 +73,9 @@ def intern(
     text: Any, begin: Any, end: Any, kind: Any, secret: Any,
     slots: Any, hashes: Any, kinds: Any, ends: Any, letters: Any, n: Any,
 ) -> Any:  # fmt: skip
-    """The number of a string of a kind; `n` for a new one, which is added. There must be room.
+    """The number of a string of a kind; a new string is added as number `n`. The tables must have room.
 
-    A slot holds the upper half of the hash and the number plus one; 0 is an empty one.
+    A slot is the upper half of the hash and the number plus one; 0 is an empty slot.
     """
     h = hash_of(text, begin, end, secret ^ (uint64(kind) * _ODD))
     mask = uint64(len(slots) - 1)
@@ -103,7 +103,7 @@ def intern(
 
 @njit(void(uint64[::1], int64, uint64[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def rehash(hashes: Any, n: Any, slots: Any) -> None:
-    """Fills empty slots with the first `n` strings."""
+    """Fills the empty hash table with the first `n` strings."""
     mask = uint64(len(slots) - 1)
     for number in range(n):
         h = hashes[number]

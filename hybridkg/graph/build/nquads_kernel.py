@@ -1,7 +1,7 @@
 """The compiled reader of N-Quads. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
 
-Reads what Oxigraph writes: one space between terms, labels of blank nodes up to the next space, escapes in strings
-and IRIs. tests/graph/build/test_nquads_reader.py compares it with its twin (lines.py).
+Oxigraph's N-Quads: one space between terms, blank node labels up to the next space, escapes in strings and IRIs.
+tests/graph/build/test_nquads_reader.py compares it with its reference implementation (nquads_reader.py).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from hybridkg.graph.build.interning_kernel import eight_bytes, intern, rehash, s
 __all__ = ["BROKEN", "DONE", "FULL", "cut", "intern", "rehash"]
 
 INTEGER, DECIMAL, DOUBLE, BOOLEAN = 3, 4, 5, 6
-"""Kinds of what is written without quotes; as in lines.py."""
+"""Kinds of literals without quotes, as in nquads_reader.py."""
 
 DONE, FULL, BROKEN = 0, 1, 2
-"""Why `cut` came back: the text is read; an array has no room for one more line; the text is not N-Quads."""
+"""The status of `cut`: the text is read; an array has no room for one more line; the text is malformed."""
 
 _QUOTE, _BACKSLASH, _SPACE, _AT, _CARET = 0x22, 0x5C, 0x20, 0x40, 0x5E
 _LESS, _GREATER, _DOT, _NEWLINE, _UNDERSCORE, _TAB = 0x3C, 0x3E, 0x2E, 0x0A, 0x5F, 0x09
@@ -29,9 +29,7 @@ _ONES, _TOPS = uint64(0x0101010101010101), uint64(0x8080808080808080)
 
 @njit(int64(uint8[::1], int64, int64, uint8), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _until(text: Any, i: Any, size: Any, mark: Any) -> Any:
-    """Where the next `mark` is that no backslash precedes; negative where a backslash came before it, and -size - 2
-    where there is none.
-    """
+    """The place i of the next unescaped `mark`; -i - 1 after a backslash, -size - 2 without a mark."""
     escaped = False
     marks, backslashes = uint64(mark) * _ONES, uint64(_BACKSLASH) * _ONES
     while i < size:
@@ -66,7 +64,7 @@ def _digit(byte: Any) -> Any:
 
 @njit(int64(uint8[::1], int64, int64, uint8[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def unescape(text: Any, begin: Any, end: Any, out: Any) -> Any:
-    """Writes a string without its escapes; its length, or -1 where one is wrong."""
+    """Writes a string unescaped; returns its length, or -1 for an invalid escape."""
     n = 0
     i = begin
     while i < end:
@@ -128,7 +126,7 @@ def unescape(text: Any, begin: Any, end: Any, out: Any) -> Any:
 
 @njit(void(uint8[::1], int64, int64, int64[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _triple_term(text: Any, i: Any, size: Any, found: Any) -> None:
-    """Passes over `<<( ... )>>`, which may hold others."""
+    """Skips a triple term `<<( ... )>>`, nested ones included."""
     depth = 0
     while i < size:
         byte = text[i]
@@ -159,7 +157,7 @@ def _triple_term(text: Any, i: Any, size: Any, found: Any) -> None:
 
 @njit(void(uint8[::1], int64, int64, int64[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _bare(text: Any, i: Any, size: Any, found: Any) -> None:
-    """A number or a truth value without quotes, as SPARQL's table format has it."""
+    """A number or boolean without quotes, as in SPARQL TSV."""
     end = i
     kind = INTEGER
     while end < size and text[uint64(end)] > _SPACE:
@@ -180,10 +178,10 @@ def _bare(text: Any, i: Any, size: Any, found: Any) -> None:
 def _token(text: Any, i: Any, size: Any, found: Any) -> None:
     """The term that begins at `i`.
 
-    `found` gets: what it is (0 blank node, 1 IRI, 2 string, 3 string with a language, 4 string with a datatype,
-    5 what the projection leaves out, 6 a literal without quotes, -1 none), where its text begins and ends, whether
-    that has escapes, where its language or datatype begins (of a literal without quotes: its kind) and ends, whether
-    that has escapes, and the place behind the term.
+    `found` gets: its type (0 blank node, 1 IRI, 2 string, 3 string with a language, 4 string with a datatype, 5 omitted
+    term, 6 literal without quotes, -1 none); the begin and end of its text, and whether that has escapes; the begin
+    (of a literal without quotes: its kind) and end of its language or datatype, and whether that has escapes; the
+    place after the term.
     """
     found[0] = -1
     found[3] = found[6] = 0
@@ -247,7 +245,7 @@ def _intern_token(
     text: Any, token: Any, scratch: Any, kind: Any, secret: Any,
     slots: Any, hashes: Any, kinds: Any, ends: Any, letters: Any, n: Any,
 ) -> Any:  # fmt: skip
-    """The number of a token's text; -1 where an escape is wrong."""
+    """The number of a token's text; -1 for an invalid escape."""
     if token[3]:
         size = unescape(text, token[1], token[2], scratch)
         if size < 0:
@@ -275,10 +273,9 @@ def cut(
 ) -> Any:  # fmt: skip
     """Reads lines until the text ends or an array is full, and interns their terms, predicates and kinds.
 
-    `at` is the place in the text, then the number of terms, of predicates, of kinds, of triples and of lines.
-    With `rows_of`, the number of a predicate, a line holds a subject, a tab and an object.
-    `found` has room for three tokens of eight. `scratch` is as long as the text. Of graphs other than the default
-    one nothing is kept unless `every_graph`.
+    `at`: the place in the text, and the numbers of terms, predicates, kinds, triples and lines. With `rows_of`, the
+    number of a predicate, a line is a subject, a tab and an object. `found` has room for three tokens of eight numbers,
+    `scratch` for the text. Named graphs are skipped unless `every_graph`.
     """
     i, n_terms, n_predicates, n_kinds, n_triples, n_lines = at[0], at[1], at[2], at[3], at[4], at[5]
     size = len(text)

@@ -1,8 +1,8 @@
-"""Reads N-Quads into numbers: distinct terms, predicates and kinds of literals, and triples of their numbers.
+"""The reader of Oxigraph's N-Quads: numbered terms, predicates and kinds, and triples of these numbers.
 
-A *kind* says how the text of a term is to be read: `BLANK_NODE`, `IRI`, `STRING`, or a further number for each
-language (`@en`) and datatype. What comes is what Oxigraph writes. Triples whose object the projection does not hold
-(triple terms, literals with a base direction) are left out, and their predicate is remembered.
+The *kind* of a term is `BLANK_NODE`, `IRI`, `STRING`, or a further number for each language (`@en`) and datatype.
+Triples with an object that the projection does not support (triple terms, literals with a base direction) are omitted,
+and their predicates recorded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BLANK_NODE, IRI, STRING, INTEGER, DECIMAL, DOUBLE, BOOLEAN = range(7)
 FIRST_KINDS = (
     b"_", b"", *((XSD + name).encode() for name in ("string", "integer", "decimal", "double", "boolean"))
 )  # fmt: skip
-"""The names of the kinds above in the tables of kinds; no language and no datatype has one of the first two."""
+"""The names of these kinds; the first two differ from all languages and datatypes."""
 
 TRIPLES_AT_ONCE = 1 << 16
 
@@ -36,7 +36,7 @@ I64: TypeAlias = NDArray[np.int64]
 
 
 class UnsupportedGraphError(Exception):
-    """The projection cannot hold this graph; the argument says why."""
+    """The projection does not support a graph; the argument is the reason."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class DistinctTerms:
 
     Args:
         kinds: uint32[n].
-        ends: int64[n + 1], where the text of each begins in `letters`, and where the last one ends.
-        letters: the texts, without escapes.
+        ends: int64[n + 1], offsets of the texts in `letters`.
+        letters: the texts, unescaped.
         kind_names: `@` and a language, or a datatype.
         predicates: IRIs.
-        omitted: of each predicate, whether triples of it were left out.
+        omitted: for each predicate, whether triples were omitted.
     """
 
     kinds: U32
@@ -61,11 +61,11 @@ class DistinctTerms:
 
 
 Take = Callable[[U32], None]
-"""Gets uint32[n, 3]: numbers of subjects, predicates and objects; a view that is soon used again."""
+"""A consumer of uint32[n, 3], numbers of subjects, predicates and objects; the array is reused after the call."""
 
 
 class CompiledReader:
-    """Numbers terms with the kernel."""
+    """The reader with the compiled kernel."""
 
     def __init__(self, kernel: ModuleType):
         self._kernel = kernel
@@ -81,20 +81,15 @@ class CompiledReader:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many terms, and bytes of their text."""
         return self._terms.n, int(self._terms.ends[self._terms.n])
 
     def read(self, text: U8, every_graph: bool, take: Take, rows_of: bytes | None = None) -> int:
-        """Reads whole lines; returns how many.
+        """Reads whole lines of Oxigraph's N-Quads, named graphs only with `every_graph`; returns the number of lines.
 
-        Args:
-            text: N-Quads, as Oxigraph writes them.
-            every_graph: whether statements count that are not in the default graph.
-            take: gets the triples.
-            rows_of: a predicate; the lines are then subjects and objects, as Oxigraph writes SPARQL's table format.
+        With `rows_of`, a predicate, lines are its subjects and objects in Oxigraph's SPARQL TSV.
 
         Raises:
-            UnsupportedGraphError: the text is something else.
+            UnsupportedGraphError: the text is malformed.
         """
         number = -1 if rows_of is None else self._predicate(rows_of)
         if len(self._scratch) < len(text):
@@ -107,7 +102,7 @@ class CompiledReader:
             at[1], at[2], at[3], at[4] = *(table.n for table in tables), 0
             status = self._kernel.cut(
                 text, at, every_graph, number, self._secret, self._scratch, self._found,
-                *(array for table in tables for array in table.arrays()), self._omitted, self._triples,
+                *(array for table in tables for array in table.arrays()), self._omitted, self._triples
             )  # fmt: skip
             for table, n in zip(tables, at[1:4].tolist(), strict=True):
                 table.n = n
@@ -141,7 +136,6 @@ class CompiledReader:
         return number
 
     def terms(self) -> DistinctTerms:
-        """What has been read."""
         terms = self._terms
         n = self._predicates.n
         return DistinctTerms(
@@ -155,7 +149,7 @@ class CompiledReader:
 
 
 class _Table:
-    """Strings of kinds by number, with a hash table over them."""
+    """Numbered strings with kinds, and a hash table over them."""
 
     def __init__(self, size: int):
         self.n = 0
@@ -176,7 +170,7 @@ class _Table:
             self.letters = letters
 
     def grow(self, kernel: ModuleType) -> None:
-        """Doubles the tables where three quarters are used."""
+        """Doubles a table that is three quarters full."""
         if 4 * self.n < 3 * len(self.hashes):
             return
         size = 2 * len(self.hashes)
@@ -198,7 +192,7 @@ def _broken(line: bytes) -> UnsupportedGraphError:
     return UnsupportedGraphError(f"a statement is not understood: {first.decode(errors='replace')}")
 
 
-# --- the same in Python ----------------------------------------------------------
+# --- reference implementation ----------------------------------------------------------
 
 _NODE = rb"<(?!<)((?:[^>\\]|\\.)*)>|_:([^\s]+)"
 _LITERAL = rb'"((?:[^"\\]|\\.)*)"(?:(@[^\s]*)|\^\^<((?:[^>\\]|\\.)*)>)?'
@@ -216,7 +210,7 @@ _LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b"b": b"\b", b"f": b"\f", b'"
 
 
 class PlainReader:
-    """Numbers terms with dictionaries."""
+    """The reference implementation of CompiledReader, in Python."""
 
     def __init__(self) -> None:
         self._terms: dict[tuple[int, bytes], int] = {}
@@ -227,19 +221,17 @@ class PlainReader:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many terms, and bytes of their text."""
         return len(self._terms), self._bytes
 
     def read(self, text: U8, every_graph: bool, take: Take, rows_of: bytes | None = None) -> int:
-        """As CompiledReader has it."""
         data, at, lines = text.tobytes().rstrip(b"\n"), 0, 0
         triples: list[tuple[int, int, int]] = []
         while at < len(data):
             start = (_STATEMENT_START if rows_of is None else _ROW_START).match(data, at)
             if start is None:
                 raise _broken(data[at : at + 200])
-            found = (_OBJECT if rows_of is None else _OBJECT_OF_ROW).match(data, start.end())
-            behind = found.end() if found is not None else _behind_triple_term(data, start.end())
+            object_ = (_OBJECT if rows_of is None else _OBJECT_OF_ROW).match(data, start.end())
+            behind = object_.end() if object_ is not None else _behind_triple_term(data, start.end())
             end = (_STATEMENT_END if rows_of is None else _ROW_END).match(data, behind)
             if end is None:
                 raise _broken(data[at : at + 200])
@@ -249,30 +241,29 @@ class PlainReader:
                 continue
             iri = _unescaped(start[3]) if rows_of is None else rows_of
             predicate = self._predicates.setdefault(iri, len(self._predicates))
-            kind = self._kind(found)
-            if found is None or kind is None:
+            kind = self._kind(object_)
+            if object_ is None or kind is None:
                 self._omitted.add(predicate)
                 continue
             subject = self._term(BLANK_NODE, start[2]) if start[1] is None else self._term(IRI, start[1])
-            target = next(part for part in found.group(1, 2, 3, 6) if part is not None)
+            target = next(part for part in object_.group(1, 2, 3, 6) if part is not None)
             triples.append((subject, predicate, self._term(kind, target)))
         if triples:
             take(np.array(triples, np.uint32))
         return lines
 
-    def _kind(self, found: re.Match[bytes] | None) -> int | None:
-        """None for what is left out."""
-        if found is None or (found[4] is not None and b"--" in found[4]):
+    def _kind(self, object_: re.Match[bytes] | None) -> int | None:
+        if object_ is None or (object_[4] is not None and b"--" in object_[4]):
             return None
-        if found[1] is not None:
+        if object_[1] is not None:
             return IRI
-        if found[2] is not None:
+        if object_[2] is not None:
             return BLANK_NODE
-        if (bare := found[6]) is not None:
+        if (bare := object_[6]) is not None:
             if bare in (b"true", b"false"):
                 return BOOLEAN
             return DOUBLE if b"e" in bare.lower() else DECIMAL if b"." in bare else INTEGER
-        name = found[4] if found[4] is not None else _unescaped(found[5]) if found[5] is not None else None
+        name = object_[4] if object_[4] is not None else _unescaped(object_[5]) if object_[5] is not None else None
         return STRING if name is None else self._kinds.setdefault(name, len(self._kinds))
 
     def _term(self, kind: int, text: bytes) -> int:
@@ -283,7 +274,6 @@ class PlainReader:
         return number
 
     def terms(self) -> DistinctTerms:
-        """What has been read."""
         texts = [text for _, text in self._terms]
         return DistinctTerms(
             np.array([kind for kind, _ in self._terms], np.uint32),

@@ -1,8 +1,7 @@
-"""Gives every term of all runs its id, and writes the term table.
+"""Term numbering: an id for every term of all runs, and the arrays of the term table.
 
-Each run is sorted by itself, class by class; then the runs are merged, so a term that several have gets one id, and
-a node that the node table has gets its number there. Memory: the runs are mapped files, of which the system may
-drop pages; what is held is 8 bytes for each term of the largest run, and blocks of the output.
+Each run is sorted, class by class; a merge of the runs gives a term of several runs one id, and an entity its id of the
+node table. Memory: 8 bytes for each term of the largest run, and blocks of the output; the runs are memory-mapped.
 """
 
 from __future__ import annotations
@@ -32,23 +31,15 @@ KERNEL = LazyKernel("hybridkg.graph.build.terms_kernel")
 
 BLOCK_TERMS = 1 << 18
 BLOCK_BYTES = 1 << 24
-"""Terms and bytes that are written at once, or one longer term."""
+"""Terms and bytes that are written in one step, or one longer term."""
 
 _FIRST_LITERALS, _FIRST_KINDS = 2, 3
-"""The class of strings, and the first one whose terms have a language or a datatype."""
-
-VALUED = range(4, CLASSES - 1)
-"""Classes whose terms have values."""
+"""The class of strings, and the first class with languages or datatypes."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the triples need to know of the terms.
-
-    Args:
-        ids: uint32[terms of all runs].
-        about: for the header.
-    """
+    """The ids, uint32[terms of all runs], and their part of the header."""
 
     ids: U32
     about: dict[str, Any]
@@ -71,7 +62,7 @@ class _Terms:
 
 
 class ExistingNodes:
-    """The nodes that have ids already, in two ranges: blank nodes, whose texts begin with `_:`, and IRIs."""
+    """The nodes of the node table, in two ranges: blank nodes, with the prefix `_:`, and IRIs."""
 
     def __init__(self, nodes: NodeTable):
         self.letters, self.offsets = nodes.texts()
@@ -86,27 +77,21 @@ class ExistingNodes:
         return self.letters[int(self.offsets[i]) + skip : int(self.offsets[i + 1])].tobytes()
 
     def range(self, class_: int) -> tuple[int, int, int]:
-        """First and end of those of a class, and the bytes that are no part of their texts."""
+        """(first, end, length of the prefix) of the nodes of a class."""
         return ((0, self.blank, 2), (self.blank, self.count, 0))[class_] if class_ < 2 else (0, 0, 0)
 
 
 def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Numbers:
-    """Writes the arrays of the term table.
-
-    Args:
-        runs: complete.
-        nodes: the entities.
-        out: gets the arrays of terms.
-        folder: for temporary files.
+    """Numbers the terms of all runs, and writes the arrays of the term table; `folder` is for temporary files.
 
     Raises:
-        UnsupportedGraphError: more terms than ids.
+        UnsupportedGraphError: there are more terms than ids.
     """
     names, ranks = _kind_ranks(runs)
     _write_strings(out, "kinds", names)
     terms = _Terms(
         runs.letters.map(), runs.starts.map(), runs.lengths.map(), runs.values.map(), ranks[runs.kind.map()],
-        runs.classes.map(),
+        runs.classes.map()
     )  # fmt: skip
     kernel = KERNEL.for_work(8 * runs.terms)
     order = mapped(folder / "order", np.uint32, (runs.terms,))
@@ -118,10 +103,8 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
         terms, order, np.array([run.first for run in runs.runs], np.int64), ids, ExistingNodes(nodes), kernel
     )
     others, literals = _Strings(out, "others"), _Strings(out, "literals")
-    kinds, values = (
-        out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1))),
-        out.stream("literals.values", np.float64),
-    )
+    kinds = out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1)))
+    values = out.stream("literals.values", np.float64)
     next_id, ends = len(nodes), []
     for class_ in range(CLASSES):
         strings = others if class_ < _FIRST_LITERALS else literals
@@ -148,7 +131,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
 
 
 def _kind_ranks(runs: Runs) -> tuple[list[bytes], U32]:
-    """The names of languages and datatypes that occur, in order, and the place of each kind there; 0 for others."""
+    """The sorted names of languages and datatypes that occur, and the rank of each kind; 0 for others."""
     kinds = runs.kind.map()
     used = np.zeros(len(runs.kinds.numbers), bool)
     used[kinds] = True
@@ -161,7 +144,7 @@ def _kind_ranks(runs: Runs) -> tuple[list[bytes], U32]:
 
 
 def _sort(terms: _Terms, first: int, end: int, order: U32, kernel: ModuleType | None) -> I64:
-    """Writes the places of a run's terms, from 0, in order; int64[CLASSES + 1], where each class begins."""
+    """Writes the sorted places, from 0, of a run's terms; returns int64[CLASSES + 1], the bounds of the classes."""
     classes = terms.classes[first:end]
     order[:] = np.argsort(classes, kind="stable")
     bounds = np.searchsorted(classes[order], np.arange(CLASSES + 1)).astype(np.int64)
@@ -188,42 +171,34 @@ def _sort(terms: _Terms, first: int, end: int, order: U32, kernel: ModuleType | 
 
 
 class _Merging:
-    """Merges the runs."""
+    """The merge of sorted runs."""
 
     def __init__(
-        self, terms: _Terms, order: U32, bases: I64, ids: U32, known: ExistingNodes, kernel: ModuleType | None
+        self, terms: _Terms, order: U32, bases: I64, ids: U32, existing: ExistingNodes, kernel: ModuleType | None
     ):
         self._terms, self._order, self._bases, self._ids = terms, order, bases, ids
-        self._known, self._kernel = known, kernel
+        self._existing, self._kernel = existing, kernel
 
     def run(self, class_: int, begins: I64, ends: I64, next_id: int) -> Iterator[I64]:
-        """Gives ids to the terms of a class; yields those that get new ones, in order, in blocks.
-
-        Args:
-            class_: the class.
-            begins: for each run, the place in `order` where its terms of the class begin.
-            ends: where they end.
-            next_id: the first new id.
-        """
+        """Numbers the terms of a class, begins[run]..ends[run] of `order`; yields terms with new ids, sorted."""
         if self._kernel is None:
             yield from self._run_plain(class_, begins, ends, next_id)
             return
-        terms, (known, known_end, skip) = self._terms, self._known.range(class_)
+        terms, (node, node_end, skip) = self._terms, self._existing.range(class_)
         cursors, heap = begins.copy(), np.zeros(len(begins), np.int64)
-        state = np.array([0, -1, 0, next_id, known, known_end], np.int64)
+        state = np.array([0, -1, 0, next_id, node, node_end], np.int64)
         out, fresh = np.empty(BLOCK_TERMS, np.int64), True
         while fresh or state[0]:
             n = self._kernel.merge(
                 terms.letters, terms.starts, terms.lengths, terms.values, terms.ranks, self._order, self._bases,
                 cursors, ends.copy(), heap, state, fresh,
-                self._known.letters, self._known.offsets, skip, self._ids, out, BLOCK_BYTES,
+                self._existing.letters, self._existing.offsets, skip, self._ids, out, BLOCK_BYTES
             )  # fmt: skip
             fresh = False
             yield out[:n].copy()
 
     def _run_plain(self, class_: int, begins: I64, ends: I64, next_id: int) -> Iterator[I64]:
-        """What the kernel does."""
-        terms, (known, known_end, skip) = self._terms, self._known.range(class_)
+        terms, (node, node_end, skip) = self._terms, self._existing.range(class_)
 
         def keys(run: int) -> Iterator[tuple[float, int, bytes, int]]:
             for place in range(int(begins[run]), int(ends[run])):
@@ -235,10 +210,10 @@ class _Merging:
         for value, rank, text, term in heapq.merge(*map(keys, range(len(begins)))):
             if (value, rank, text) != last:
                 last = value, rank, text
-                while known < known_end and self._known.text(known, skip) < text:
-                    known += 1
-                if known < known_end and self._known.text(known, skip) == text:
-                    last_id = known
+                while node < node_end and self._existing.text(node, skip) < text:
+                    node += 1
+                if node < node_end and self._existing.text(node, skip) == text:
+                    last_id = node
                 else:
                     last_id, next_id = next_id, next_id + 1
                     block.append(term)
@@ -246,7 +221,6 @@ class _Merging:
         yield np.array(block, np.int64)
 
     def texts(self, block: I64) -> U8:
-        """The texts of some terms, one behind the other."""
         terms = self._terms
         if self._kernel is None:
             return np.frombuffer(b"".join(terms.text(i) for i in block.tolist()), np.uint8)
@@ -256,7 +230,7 @@ class _Merging:
 
 
 class _Strings:
-    """Two arrays that grow: texts, and where each begins."""
+    """Output streams of concatenated texts and their offsets."""
 
     def __init__(self, out: Writer, name: str):
         self._text, self._offsets = out.stream(f"{name}.text", np.uint8), out.stream(f"{name}.offsets", np.uint64)

@@ -1,4 +1,4 @@
-"""The projection of a few triples, built by sorting Python objects: slow, obvious, the oracle of the real builder."""
+"""The reference builder: a projection built by sorting Python objects, the oracle of the real builder."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, Triple
 
 
 class ListedTerms:
-    """A TermTable over Python lists.
-
-    Args:
-        entities: ids 0.., in this order.
-        others: further nodes, in any order.
-        literals: as the store has them, in any order.
-    """
+    """A TermTable over Python lists: entities in id order, other nodes and canonical literals in any order."""
 
     def __init__(self, entities: Sequence[Node], others: Iterable[Node], literals: Iterable[Literal]):
         rest = sorted(set(others) - set(entities), key=_node_key)
@@ -37,31 +31,27 @@ class ListedTerms:
         }
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        """As TermTable has it."""
         texts = [term.value.encode() for term in self._terms[first:end] if isinstance(term, Literal)]
         offsets = np.zeros(len(texts) + 1, np.uint64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return np.frombuffer(b"".join(texts), np.uint8), offsets
 
     def terms(self, ids: Ids) -> list[Term | None]:
-        """As TermTable has it."""
         return [None if i == UNBOUND else self._terms[i] for i in ids.tolist()]
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        """As TermTable has it."""
         return np.array([self.id_of(term) for term in terms], np.int64)
 
     def id_of(self, term: Term) -> int:
-        """As TermTable has it."""
         return self._ids.get(term, -1)
 
 
 def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> ProjectionColumns:
-    """The projection of some triples, repeated or not.
+    """The projection of triples, with or without duplicates.
 
     Args:
-        triples: as the store gives them back.
-        entities: nodes that have the first ids, in term order; those without a triple too.
+        triples: in the store's canonical form.
+        entities: the nodes with the first ids, in term order, including those without triples.
 
     >>> a, p, b = (NamedNode(f"e:{x}") for x in "apb")
     >>> columns = columns_of([Triple(a, p, b), Triple(a, p, Literal("x"))])
@@ -69,12 +59,12 @@ def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Proj
     [1, 2]
     """
     triples = list(triples)
-    held = sorted({t for t in triples if _is_held(t.object)}, key=str)
-    omitted = frozenset(t.predicate.value for t in triples if not _is_held(t.object))
-    nodes = [term for t in held for term in (t.subject, t.object) if isinstance(term, NamedNode | BlankNode)]
-    table = ListedTerms(entities, nodes, (t.object for t in held if isinstance(t.object, Literal)))
+    projected = sorted({t for t in triples if _is_projected(t.object)}, key=str)
+    omitted = frozenset(t.predicate.value for t in triples if not _is_projected(t.object))
+    nodes = [term for t in projected for term in (t.subject, t.object) if isinstance(term, NamedNode | BlankNode)]
+    table = ListedTerms(entities, nodes, (t.object for t in projected if isinstance(t.object, Literal)))
     predicates = {}
-    for iri, group in groupby(sorted(held, key=lambda t: t.predicate.value), key=lambda t: t.predicate.value):
+    for iri, group in groupby(sorted(projected, key=lambda t: t.predicate.value), key=lambda t: t.predicate.value):
         of_predicate = list(group)
         subjects, objects = table.find([t.subject for t in of_predicate]), table.find([t.object for t in of_predicate])
         predicates[iri] = PredicateColumns(adjacency(subjects, objects), adjacency(objects, subjects))
@@ -84,8 +74,8 @@ def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Proj
 def adjacency(sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Adjacency:
     """The adjacency of distinct pairs.
 
-    >>> made = adjacency(np.array([5, 2, 5]), np.array([1, 9, 0]))
-    >>> made.keys.tolist(), made.offsets.tolist(), made.targets.tolist()
+    >>> pairs = adjacency(np.array([5, 2, 5]), np.array([1, 9, 0]))
+    >>> pairs.keys.tolist(), pairs.offsets.tolist(), pairs.targets.tolist()
     ([2, 5], [0, 1, 3], [9, 0, 1])
     """
     order = np.lexsort((targets, sources))
@@ -94,8 +84,8 @@ def adjacency(sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Adjacen
     return Adjacency(keys.astype(np.uint32), offsets, targets[order].astype(np.uint32))
 
 
-def _is_held(term: Term) -> bool:
-    """Whether the projection has such an object: no triple term, no literal with a base direction (RDF 1.2)."""
+def _is_projected(term: Term) -> bool:
+    """Whether the projection supports an object: all but triple terms and literals with a base direction (RDF 1.2)."""
     return not isinstance(term, Triple) and getattr(term, "direction", None) is None
 
 

@@ -1,7 +1,7 @@
-"""Distinct terms of parts of a graph, kept in files until all parts are there: runs.
+"""Runs: the distinct terms of parts of a graph, in files.
 
-A part of the input is read until its terms fill the memory that they may have; then they are written out and the
-next part begins. Here literals get the form that the store gives them, and the values by which they are ordered.
+A part of the input is read until its terms reach the memory limit; then they are written as a run. Literals get the
+store's canonical form, and the values of their order.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import XSD, Literal, NamedNode
 
 CLASSES = 2 + len(SEGMENTS)
-"""Blank nodes, IRIs, and the segments of literals: what is ordered by itself."""
+"""The number of classes of terms, each sorted separately: blank nodes, IRIs, and the segments of literals."""
 
 _STRING, _LANGUAGE = 2, 3
 
 MAX_NAMES = 4_000_000
-"""Distinct predicates, languages and datatypes, which are kept in memory; about 200 bytes each."""
+"""The maximum number of distinct predicates, and of languages and datatypes; about 200 bytes of memory each."""
 
 _XSD_INTEGER = NamedNode(XSD + "integer")
 
@@ -43,7 +43,7 @@ LITERALS_AT_ONCE = 20_000
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 _FROM_INTEGER = (
     "byte", "short", "int", "long", "unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong",
-    "nonNegativeInteger", "nonPositiveInteger", "positiveInteger", "negativeInteger",
+    "nonNegativeInteger", "nonPositiveInteger", "positiveInteger", "negativeInteger"
 )  # fmt: skip
 
 KEPT = {
@@ -55,23 +55,15 @@ KEPT = {
     XSD + "date": (re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}Z?"), XSD + "date"),
     XSD + "dateTime": (
         re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3])(?::[0-9]{2}){2}(?:\.[0-9]{0,5}[1-9])?Z?"),
-        XSD + "dateTime",
-    ),
+        XSD + "dateTime"
+    )
 }  # fmt: skip
-"""Texts that the store keeps as they are, by datatype, and the datatype that it gives them; asking it costs 10 us."""
+"""Canonical texts by datatype, and their datatype in the store. The store's own conversion costs 10 us a literal."""
 
 
 @dataclass(frozen=True)
 class TermRun:
-    """A part of the input.
-
-    Args:
-        first: its first term among those of all runs.
-        end: the one after its last.
-        first_triple: its first triple.
-        end_triple: the one after its last.
-        predicates: uint32[p], the number of each of its predicates among those of all runs.
-    """
+    """A part of the input: its ranges of terms and triples, and uint32[p], the shared numbers of its predicates."""
 
     first: int
     end: int
@@ -81,35 +73,26 @@ class TermRun:
 
 
 class SharedNames:
-    """Numbers of names that all runs share.
-
-    Args:
-        first: those that are there already.
-    """
+    """A numbering of names shared by all runs, beginning with the names `first`."""
 
     def __init__(self, first: Iterable[bytes] = ()):
         self.numbers: dict[bytes, int] = {name: i for i, name in enumerate(first)}
 
     def of(self, names: list[bytes]) -> U32:
-        """uint32[n]: their numbers.
+        """uint32[n]: the numbers of names.
 
         Raises:
-            UnsupportedGraphError: there are too many.
+            UnsupportedGraphError: there are more than MAX_NAMES.
         """
         numbers = self.numbers
-        found = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.uint32, len(names))
+        result = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.uint32, len(names))
         if len(numbers) > MAX_NAMES:
             raise UnsupportedGraphError(f"it has more than {MAX_NAMES:,} predicates, or languages and datatypes")
-        return found
+        return result
 
 
 class Runs:
-    """The terms of all runs, one run behind the other, in files.
-
-    Args:
-        folder: an existing folder, for temporary files.
-        stored: literals have the form of the store already.
-    """
+    """The concatenated terms and triples of all runs, in files; `stored` if literals are in canonical form already."""
 
     def __init__(self, folder: Path, *, stored: bool):
         self._stored = stored
@@ -125,7 +108,6 @@ class Runs:
         self.triples = Spool(folder / "triples", np.uint32, 3)
 
     def close(self) -> None:
-        """Closes the files; may be called again."""
         for spool in (
             self.letters, self.starts, self.lengths, self.kind, self.classes, self.values, self.triples
         ):  # fmt: skip
@@ -133,14 +115,14 @@ class Runs:
 
     @property
     def terms(self) -> int:
-        """Terms of all runs, those of several runs counted in each."""
+        """The total number of terms; a term of several runs counts in each."""
         return self.starts.rows
 
     def add(self, terms: DistinctTerms) -> None:
-        """Ends a run: its terms come to the triples that have been appended since the last one.
+        """Ends a run: adds the terms of the triples appended since the last one.
 
         Raises:
-            UnsupportedGraphError: too many names.
+            UnsupportedGraphError: there are more than MAX_NAMES names.
         """
         self.omitted.update(name for name, left in zip(terms.predicates, terms.omitted, strict=True) if left)
         kinds = self.kinds.of(terms.kind_names)[terms.kinds]
@@ -153,7 +135,7 @@ class Runs:
         first = self.starts.rows
         for spool, array in (
             (self.starts, starts), (self.lengths, lengths), (self.kind, kinds), (self.classes, classes),
-            (self.values, values),
+            (self.values, values)
         ):  # fmt: skip
             spool.append(array)
         first_triple = self.runs[-1].end_triple if self.runs else 0
@@ -162,7 +144,7 @@ class Runs:
         )
 
     def _classes(self, kinds: U32) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-        """The class of each term; CLASSES for literals with a datatype, whose class depends on their value."""
+        """The class of each term; CLASSES for literals with a datatype, whose class depends on the value."""
         of_kind = np.full(len(self.kinds.numbers), CLASSES, np.uint8)
         for name, number in self.kinds.numbers.items():
             if name.startswith(b"@"):
@@ -172,9 +154,9 @@ class Runs:
 
     def _settle(
         self, terms: DistinctTerms, numbers: I64, kinds: U32, starts: I64, lengths: U32,
-        classes: np.ndarray[tuple[int], np.dtype[np.uint8]], values: np.ndarray[tuple[int], np.dtype[np.float64]],
+        classes: np.ndarray[tuple[int], np.dtype[np.uint8]], values: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> None:  # fmt: skip
-        """Gives literals with a datatype their stored form, class and value."""
+        """Sets the canonical form, class and value of literals with a datatype."""
         texts = [
             terms.letters[begin:end].tobytes()
             for begin, end in zip(terms.ends[numbers].tolist(), terms.ends[numbers + 1].tolist(), strict=True)
@@ -200,16 +182,16 @@ class Runs:
 
 
 def _as_stored(literals: list[Literal], texts: list[bytes]) -> Iterator[tuple[int, Literal]]:
-    """(index, stored form) of those that the store changes."""
+    """(index, canonical form) of the literals that the store changes."""
     doubtful = []
     for i, literal in enumerate(literals):
         datatype = literal.datatype.value
         if not datatype.startswith(XSD):
             continue
-        pattern, kept_as = KEPT.get(datatype, (None, ""))
+        pattern, stored_as = KEPT.get(datatype, (None, ""))
         if pattern is None or not pattern.fullmatch(texts[i]):
             doubtful.append(i)
-        elif kept_as != datatype:
+        elif stored_as != datatype:
             yield i, Literal(literal.value, datatype=_XSD_INTEGER)
     for i, stored in zip(doubtful, all_as_stored([literals[i] for i in doubtful]), strict=True):
         if stored != literals[i]:

@@ -1,6 +1,6 @@
-"""The compiled sorting and merging of terms. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""The compiled sort and merge of terms. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
 
-tests/graph/test_projection_terms.py compares it with its twin (term_order.py).
+numbering.py has the reference implementation (tests/graph/build/test_projection_build.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import boolean, float64, int64, njit, uint8, uint32, uint64, void
 from numba.core.types import Array
 
 SMALL = 16
-"""Ranges of at most this many are sorted by insertion."""
+"""Ranges of at most this size are sorted by insertion."""
 
 
 def _input(dtype: Any) -> Any:
@@ -21,7 +21,7 @@ def _input(dtype: Any) -> Any:
 
 @njit(uint64(_input(uint8), int64, int64), inline="always", nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _word(letters: Any, begin: Any, end: Any) -> Any:
-    """Eight bytes as a number that compares as they do; zeros behind the end."""
+    """Eight bytes as a big-endian number, padded with zeros after the end."""
     if begin + 8 <= end:
         return (
             (uint64(letters[begin]) << uint64(56))
@@ -41,7 +41,7 @@ def _word(letters: Any, begin: Any, end: Any) -> Any:
 
 @njit(int64(_input(uint8), int64, int64, _input(uint8), int64, int64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _compare(left: Any, i: Any, i_end: Any, right: Any, j: Any, j_end: Any) -> Any:
-    """Below 0, 0 or above 0, as the bytes compare."""
+    """The byte order of two strings: below 0, 0 or above 0."""
     while i + 8 <= i_end and j + 8 <= j_end:
         a, b = _word(left, i, i_end), _word(right, j, j_end)
         if a != b:
@@ -58,7 +58,7 @@ def _compare(left: Any, i: Any, i_end: Any, right: Any, j: Any, j_end: Any) -> A
 
 @njit(void(uint64[::1], uint32[::1], int64, int64, int64[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _sort_words(words: Any, order: Any, begin: Any, end: Any, stack: Any) -> None:
-    """Sorts a range of words, and what goes with them. `stack` has room for 128."""
+    """Sorts a range of words together with their values; `stack` has room for 128 ranges."""
     top = 0
     stack[0], stack[1] = begin, end
     while top >= 0:
@@ -101,10 +101,10 @@ _SORT = void(_input(uint8), _input(int64), _input(uint32), uint32[::1], int64, i
 
 @njit(_SORT, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def sort_strings(letters: Any, starts: Any, lengths: Any, order: Any, begin: Any, end: Any) -> None:
-    """Sorts a range of `order`, numbers of strings, by the bytes of these.
+    """Sorts a range of `order`, numbers of strings, by the bytes of the strings.
 
-    Eight bytes at a time: a range is sorted by its next eight bytes, then each part of it that is still equal by the
-    eight behind. Of equal words the strings that end within them come first, the shorter before the longer.
+    A range is sorted by its next eight bytes, then each run of equal words by the eight after these. Among equal words,
+    strings that end within them come first, the shorter before the longer.
     """
     words = np.empty(end - begin, np.uint64)
     own = order[begin:end]
@@ -159,7 +159,7 @@ _ORDER = int64(_input(uint8), _input(int64), _input(uint32), _input(float64), _i
 
 @njit(_ORDER, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _order(letters: Any, starts: Any, lengths: Any, values: Any, ranks: Any, a: Any, b: Any) -> Any:
-    """How two terms of one class compare."""
+    """The order of two terms of one class."""
     if values[a] != values[b]:
         return int64(-1) if values[a] < values[b] else int64(1)
     if ranks[a] != ranks[b]:
@@ -194,7 +194,7 @@ def _sift_down(
     letters: Any, starts: Any, lengths: Any, values: Any, ranks: Any, order: Any, bases: Any,
     cursors: Any, heap: Any, size: Any, run: Any,
 ) -> None:  # fmt: skip
-    """Puts a run into the place at the top that is free."""
+    """Inserts a run at the free top of the heap."""
     term = bases[run] + int64(order[cursors[run]])
     place = 0
     while True:
@@ -227,16 +227,13 @@ def merge(
     cursors: Any, ends: Any, heap: Any, state: Any, fresh: Any,
     known_letters: Any, known_offsets: Any, skip: Any, ids: Any, out: Any, most_bytes: Any,
 ) -> Any:  # fmt: skip
-    """Gives ids to the terms of one class, run by run in their order; equal ones get the same.
+    """Merges the terms of one class over all runs, and numbers them; equal terms get one id.
 
-    The runs stand behind each other in `order`, as numbers of terms from bases[run] on; the part of each run that
-    is of this class is cursors[run]..ends[run]. `heap` has one place for each run.
-    `state` is: runs in the heap, the last term (-1 for none), its id, the next id, the next known term, the end of
-    the known terms. A known term (its first `skip` bytes are not part of it) gives its own number as id; each
-    other one is written to `out`.
-
-    Returns:
-        how many are in `out`; it is full, or holds `most_bytes`, unless the heap is empty.
+    `order` concatenates the sorted runs, as term numbers relative to bases[run]; the class of each run is
+    cursors[run]..ends[run]. `heap` has one place for each run. `state`: runs in the heap, the last term (-1 for none),
+    its id, the next id, the next known term, the end of the known terms. A known term (without its first `skip` bytes)
+    has its number as id; other terms are written to `out`. Returns the number of terms in `out`, which is full, or has
+    `most_bytes`, unless the heap is empty.
     """
     n_heap = state[0]
     if fresh:
@@ -286,7 +283,7 @@ _GATHER = int64(_input(uint8), _input(int64), _input(uint32), int64[::1], uint8[
 
 @njit(_GATHER, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def gather(letters: Any, starts: Any, lengths: Any, terms: Any, out: Any) -> Any:
-    """Writes the texts of some terms one behind the other; the bytes written."""
+    """Writes the concatenated texts of terms; returns the number of bytes."""
     n = 0
     for i in range(len(terms)):
         start = starts[terms[i]]

@@ -1,5 +1,5 @@
-"""Patterns over the columns of ids: sets of candidates by semi-joins, and rows by joins.
+"""Graph patterns over the id columns: candidate sets by semi-joins, rows by joins.
 
-The answers are those of Oxigraph, duplicates included (tests/graph/match/test_patterns_equal_oxigraph.py); what cannot be
-answered so is declined when a pattern is prepared.
+Answers equal Oxigraph's, duplicates included (tests/graph/match/test_patterns_equal_oxigraph.py). A pattern that cannot
+be answered so is declined when it is compiled.
 """

@@ -1,6 +1,6 @@
-"""How many solutions and values a pattern has at least and at most, and what it takes to find them, from counts alone.
+"""Bounds on the cardinality of a pattern, and its estimated work in entries, from counts alone.
 
-A single triple pattern is counted exactly; guesses.py guesses the rest.
+A single triple pattern is counted exactly; join_cardinality.py estimates the rest.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from math import inf
 from operator import itemgetter
 
-from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode
+from hybridkg.graph.match.combine import EmptyNode, RestrictNode, SelectNode, TableNode, UnionNode
 from hybridkg.graph.match.edges import Edge, entries
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.join_cardinality import DEPTH, by_edge, share_of
 from hybridkg.graph.match.nodes import PatternNode
-from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
+from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
 
 
 def _work(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str]) -> float:
-    """About how many entries it takes to reduce a variable of a join."""
+    """The estimated entries that reducing a variable of a join reads."""
     total, current = 0.0, inf
     seen |= {variable}
     later = []
@@ -28,30 +28,28 @@ def _work(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str])
         other = edge.object if forward else edge.subject
         if not isinstance(other, str):
             size = edge.least()
-            # The first list is a view; of an intersection each id of the smaller set is looked up.
+            # The first list is a view; an intersection looks up each id of the smaller set.
             total += 1.0 if current == inf else min(size, current)
             current = min(current, size)
-        elif other in node.shape.alone:  # so nothing but this edge
+        elif other in node.shape.alone:
             size = edge.sources[forward]
             total += 1.0 if current == inf else min(size, current)
             current = min(current, size)
         elif other not in seen and len(seen) <= DEPTH:
-            # It takes so many entries to solve what is behind the edge and to carry it back.
-            alone = _work(node, other, edge, seen) + edge.pairs[not forward] * share_of(
-                node, edge, other, forward, seen
-            )
-            later.append((alone, edge, other, forward))
+            # The entries to solve the subtree of the edge and to reach back from it.
+            reach = edge.pairs[not forward] * share_of(node, edge, other, forward, seen)
+            later.append((_work(node, other, edge, seen) + reach, edge, other, forward))
     if len(later) > 1:
         later.sort(key=itemgetter(0))
-    for alone, edge, other, forward in later:
-        near = current * max(1.0, edge.pairs[forward] / max(1.0, edge.sources[forward]))
-        total += min(alone, 2.0 * near)
+    for bottom_up, edge, other, forward in later:
+        top_down = 2.0 * current * max(1.0, edge.pairs[forward] / max(1.0, edge.sources[forward]))
+        total += min(bottom_up, top_down)
         current = min(current, by_edge(node, edge, other, forward, seen))
     return total
 
 
 def work_each_of(node: PatternNode, variable: str) -> float:
-    """About how many entries a node reads for the rows of one value of a variable."""
+    """The estimated entries that a node reads for the rows of one value of a variable."""
     if not isinstance(node, JoinNode):
         return 1.0 + node.estimate(None) / max(1.0, node.estimate(variable))
     bound, size, total, left = {variable}, 1.0, 1.0, [*node.edges]
@@ -60,7 +58,6 @@ def work_each_of(node: PatternNode, variable: str) -> float:
         for edge in left:
             for one in edge.variables:
                 if one in bound:
-                    # So many values of its other end it gives for one value of the variable.
                     forward = edge.subject == one
                     is_open = isinstance(edge.object if forward else edge.subject, str)
                     own = (edge.pairs[forward] if is_open else edge.least()) / max(1.0, edge.sources[forward])
@@ -83,7 +80,7 @@ def work_each_of(node: PatternNode, variable: str) -> float:
 
 
 def work_of(node: PatternNode, variable: str | None) -> float:
-    """About how many entries a node reads for the values of a variable, or for its rows."""
+    """The estimated entries that a node reads for the values of a variable, or for its rows."""
     match node:
         case JoinNode():
             parts: float = sum([work_of(other, None) for other in node.others]) if node.others else 0
@@ -101,16 +98,16 @@ def work_of(node: PatternNode, variable: str | None) -> float:
                 return parts
             if variable is not None:
                 return parts + _work(node, start, None, frozenset())
-            least = min(entries(edge, node.conditions) for edge in node.edges)
-            return parts + least + node.estimate(None) * len(node.edges)
+            first = min(entries(edge, node.conditions) for edge in node.edges)
+            return parts + first + node.estimate(None) * len(node.edges)
         case SelectNode(child):
             return work_of(child, variable)
         case UnionNode(branches):
-            together = sum(branch.estimate(variable) for branch in branches)
-            return together + sum(work_of(branch, variable) for branch in branches)
+            merged = sum(branch.estimate(variable) for branch in branches)
+            return merged + sum(work_of(branch, variable) for branch in branches)
         case OptionalNode(left, right):
             return work_of(left, variable) + (0.0 if variable is not None else work_of(right, None))
-        case SortedOutNode(left, right):
+        case SemiJoinNode(left, right):
             return work_of(left, None) + work_of(right, None)
         case RestrictNode(child):
             return work_of(child, None)
@@ -119,27 +116,27 @@ def work_of(node: PatternNode, variable: str | None) -> float:
 
 
 def bounds_of(node: PatternNode, variable: str | None) -> tuple[float, float]:
-    """(low, high) of solutions or of distinct values of a variable."""
+    """(lower, upper) bound on the solutions, or on the distinct values of a variable."""
     match node:
         case JoinNode():
             return _bounds_of_join(node, variable)
         case SelectNode(child, _, distinct):
             low, high = bounds_of(child, variable)
             return (min(low, 1.0) if distinct and variable is None else low), high
-        case NothingNode():
+        case EmptyNode():
             return 0.0, 0.0
         case TableNode(table):
             return (float(table.size), float(table.size)) if variable is None else (0.0, float(table.size))
         case UnionNode(branches):
-            found = [bounds_of(branch, variable) for branch in branches]
-            low = sum(low for low, _ in found) if variable is None else max((low for low, _ in found), default=0.0)
-            return low, sum(high for _, high in found)
+            bounds = [bounds_of(branch, variable) for branch in branches]
+            low = sum(low for low, _ in bounds) if variable is None else max((low for low, _ in bounds), default=0.0)
+            return low, sum(high for _, high in bounds)
         case OptionalNode(left) if variable is not None and variable in left.certain:
             return bounds_of(left, variable)
         case OptionalNode(left, right):
             low, high = bounds_of(left, None)
             return low, high * max(1.0, bounds_of(right, None)[1])
-        case SortedOutNode(child) | RestrictNode(child):
+        case SemiJoinNode(child) | RestrictNode(child):
             return 0.0, bounds_of(child, variable)[1]
     return 0.0, inf
 
@@ -153,7 +150,7 @@ def _bounds_of_join(node: JoinNode, variable: str | None) -> tuple[float, float]
     high = 1.0
     if variable is None:
         for edge in node.edges:
-            high *= _most(node, edge)
+            high *= _max_solutions(node, edge)
         for other in node.others:
             high *= bounds_of(other, None)[1]
         return 0.0, min(high, _by_degrees(node, high))
@@ -168,12 +165,12 @@ def _bounds_of_join(node: JoinNode, variable: str | None) -> tuple[float, float]
 
 
 def _by_degrees(node: JoinNode, high: float) -> float:
-    """Solutions at most: those of one edge times the largest degree of each further one; a plain chain or star."""
+    """An upper bound on solutions: those of one edge times the maximum degree of each further edge."""
     if node.others or not node.edges:
         return high
-    least = inf
+    tightest = inf
     for start in node.edges:
-        bound, size = set(start.variables), _most(node, start)
+        bound, size = set(start.variables), _max_solutions(node, start)
         left = [edge for edge in node.edges if edge is not start]
         while left:
             edge = next((e for e in left if not e.variables or not bound.isdisjoint(e.variables)), None)
@@ -183,36 +180,36 @@ def _by_degrees(node: JoinNode, high: float) -> float:
             left.remove(edge)
             size *= min(
                 [1.0 if bound.issuperset(edge.variables) else edge.relation.largest(edge.from_subject(name))
-                 for name in edge.variables if name in bound], default=1.0,
+                 for name in edge.variables if name in bound], default=1.0
             )  # fmt: skip
             bound.update(edge.variables)
-        least = min(least, size)
-    return least
+        tightest = min(tightest, size)
+    return tightest
 
 
 def _high_at_edge(node: JoinNode, edge: Edge, variable: str) -> float:
     forward = edge.subject == variable
     if not node.conditions and edge.exact:
         return min(edge.sources[forward], edge.least())
-    found = min(edge.sources[forward], _most(node, edge))
+    high = min(edge.sources[forward], _max_solutions(node, edge))
     if variable in node.conditions:
-        found = min(found, edge.relation.sources_in(node.conditions[variable].span, forward))
-    return found
+        high = min(high, edge.relation.sources_in(node.conditions[variable].span, forward))
+    return high
 
 
 def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[float, float]:
-    """Exact where the relation is a predicate and tests leave no doubt and concern one end."""
+    """The bounds of a single edge: exact for a predicate when the tests concern one end and leave no doubt."""
     if variable is not None:
         high = _high_at_edge(node, edge, variable)
         other = edge.other(variable)
-        known = edge.exact and edge.subject != edge.object
-        if not known or node.conditions.get(variable, None) is not None or other in node.conditions:
+        exact = edge.exact and edge.subject != edge.object
+        if not exact or node.conditions.get(variable, None) is not None or other in node.conditions:
             sure = node.conditions.get(variable)
-            if known and sure is not None and isinstance(other, str) and other not in node.conditions:
+            if exact and sure is not None and isinstance(other, str) and other not in node.conditions:
                 return edge.relation.sources_in(sure.sure, edge.from_subject(variable)), high
             return 0.0, high
         return high, high
-    high = _most(node, edge)
+    high = _max_solutions(node, edge)
     if not edge.exact or edge.subject == edge.object or len(node.conditions) > 1:
         return 0.0, high
     if (len(edge.variables) == 1 and node.conditions) or len(edge.variables) == 0:
@@ -222,8 +219,7 @@ def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[f
     return high, high
 
 
-def _most(node: JoinNode, edge: Edge) -> float:
-    """Solutions of an edge at most."""
+def _max_solutions(node: JoinNode, edge: Edge) -> float:
     if edge.exact:
         return entries(edge, node.conditions)
     sizes = [edge.sources[edge.subject == name] for name in edge.variables]

@@ -1,4 +1,4 @@
-"""`path?`, `path*` and `path+`: distinct pairs, found by breadth-first search."""
+"""Closures `path?`, `path*` and `path+`: distinct pairs by breadth-first search."""
 
 from __future__ import annotations
 
@@ -16,24 +16,18 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.interfaces.meter import ADJACENCY, Meter
 
-GUESS = 4.0
-"""How many times the pairs of a relation its closure is taken to have."""
+CLOSURE_FACTOR = 4.0
+"""The estimated ratio of the pairs of a closure to those of its relation."""
 
-
-LOOKED_AT, LEVELS = 256, 8
-"""Entries and steps of a search that an estimate makes; a step takes about 10 us."""
+MAX_PROBED, LEVELS = 256, 8
+"""Entries and steps of the search of an estimate; a step takes about 10 us."""
 
 
 @dataclass(frozen=True)
 class ClosureOf(PairRelation):
-    """Pairs that steps of a relation link.
+    """The closure of a relation: one step, or more if `repeated`.
 
-    Args:
-        inner: the relation.
-        zero: every term of the graph is linked with itself, too.
-        repeated: one step or more; else one.
-        nodes: the set of all subjects and objects of the graph.
-        n_terms: one more than the largest id.
+    With `zero`, every subject and object of the graph (`nodes`) is linked with itself, too. Ids are below `n_terms`.
     """
 
     inner: Relation
@@ -43,15 +37,14 @@ class ClosureOf(PairRelation):
     n_terms: int
 
     def ends(self, forward: bool, run: PatternRun) -> Ids:
-        """As Relation has it."""
         return self.nodes() if self.zero else self.inner.ends(forward, run)
 
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
-        """As Relation has it: one search from all ids together."""
-        found = self.inner.reach(ids, forward, run)
-        if self.repeated and len(found):
-            found = self._reach_on(found, forward, run)
-        return either([both(ids, self.nodes()), found]) if self.zero else found
+        """One search from all ids together."""
+        targets = self.inner.reach(ids, forward, run)
+        if self.repeated and len(targets):
+            targets = self._reach_on(targets, forward, run)
+        return either([both(ids, self.nodes()), targets]) if self.zero else targets
 
     def _reach_on(self, first: Ids, forward: bool, run: PatternRun) -> Ids:
         seen = np.zeros(self.n_terms, np.bool_)
@@ -65,21 +58,20 @@ class ClosureOf(PairRelation):
         return either(parts)
 
     def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
-        """As Relation has it."""
         return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
 
     def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
-        """As PairRelation has it: a search from each id, all in step."""
+        """A search from each id, all in step."""
         if len(ids) == 1:
-            found = self.reach(ids, forward, run)
-            return np.zeros(len(found), np.int64), found
+            targets = self.reach(ids, forward, run)
+            return np.zeros(len(targets), np.int64), targets
         index, targets = self.inner.expand(ids, forward, run)
         edge = packed(index, targets)
         if self.repeated:
             edge = self._pairs_on(edge, forward, run)
         if self.zero:
-            held = np.flatnonzero(np.isin(ids, self.nodes()))
-            edge = np.unique(np.concatenate([edge, packed(held, ids[held])]))
+            places = np.flatnonzero(np.isin(ids, self.nodes()))
+            edge = np.unique(np.concatenate([edge, packed(places, ids[places])]))
         return unpacked(edge)
 
     def _pairs_on(self, first: Keys, forward: bool, run: PatternRun) -> Keys:
@@ -99,41 +91,39 @@ class ClosureOf(PairRelation):
         return np.sort(np.concatenate(seen))
 
     def work(self, ids: Ids | None, forward: bool) -> float:
-        """As Relation has it: a guess."""
-        whole = self.inner.work(None, forward) * (GUESS if self.repeated else 1.0)
+        whole = self.inner.work(None, forward) * (CLOSURE_FACTOR if self.repeated else 1.0)
         if ids is None:
             return whole + (self.n_terms if self.zero else 0.0)
         mean = whole / max(1.0, self.inner.sources(forward))
         return len(ids) * (mean + 1.0)
 
     def near(self, ids: Ids, forward: bool) -> float:
-        """As Relation has it: of one id, counted where a short search comes to an end."""
-        guess = self.work(ids, forward)
+        """Counted for one id when a search of at most MAX_PROBED entries completes; else estimated."""
+        estimate = self.work(ids, forward)
         if len(ids) != 1 or not self.repeated:
-            return guess
-        found = set(ids.tolist()) if self.zero else set[int]()
+            return estimate
+        reached = set(ids.tolist()) if self.zero else set[int]()
         meter = Meter()
-        # A closure or a hub within takes a step as far as the graph goes, and no guess tells which.
-        meter.cancelled = lambda: meter.counts.get(ADJACENCY, 0) > LOOKED_AT
+        # One step of an inner closure or of a hub can read any number of entries, and no estimate bounds it.
+        meter.cancelled = lambda: meter.counts.get(ADJACENCY, 0) > MAX_PROBED
         with suppress(QueryLimitError):
-            if self._looked_up(ids, forward, found, PatternRun(meter, LOOKED_AT)):
-                return float(max(1, len(found)))
-        return max(guess, float(len(found)))
+            if self._probe(ids, forward, reached, PatternRun(meter, MAX_PROBED)):
+                return float(max(1, len(reached)))
+        return max(estimate, float(len(reached)))
 
-    def _looked_up(self, edge: Ids, forward: bool, found: set[int], run: PatternRun) -> bool:
-        """Adds what a short search from some ids finds; whether it comes to an end."""
+    def _probe(self, edge: Ids, forward: bool, reached: set[int], run: PatternRun) -> bool:
+        """Adds the ids that a short search reaches; returns whether the search completes."""
         for _ in range(LEVELS):
-            if self.inner.near(edge, forward) + len(found) > LOOKED_AT:
+            if self.inner.near(edge, forward) + len(reached) > MAX_PROBED:
                 return False
-            fresh = [i for i in self.inner.reach(edge, forward, run).tolist() if i not in found]
+            fresh = [i for i in self.inner.reach(edge, forward, run).tolist() if i not in reached]
             if not fresh:
                 return True
-            found.update(fresh)
+            reached.update(fresh)
             edge = np.array(fresh, np.uint32)
         return False
 
     def sources(self, forward: bool) -> float:
-        """As Relation has it."""
         return float(self.n_terms) if self.zero else self.inner.sources(forward)
 
 

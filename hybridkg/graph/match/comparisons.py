@@ -1,10 +1,10 @@
 """Comparison with a constant, as ranges of ids.
 
-What Oxigraph 0.5.13 does (tests/graph/match/test_conditions.py compares each pair of kinds): numbers of different datatypes
-are promoted, and an integer or a decimal meets a float in float32, so whatever lies within a few float32 steps of the
-constant is in doubt; dates with and without a zone are comparable when they are more than 14 hours apart; strings
-compare by bytes, those of one language among themselves; booleans have no order; `!=` is true between kinds; of IRIs
-only equality is known, and `<=` of a term with itself. The segment "other" is always in doubt.
+The semantics are Oxigraph 0.5.13's (tests/graph/match/test_conditions.py compares each pair of kinds). Numbers of
+different datatypes are promoted, integers and decimals to float32 against a float, so values within a few float32 steps
+of the constant are in doubt. Dates with and without a zone are comparable when more than 14 hours apart. Strings
+compare by bytes, within one language. Booleans have no order. `!=` is true between kinds. IRIs have equality only, and
+`<=` of a term with itself. The segment "other" is always in doubt.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hybridkg.rdf.terms import Literal, NamedNode, Term
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 NUMBER_STEP = 2.0**-21
-"""Four steps of float32, relative."""
+"""Relative width of four float32 steps."""
 
 ZONES = 14 * 3600 + 1.0
-"""Seconds by which a date without a zone may lie elsewhere."""
+"""Seconds by which the zone of a date without one can shift it."""
 
 EXACT_SECONDS = 4e9
 """Below this many seconds from 1970, microseconds are distinct in float64."""
@@ -42,26 +42,21 @@ FAMILIES = {
     "date zoned": ("date zoned", "date"),
     "date": ("date", "date zoned"),
 }
-"""For a constant of a segment, the segments with which it is compared: its own, and the one of the other zones."""
+"""The segments that a constant of a segment is compared with: its own, and that with or without zones."""
 
 
 def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, decide: Decide) -> IdTest | None:
-    """`?x op constant` as a condition; None where it cannot be one.
+    """`?x op constant` as a test over ids; None for other operators and kinds of terms.
 
-    Args:
-        op: of OPERATORS.
-        constant: in the form in which the store has it.
-        table: the terms of the graph.
-        strings: its strings.
-        decide: asks Oxigraph about a set of ids.
+    The constant is in the store's canonical form; `decide` is Oxigraph's verdict on a set of ids.
     """
     if op not in OPERATORS or not isinstance(constant, Literal | NamedNode):
         return None
     everything = IdRanges.of([(0, table.n_terms)])
     other = IdRanges.of([table.segments["other"]])
     if isinstance(constant, NamedNode):
-        found = table.id_of(constant)
-        same = IdRanges(((found, found + 1),)) if found >= 0 else IdRanges(())
+        own = table.id_of(constant)
+        same = IdRanges(((own, own + 1),)) if own >= 0 else IdRanges(())
         if op in ("=", "!="):
             return IdTest(same if op == "=" else everything - same)
         return IdTest(IdRanges(()), same, decide, same)
@@ -80,15 +75,15 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
         if len(orders) > 1:
             order = Order(*(a | b for a, b in zip(_parts(order), _parts(orders[1]), strict=True)))
     mine = IdRanges.of([table.segments[segment] for segment in family])
-    if name == "language":  # other languages are known to be different, and not to be comparable
+    if name == "language":  # other languages are unequal and not comparable
         mine = IdRanges.of([strings.language(constant.language or "")])
-    if name == "boolean" and op in ("<", ">", "<=", ">="):  # has no order, only equality
+    if name == "boolean" and op in ("<", ">", "<=", ">="):
         order = Order(IdRanges(()), order.equal, IdRanges(()))
         mine = order.equal
     sure = order.true(op)
     if op == "!=":
         sure = sure | (everything - mine - other)
-    doubt = (mine - order.known) | other
+    doubt = (mine - order.decided) | other
     return IdTest(sure, doubt, decide, doubt)
 
 
@@ -110,7 +105,7 @@ def _number(constant: Literal, value: float, table: TermTable, segment: str) -> 
     with np.errstate(over="ignore"):
         single = float(np.float32(value)) == value
     if single and len(constant.value) <= SHORT:
-        # A value that float32 holds, in so few characters, is the same in every datatype that has it.
+        # A short lexical form of a float32 value denotes the same value in every datatype.
         _, same, after, _ = _around(table, segment, value, value)
         equal = IdRanges.of(_short(table, same, after))
     return Order(IdRanges.of([(first, low)]), equal, IdRanges.of([(high, end)]))

@@ -1,4 +1,4 @@
-"""Patterns become nodes: constants are looked up, tests become sets of ids, and what ids cannot say is declined."""
+"""The pattern compiler: constants become ids, tests become sets of ids, and patterns become nodes or are declined."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hybridkg.graph.columns import ProjectionColumns
-from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
+from hybridkg.graph.match.combine import EmptyNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
 from hybridkg.graph.match.comparisons import comparison
-from hybridkg.graph.match.conditions import Combined, IdTest, OfColumn, RowTest, SameColumns, all_of, any_of
+from hybridkg.graph.match.conditions import ColumnTest, Combined, IdTest, RowTest, SameColumns, all_of, any_of
 from hybridkg.graph.match.edges import Edge, End, IdParameter, edge_of
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
-from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
+from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
 from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.relations import Relation
 from hybridkg.graph.match.shape import (
@@ -60,47 +60,44 @@ from hybridkg.interfaces.graph_index import (
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Term
 
 MAX_CACHED = 1_000
-"""Conditions that a projection keeps; a comparison takes about 0.1 ms to make."""
+"""Compiled tests in the cache of a projection; a comparison takes about 0.1 ms to compile."""
 
 Truth = Callable[[str, Sequence[Term]], list[bool]]
-"""(expression over ?x, values) -> for each value, whether the expression is true."""
+"""(expression over ?x, values) -> for each value, whether the expression is true; an error is false."""
 
 MAX_REQUESTED = 200_000
-"""Values that Oxigraph is asked about for one test; 0.6 s on the 2-core machine."""
+"""Values that Oxigraph may have to evaluate for one test; 0.6 s on the 2-core machine."""
 
 
 @dataclass
-class Preparing:
-    """One preparation.
+class PatternCompiler:
+    """The compiler of one pattern.
 
     Args:
-        columns: the projection.
-        relation: of a path.
-        strings: of the term table.
-        truth: Oxigraph's evaluation.
-        known: conditions that were made before; the first MAX_CACHED are kept.
-        whole: the pattern that is being prepared.
-        values: the terms of its parameters; None to leave their ids open, and to decline it where it takes more.
+        relation: of a path; None for paths that the projection cannot answer.
+        cache: compiled tests of all patterns, at most MAX_CACHED.
+        whole: the pattern.
+        values: the terms of its parameters. None leaves their ids open, and declines patterns that need the terms.
     """
 
     columns: ProjectionColumns
     relation: Callable[[Path], Relation | None]
     strings: TermStrings
     truth: Truth
-    known: dict[Test, IdTest]
+    cache: dict[Test, IdTest]
     whole: Pattern
     values: Sequence[Term | None] | None = None
     _hidden: int = 0
     _odd: set[str] = field(default_factory=set)
-    """Subjects of paths of length zero: Oxigraph 0.5.13 takes them for nodes when it simplifies tests, which they need
-    not be."""
+    """Subjects of zero-length paths: Oxigraph 0.5.13 assumes that they are nodes when it simplifies tests, but they may
+    be literals."""
     _tested: set[str] = field(default_factory=set)
 
-    def prepared(self) -> PatternNode:
+    def compiled(self) -> PatternNode:
         """The node of the whole pattern.
 
         Raises:
-            Declined: the projection cannot answer it.
+            PatternDeclined: the projection cannot answer it.
         """
         measure(self.whole)
         node = self.node(self.whole)
@@ -109,7 +106,6 @@ class Preparing:
         return node
 
     def node(self, pattern: Pattern, depth: int = 0) -> PatternNode:
-        """The node of a part."""
         match pattern:
             case Scan() | Join() | Restrict() | Values():
                 return self._join(pattern, depth)
@@ -118,18 +114,16 @@ class Preparing:
             case Union(branches):
                 return UnionNode(tuple(self.node(branch, depth + 1) for branch in branches))
             case Minus(left, right):
-                return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), True, False)
+                return self._semi_join(self.node(left, depth + 1), self.node(right, depth + 1), True, False)
             case Exists(left, right, negated):
                 self._check_exists(pattern, left, right)
-                return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), negated, True)
+                return self._semi_join(self.node(left, depth + 1), self.node(right, depth + 1), negated, True)
             case Distinct(child, variables, distinct):
                 return SelectNode(self.node(child, depth + 1), tuple(dict.fromkeys(variables)), distinct)
         raise PatternDeclined
 
-    # --- joins ---------------------------------------------------------------------
-
     def _join(self, pattern: Pattern, depth: int) -> PatternNode:
-        """Nested joins and their tests as one node."""
+        """The node of nested joins and their tests, flattened."""
         scans: list[Scan] = []
         values: list[Values] = []
         others: list[PatternNode] = []
@@ -174,11 +168,11 @@ class Preparing:
             others = [*(self._values(part, certain, values) for part in values), *others]
         variables = ordered_union([*(edge.variables for edge in edges), *(node.variables for node in others)])
         if absent:
-            return NothingNode(variables)
+            return EmptyNode(variables)
         if not edges and not members and not tests and len(others) == 1:
             return others[0]
         conditions, rest = self._conditions(tests, depth) if tests else ({}, [])
-        self._check_asked(conditions, edges)
+        self._check_delegated(conditions, edges)
         return JoinNode.of(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
 
     def _steps(self, subject: Slot, paths: Sequence[Path], object_: Slot) -> list[Scan]:
@@ -190,7 +184,7 @@ class Preparing:
         return [Scan(a, path, b) for a, path, b in zip(slots, paths, slots[1:], strict=False)]
 
     def _end(self, slot: Slot) -> End:
-        """The variable, or the id of the constant; -1 for one that the graph does not have."""
+        """The variable, or the id of the constant; -1 for a term that is not in the graph."""
         if isinstance(slot, Variable):
             return slot.name
         if isinstance(slot, TermParameter):
@@ -200,29 +194,26 @@ class Preparing:
         return self.columns.terms.id_of(slot)
 
     def _value(self, parameter: TermParameter) -> NamedNode | Literal:
-        """Its term."""
         value = None if self.values is None else self.values[parameter.number]
         if not isinstance(value, NamedNode | Literal):
             raise PatternDeclined
         return value
 
     def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> PatternNode:
-        """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""
+        """The node of VALUES, without rows that cannot match because a term is not in the graph."""
         terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
         ids = dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
         rows = []
         for row in part.rows:
-            found = [UNBOUND if term is None else ids[term] for term in row]
-            absent = [name for name, i in zip(part.variables, found, strict=True) if i == -1]
+            row_ids = [UNBOUND if term is None else ids[term] for term in row]
+            absent = [name for name, i in zip(part.variables, row_ids, strict=True) if i == -1]
             if any(name in certain for name in absent):
                 continue
             if absent:
                 raise PatternDeclined
-            rows.append(found)
-        made = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
-        return TableNode(SolutionTable({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
-
-    # --- tests ----------------------------------------------------------------------
+            rows.append(row_ids)
+        cells = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
+        return TableNode(SolutionTable({name: cells[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
 
     def _certain_tests(self, child: Pattern, tests: Sequence[Test]) -> bool:
         bound = certain_of(child)
@@ -237,12 +228,12 @@ class Preparing:
             if isinstance(test, AllOf):
                 waiting = [*test.tests, *waiting]
                 continue
-            made = self._row_test(test, depth)
-            if isinstance(made, OfColumn):
-                by_variable.setdefault(made.variable, []).append(made.condition)
+            row_test = self._row_test(test, depth)
+            if isinstance(row_test, ColumnTest):
+                by_variable.setdefault(row_test.variable, []).append(row_test.condition)
             else:
-                rest.append(made)
-        return {name: all_of(found) for name, found in by_variable.items()}, rest
+                rest.append(row_test)
+        return {name: all_of(conditions) for name, conditions in by_variable.items()}, rest
 
     def _row_test(self, test: Test, depth: int) -> RowTest:
         match test:
@@ -250,40 +241,40 @@ class Preparing:
                 return SameColumns(left, right, negated)
             case AnyOf(tests) | AllOf(tests):
                 every = isinstance(test, AllOf)
-                made = tuple(self._row_test(inner, depth + 1) for inner in tests)
-                names = {name for inner in made for name in inner.variables}
-                conditions = [inner.condition for inner in made if isinstance(inner, OfColumn)]
-                if len(names) == 1 and len(conditions) == len(made):
-                    return OfColumn(names.pop(), all_of(conditions) if every else any_of(conditions))
-                return Combined(made, every)
+                row_tests = tuple(self._row_test(inner, depth + 1) for inner in tests)
+                names = {name for inner in row_tests for name in inner.variables}
+                conditions = [inner.condition for inner in row_tests if isinstance(inner, ColumnTest)]
+                if len(names) == 1 and len(conditions) == len(row_tests):
+                    return ColumnTest(names.pop(), all_of(conditions) if every else any_of(conditions))
+                return Combined(row_tests, every)
             case ValueComparison() | StringTest() | Opaque():
                 if isinstance(test, ValueComparison) and isinstance(test.constant, TermParameter):
                     test = replace(test, constant=self._value(test.constant))
                 self._tested.add(test.variable)
-                condition = self.known.get(test)
+                condition = self.cache.get(test)
                 if condition is None:
                     condition = self._condition(test)
-                    if len(self.known) < MAX_CACHED:
-                        self.known[test] = condition
-                return OfColumn(test.variable, condition)
+                    if len(self.cache) < MAX_CACHED:
+                        self.cache[test] = condition
+                return ColumnTest(test.variable, condition)
         raise PatternDeclined
 
     def _condition(self, test: ValueComparison | StringTest | Opaque) -> IdTest:
-        made: IdTest | None
+        compiled: IdTest | None
         match test:
             case ValueComparison(_, op, constant):
                 assert not isinstance(constant, TermParameter)
                 decide = self._decide(f"?x {op} {constant}")
-                made = comparison(op, constant, self.columns.terms, self.strings, decide)
+                compiled = comparison(op, constant, self.columns.terms, self.strings, decide)
             case StringTest(function, _, argument):
                 decide = self._decide(f"{function}(?x, {argument})")
-                made = self.strings.condition(function, argument, decide)
+                compiled = self.strings.condition(function, argument, decide)
             case Opaque(_, expression):
                 everything = IdRanges.of([(0, self.columns.terms.n_terms)])
-                made = IdTest(IdRanges(()), everything, self._decide(expression), everything)
-        if made is None:
+                compiled = IdTest(IdRanges(()), everything, self._decide(expression), everything)
+        if compiled is None:
             raise PatternDeclined
-        return made
+        return compiled
 
     def _decide(self, expression: str) -> Callable[[Ids], Mask]:
         terms, truth = self.columns.terms, self.truth
@@ -296,33 +287,27 @@ class Preparing:
 
         return decide
 
-    def _check_asked(self, conditions: dict[str, IdTest], edges: Sequence[Edge]) -> None:
-        """Declines where Oxigraph would be asked about more values than it answers in good time."""
+    def _check_delegated(self, conditions: dict[str, IdTest], edges: Sequence[Edge]) -> None:
+        """Declines patterns for which Oxigraph would have to evaluate more than MAX_REQUESTED values."""
         for name, condition in conditions.items():
-            if condition.asks.size > MAX_REQUESTED:
+            if condition.delegated.size > MAX_REQUESTED:
                 sizes = [
-                    edge.relation.sources_in(condition.asks, edge.from_subject(name))
+                    edge.relation.sources_in(condition.delegated, edge.from_subject(name))
                     for edge in edges
                     if name in edge.variables
                 ]
-                if min(sizes, default=float(condition.asks.size)) > MAX_REQUESTED:
+                if min(sizes, default=float(condition.delegated.size)) > MAX_REQUESTED:
                     raise PatternDeclined
 
     @staticmethod
     def _check_scope(tests: Sequence[Test], *nodes: PatternNode) -> None:
-        """Declines tests of variables that their own group does not have.
-
-        They are unbound there, but Oxigraph 0.5.13 sometimes takes the value that another group gives them.
-        """
-        known = frozenset().union(*(node.variables for node in nodes))
-        if not all(variables_of_test(test) <= known for test in tests):
+        """Declines tests of variables outside their group: unbound there, but Oxigraph 0.5.13 may use outer values."""
+        scope = frozenset().union(*(node.variables for node in nodes))
+        if not all(variables_of_test(test) <= scope for test in tests):
             raise PatternDeclined
 
     def _check_exists(self, pattern: Exists, left: Pattern, right: Pattern) -> None:
-        """Declines an EXISTS that may see more of the pattern than its left side.
-
-        Oxigraph evaluates it with all values put in that it knows by then.
-        """
+        """Declines an EXISTS that may depend on more than its left side: Oxigraph substitutes all bound variables."""
         if has_minus(right):
             raise PatternDeclined
         if self.whole is pattern:
@@ -333,24 +318,22 @@ class Preparing:
             raise PatternDeclined
 
     def _row_tests(self, tests: Iterable[Test], depth: int) -> tuple[RowTest, ...]:
-        """Tests of what may be unbound; those for which Oxigraph may be asked about too many values are declined."""
-        made = tuple(self._row_test(test, depth) for test in tests)
-        waiting = list(made)
+        """Row tests of variables that may be unbound; declines those with too many delegated values."""
+        row_tests = tuple(self._row_test(test, depth) for test in tests)
+        waiting = list(row_tests)
         while waiting:
             test = waiting.pop()
             if isinstance(test, Combined):
                 waiting += test.tests
-            elif isinstance(test, OfColumn) and test.condition.asks.size > MAX_REQUESTED:
+            elif isinstance(test, ColumnTest) and test.condition.delegated.size > MAX_REQUESTED:
                 raise PatternDeclined
-        return made
-
-    # --- two sides --------------------------------------------------------------------
+        return row_tests
 
     def _optional(self, left: PatternNode, right: PatternNode, tests: Sequence[Test], depth: int) -> PatternNode:
         self._check_scope(tests, left, right)
         return OptionalNode(left, right, self._row_tests(tests, depth + 1))
 
-    def _sorted_out(self, left: PatternNode, right: PatternNode, negated: bool, disjoint: bool) -> PatternNode:
+    def _semi_join(self, left: PatternNode, right: PatternNode, negated: bool, disjoint: bool) -> PatternNode:
         shared = set(left.variables) & set(right.variables)
         if len(shared) == 1 and shared <= left.certain and shared <= right.certain:
             member = Member(shared.pop(), right, negated)
@@ -359,4 +342,4 @@ class Preparing:
                     left.edges, left.others, left.conditions, (*left.members, member), left.tests, left.variables
                 )
             return JoinNode.of((), (left,), {}, (member,), (), left.variables)
-        return SortedOutNode(left, right, negated, disjoint)
+        return SemiJoinNode(left, right, negated, disjoint)

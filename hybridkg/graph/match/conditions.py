@@ -1,7 +1,7 @@
-"""Tests of one variable as sets of ids: what is surely true, and what must be decided one by one.
+"""Tests of one variable as sets of ids: a range that passes for sure, and a range in doubt.
 
-Values lie in the order of ids, so nearly all of a test is known from a few binary searches; the rest is `doubt`, and
-is decided, value by value, by whoever made the condition (Oxigraph's own comparison, or a look at the bytes).
+Ids are in value order, so a few binary searches decide nearly all of a test. The rest is `doubt`, decided value by
+value: by Oxigraph's own comparison, or on the bytes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Decide = Callable[[Ids], Mask]
-"""For a set of ids in doubt, which are true."""
+"""For a set of ids in doubt: bool[n], which pass."""
 
 NOTHING = IdRanges(())
 
 MAX_REQUESTED = 1_000_000
-"""Values that Oxigraph is asked about in one step: 3 s on the 2-core machine. Preparing declines far below this what it
-can foresee."""
+"""Values that Oxigraph evaluates in one step: 3 s on the 2-core machine. Compilation declines foreseeable cases at a
+lower limit."""
 
 
 def _never(ids: Ids) -> Mask:
@@ -34,40 +34,38 @@ def _never(ids: Ids) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class IdTest:
-    """A test whose truth depends on the id of one variable.
+    """A test of one variable as a predicate over ids.
 
     Args:
-        sure: ids for which it is true.
-        doubt: ids that have to be decided; apart from `sure`. It is false for all others, UNBOUND included.
-        decide: for a set of ids in doubt, which are true.
-        asks: ids in doubt that Oxigraph has to be asked about; of the others we look at the bytes.
+        sure: ids that pass.
+        doubt: ids to be decided, disjoint from `sure`. All other ids fail, UNBOUND included.
+        decide: which ids in doubt pass.
+        delegated: ids in doubt that Oxigraph decides; the others are decided on their bytes.
     """
 
     sure: IdRanges
     doubt: IdRanges = NOTHING
     decide: Decide = _never
-    asks: IdRanges = NOTHING
+    delegated: IdRanges = NOTHING
 
     @cached_property
     def span(self) -> IdRanges:
-        """No other id can pass."""
         return self.sure | self.doubt if self.doubt.bounds else self.sure
 
     def of_set(self, ids: Ids, run: PatternRun) -> Ids:
-        """The ids of a set that pass."""
-        kept = self.span.of_set(ids)
-        if not self.doubt.bounds or len(kept) == 0:
-            return kept
-        doubtful = self.doubt.holds(kept)
+        possible = self.span.of_set(ids)
+        if not self.doubt.bounds or len(possible) == 0:
+            return possible
+        doubtful = self.doubt.holds(possible)
         if not doubtful.any():
-            return kept
+            return possible
         run.meter.check()
         passed = ~doubtful
-        passed[doubtful] = self._decided(kept[doubtful])
-        return kept[passed]
+        passed[doubtful] = self._decided(possible[doubtful])
+        return possible[passed]
 
     def holds(self, ids: Ids, run: PatternRun) -> Mask:
-        """bool[len(ids)]: which pass; in any order, repeats allowed."""
+        """bool[len(ids)]: which ids pass; in any order, repeats allowed."""
         mask = self.sure.holds(ids)
         if self.doubt.bounds:
             doubtful = self.doubt.holds(ids)
@@ -78,24 +76,26 @@ class IdTest:
         return mask
 
     def _decided(self, ids: Ids) -> Mask:
-        if self.asks.bounds and len(ids) > MAX_REQUESTED and (asked := int(self.asks.holds(ids).sum())) > MAX_REQUESTED:
-            raise QueryLimitError(
-                f"a test of the query would be tried on {asked:,} values one by one",
-                hint="compare with a constant, or add a condition that leaves fewer values",
-            )
+        if self.delegated.bounds and len(ids) > MAX_REQUESTED:
+            values = int(self.delegated.holds(ids).sum())
+            if values > MAX_REQUESTED:
+                raise QueryLimitError(
+                    f"a test of the query would be evaluated on {values:,} values one by one",
+                    hint="compare with a constant, or add a condition that leaves fewer values",
+                )
         return self.decide(ids)
 
 
 @dataclass(frozen=True)
 class Order:
-    """Where the ids of a segment lie about a constant: below it, equal, above; what is in none is in doubt."""
+    """The ids of a segment below, equal to, and above a constant; ids in none of these are in doubt."""
 
     below: IdRanges
     equal: IdRanges
     above: IdRanges
 
     def true(self, op: str) -> IdRanges:
-        """Those that surely pass."""
+        """The ids that pass `value op constant` for sure."""
         parts = {
             "=": (self.equal,),
             "!=": (self.below, self.above),
@@ -107,37 +107,37 @@ class Order:
         return parts[0] if len(parts) == 1 else parts[0] | parts[1]
 
     @property
-    def known(self) -> IdRanges:
-        """Those that are not in doubt."""
+    def decided(self) -> IdRanges:
         return self.below | self.equal | self.above
 
 
 def any_of(conditions: Sequence[IdTest]) -> IdTest:
-    """One of them is true."""
+    """The disjunction of conditions."""
     if len(conditions) == 1:
         return conditions[0]
-    sure, doubt, asks = NOTHING, NOTHING, NOTHING
+    sure, doubt, delegated = NOTHING, NOTHING, NOTHING
     for condition in conditions:
-        sure, doubt, asks = sure | condition.sure, doubt | condition.doubt, asks | condition.asks
+        sure, doubt, delegated = sure | condition.sure, doubt | condition.doubt, delegated | condition.delegated
     doubt = doubt - sure
-    return IdTest(sure, doubt, lambda ids: np.logical_or.reduce([_decided(c, ids) for c in conditions]), asks & doubt)
+    decide = lambda ids: np.logical_or.reduce([_decided(c, ids) for c in conditions])
+    return IdTest(sure, doubt, decide, delegated & doubt)
 
 
 def all_of(conditions: Sequence[IdTest]) -> IdTest:
-    """All of them are true."""
+    """The conjunction of conditions."""
     if len(conditions) == 1:
         return conditions[0]
-    sure, span, asks = conditions[0].sure, conditions[0].span, conditions[0].asks
+    sure, span, delegated = conditions[0].sure, conditions[0].span, conditions[0].delegated
     for condition in conditions[1:]:
-        sure, span, asks = sure & condition.sure, span & condition.span, asks | condition.asks
+        sure, span, delegated = sure & condition.sure, span & condition.span, delegated | condition.delegated
     doubt = span - sure
-    return IdTest(sure, doubt, lambda ids: _all_decided(conditions, ids), asks & doubt)
+    return IdTest(sure, doubt, lambda ids: _all_decided(conditions, ids), delegated & doubt)
 
 
 def _all_decided(conditions: Sequence[IdTest], ids: Ids) -> Mask:
-    """Whether all are true, the ones that ask Oxigraph last and about what is left alone."""
+    """bool[len(ids)]: which ids pass all conditions; Oxigraph decides last, and only what the others leave."""
     left = np.ones(len(ids), np.bool_)
-    for condition in sorted(conditions, key=lambda c: c.asks.size):
+    for condition in sorted(conditions, key=lambda c: c.delegated.size):
         left[left] = _decided(condition, ids[left])
     return left
 
@@ -151,25 +151,23 @@ def _decided(condition: IdTest, ids: Ids) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class OfColumn:
-    """A condition of one column."""
+class ColumnTest:
+    """A row test of one column."""
 
     variable: str
     condition: IdTest
 
     @property
     def variables(self) -> frozenset[str]:
-        """What it reads."""
         return frozenset((self.variable,))
 
     def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
-        """bool[table.size]."""
         return self.condition.holds(table.column(self.variable), run)
 
 
 @dataclass(frozen=True, eq=False)
 class SameColumns:
-    """Two columns are bound and have the same id, or are bound and have not."""
+    """The row test that two bound columns have the same id, or (negated) different ids."""
 
     left: str
     right: str
@@ -177,11 +175,9 @@ class SameColumns:
 
     @property
     def variables(self) -> frozenset[str]:
-        """What it reads."""
         return frozenset((self.left, self.right))
 
     def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
-        """bool[table.size]."""
         left, right = table.column(self.left), table.column(self.right)
         equal = (left != right) if self.negated else (left == right)
         return np.asarray(equal & (left != UNBOUND) & (right != UNBOUND))
@@ -189,23 +185,21 @@ class SameColumns:
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """Several tests of rows, all (or any) of which have to be true."""
+    """The conjunction (`every`) or disjunction of row tests."""
 
     tests: tuple[RowTest, ...]
     every: bool
 
     @property
     def variables(self) -> frozenset[str]:
-        """What they read."""
         return frozenset().union(*(test.variables for test in self.tests))
 
     def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
-        """bool[table.size]."""
         mask = np.full(table.size, self.every)
         for test in self.tests:
-            found = test.holds(table, run)
-            mask = mask & found if self.every else mask | found
+            passed = test.holds(table, run)
+            mask = mask & passed if self.every else mask | passed
         return mask
 
 
-RowTest = OfColumn | SameColumns | Combined
+RowTest = ColumnTest | SameColumns | Combined

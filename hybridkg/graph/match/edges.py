@@ -1,4 +1,4 @@
-"""Triple patterns inside a join: a relation between two variables, or a variable and a constant."""
+"""Edges, the triple patterns of a join: a relation between two ends, each a variable or a constant."""
 
 from __future__ import annotations
 
@@ -23,23 +23,18 @@ Conditions = Mapping[str, IdTest]
 
 
 class IdParameter(int):
-    """Stands for the id of a constant: that of the parameter whose number it is."""
+    """A placeholder for the id of a parameter, by the number of the parameter."""
 
 
 class Edge:
-    """`subject relation object`.
+    """The triple pattern `subject relation object`; `like` is an edge with the same relation and counts.
 
-    Args:
-        subject: a variable or a constant.
-        relation: what links it.
-        object_: a variable or a constant.
-        is_type: whether the relation is rdf:type. That a paper is a Paper says nothing that its authors do not say:
-            estimates take the instances of a class to be all of those that have anything else in common.
-        like: an edge of the same relation, whose counts it takes over.
+    With `is_type`, the relation is rdf:type. A class adds no information to the other edges of its instances (a thing
+    with authors is a Paper anyway), so estimates take the instances of the class as the domain.
     """
 
     __slots__ = (
-        "_least", "_listed", "exact", "is_type", "object", "pairs", "relation", "sources", "subject", "variables",
+        "_entries", "_listed", "exact", "is_type", "object", "pairs", "relation", "sources", "subject", "variables"
     )  # fmt: skip
 
     def __init__(
@@ -47,66 +42,63 @@ class Edge:
     ):
         self.subject, self.relation, self.object, self.is_type = subject, relation, object_, is_type
         self.variables: tuple[str, ...] = (subject,) if isinstance(subject, str) else ()
-        """One, two or none."""
         if isinstance(object_, str) and object_ != subject:
             self.variables += (object_,)
         self.exact = relation.exact
         self.pairs: tuple[float, float] = (
             (relation.work(None, False), relation.work(None, True)) if like is None else like.pairs
         )
-        """About how many, counted from the objects or (at True) from the subjects."""
+        """Estimated pairs, counted from the objects [False] and from the subjects [True]."""
         self.sources: tuple[float, float] = (
             (relation.sources(False), relation.sources(True)) if like is None else like.sources
         )
-        """About how many objects and (at True) subjects."""
+        """Estimated distinct objects [False] and subjects [True]."""
         self._listed: dict[bool, float] = {}
-        self._least: float | None = None
+        self._entries: float | None = None
 
     def listed(self, forward: bool) -> float:
-        """Entries of the constant that is the subject (forward) or the object; counted once, estimates ask often."""
-        found = self._listed.get(forward)
-        if found is None:
+        """Entries of the constant subject (forward) or object; cached, because estimates request it often."""
+        count = self._listed.get(forward)
+        if count is None:
             end = self.subject if forward else self.object
             assert not isinstance(end, str)
-            found = self._listed[forward] = self.relation.near_one(end, forward)
-        return found
+            count = self._listed[forward] = self.relation.near_one(end, forward)
+        return count
 
     def least(self) -> float:
-        """How many entries it has, or its constants have."""
-        if self._least is None:
-            least = self.pairs[True]
+        """The entries of the relation, or of the constant with the fewest."""
+        if self._entries is None:
+            entries = self.pairs[True]
             if not isinstance(self.subject, str):
-                least = min(least, self.listed(True))
+                entries = min(entries, self.listed(True))
             if not isinstance(self.object, str):
-                least = min(least, self.listed(False))
-            self._least = least
-        return self._least
+                entries = min(entries, self.listed(False))
+            self._entries = entries
+        return self._entries
 
     def domain(self, forward: bool) -> float:
-        """About how many values its subject (forward) or object could have by what the relation is about."""
+        """The estimated domain size of the subject (forward) or the object."""
         return self.listed(False) if self.is_type and not isinstance(self.object, str) else self.sources[forward]
 
     def from_subject(self, variable: str) -> bool:
-        """Whether the variable is the subject."""
         return self.subject == variable
 
     def other(self, variable: str) -> End:
-        """The end that is not this variable."""
         return self.object if self.subject == variable else self.subject
 
 
 class OpenEdge(Edge, Parameter):
-    """An edge of which an end is an IdParameter, in a pattern for all values of its parameters."""
+    """An edge with an IdParameter, in the template of a pattern."""
 
     def value_in(self, bindings: Any) -> Edge:
-        """The edge with an id in place of each parameter.
+        """The edge with the ids of its parameters.
 
-        >>> from hybridkg.graph.columns import Adjacency, Predicate
-        >>> from hybridkg.graph.match.relations import Link
+        >>> from hybridkg.graph.columns import Adjacency, PredicateColumns
+        >>> from hybridkg.graph.match.relations import PredicateRelation
         >>> from hybridkg.interfaces.parameter import Bindings
         >>> ids = np.array([1], np.uint32)
-        >>> link = Link(Predicate(*[Adjacency(ids, np.array([0, 1], np.uint8), ids)] * 2))
-        >>> OpenEdge("x", link, IdParameter(0)).value_in(Bindings([17])).object
+        >>> cites = PredicateRelation(PredicateColumns(*[Adjacency(ids, np.array([0, 1], np.uint8), ids)] * 2))
+        >>> OpenEdge("x", cites, IdParameter(0)).value_in(Bindings([17])).object
         17
         """
         subject, object_ = self.subject, self.object
@@ -116,34 +108,32 @@ class OpenEdge(Edge, Parameter):
 
 
 def edge_of(subject: End, relation: Relation, object_: End, is_type: bool) -> Edge:
-    """The edge of a triple pattern; an OpenEdge where a constant is a parameter."""
     is_open = isinstance(subject, IdParameter) or isinstance(object_, IdParameter)
     return (OpenEdge if is_open else Edge)(subject, relation, object_, is_type=is_type)
 
 
 def of_constant(edge: Edge, variable: str, run: PatternRun) -> Ids:
-    """The values of the variable of an edge whose other end is a constant."""
     forward = not edge.from_subject(variable)
     other = edge.other(variable)
     assert isinstance(other, int)
     return edge.relation.reach(singleton(other), forward, run)
 
 
-def kept(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: PatternRun) -> Mask | None:
-    """bool[len(ids)]: which values the variable may have; None for all. In any order, repeats allowed."""
+def allowed(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: PatternRun) -> Mask | None:
+    """bool[len(ids)]: which ids an end may have; None for all. In any order, repeats allowed."""
     mask: Mask | None = None
     if not isinstance(variable, str):
         return np.asarray(ids == np.uint32(variable))
     if (members := sets.get(variable)) is not None:
         mask = inside(ids, members)
     if (condition := conditions.get(variable)) is not None:
-        found = condition.holds(ids, run)
-        mask = found if mask is None else mask & found
+        passed = condition.holds(ids, run)
+        mask = passed if mask is None else mask & passed
     return mask
 
 
 class EdgeSource(NamedTuple):
-    """A way to enumerate an edge: from the subjects (forward) or the objects in a set, or in ranges, or from all."""
+    """An enumeration of an edge: from subjects (forward) or objects, of a set, of ranges, or all; `work` in entries."""
 
     forward: bool
     ids: Ids | None
@@ -152,33 +142,32 @@ class EdgeSource(NamedTuple):
 
 
 def source(edge: Edge, sets: Sets, conditions: Conditions) -> EdgeSource:
-    """The cheapest way to enumerate an edge."""
-    found = EdgeSource(True, None, None, edge.relation.work(None, True))
+    """The enumeration of an edge that reads the fewest entries."""
+    best = EdgeSource(True, None, None, edge.relation.work(None, True))
     for forward, end in ((True, edge.subject), (False, edge.object)):
         if not isinstance(end, str):
-            if (work := edge.listed(forward)) < found.work:
-                found = EdgeSource(forward, singleton(end), None, work)
+            if (work := edge.listed(forward)) < best.work:
+                best = EdgeSource(forward, singleton(end), None, work)
         elif (members := sets.get(end)) is not None:
-            if (work := edge.relation.near(members, forward) + len(members)) < found.work:
-                found = EdgeSource(forward, members, None, work)
+            if (work := edge.relation.near(members, forward) + len(members)) < best.work:
+                best = EdgeSource(forward, members, None, work)
         elif (condition := conditions.get(end)) is not None:
             work = edge.relation.work_ranges(condition.span, forward)
-            found = EdgeSource(forward, None, condition.span, work) if work < found.work else found
-    return found
+            best = EdgeSource(forward, None, condition.span, work) if work < best.work else best
+    return best
 
 
 def entries(edge: Edge, conditions: Conditions) -> float:
-    """How many entries `source` finds that it takes when no sets are known."""
-    found = edge.least()
+    """The `work` of `source` without sets."""
+    work = edge.least()
     if conditions:
         for forward, end in ((True, edge.subject), (False, edge.object)):
             if isinstance(end, str) and (condition := conditions.get(end)) is not None:
-                found = min(found, edge.relation.work_ranges(condition.span, forward))
-    return found
+                work = min(work, edge.relation.work_ranges(condition.span, forward))
+    return work
 
 
 def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) -> SolutionTable:
-    """All solutions of an edge whose values the sets and conditions allow."""
     chosen = source(edge, sets, conditions)
     here, there = (edge.subject, edge.object) if chosen.forward else (edge.object, edge.subject)
     ids = chosen.ids
@@ -203,13 +192,13 @@ def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) 
 
 
 def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: PatternRun) -> Pairs:
-    """The pairs of these ids (in any order, repeats allowed) whose far end the sets and conditions allow."""
+    """The pairs of ids (in any order, repeats allowed) whose target the sets and conditions allow."""
     here, there = (edge.subject, edge.object) if forward else (edge.object, edge.subject)
-    found: list[Pairs] = []
+    parts: list[Pairs] = []
     rows = 0
     for first, part in chunks(edge.relation, ids, forward):
         index, targets = edge.relation.expand(part, forward, run)
-        mask = kept(targets, there, sets, conditions, run)
+        mask = allowed(targets, there, sets, conditions, run)
         if here == there:
             same = part[index] == targets
             mask = same if mask is None else mask & same
@@ -217,7 +206,7 @@ def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Condit
             index, targets = index[mask], targets[mask]
         rows += len(targets)
         run.room_for(rows)
-        found.append((index + first if first else index, targets))
-    if len(found) == 1:
-        return found[0]
-    return np.concatenate([index for index, _ in found]), np.concatenate([targets for _, targets in found])
+        parts.append((index + first if first else index, targets))
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([index for index, _ in parts]), np.concatenate([targets for _, targets in parts])

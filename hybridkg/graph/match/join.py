@@ -1,7 +1,7 @@
 """Joins of triple patterns and other nodes, with the tests of their variables.
 
-Rows are made by extending a table along one triple pattern at a time, the cheapest first; before a table gets large,
-the values of its variables are reduced by what is still to come (reduce.py), so that no row is made in vain.
+A table is extended along one triple pattern at a time, cheapest first. Before a large step, semi-joins with the other
+parts (reduce.py) reduce the values of its variables, so that no dangling rows are built.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
-from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, source
+from hybridkg.graph.match.edges import Conditions, Edge, allowed, enumerated, expanded, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
-from hybridkg.graph.match.join_cardinality import guess_join
+from hybridkg.graph.match.join_cardinality import estimate_join
 from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.reduce import Member, Reducer, listed
@@ -24,29 +24,25 @@ from hybridkg.graph.match.tables import ONE, SolutionTable, joined
 from hybridkg.interfaces.graph_index import Ids
 
 LARGE = 20_000
-"""Rows from which on reducing first costs less than it saves."""
+"""Estimated rows above which reduction costs less than it saves."""
 
 NEAR = 1_000
-"""A table with fewer rows is extended by what it is linked with, without a look at the rest."""
+"""A table with fewer rows is only extended along edges that share a variable with it."""
 
 PROBE_SHARE = 4.0
-"""Enumerating a triple pattern and joining it is taken when it reads so many times less than extending every row."""
+"""A hash join replaces extending each row when it reads this many times fewer entries."""
 
 
 @dataclass(frozen=True, eq=False)
 class JoinNode:
-    """All solutions of edges and other nodes together that pass the tests.
+    """The join of edges (triple patterns) and other nodes, restricted by tests.
 
     Args:
-        edges: triple patterns.
-        others: further nodes.
-        conditions: tests of one variable, by variable; it is certain.
+        conditions: tests of one certain variable, by variable.
         members: EXISTS and MINUS that share one certain variable.
         tests: tests of several certain variables.
-        variables: of all parts.
-        shape: what no constant changes.
-        guesses: what guesses.py has found, by variable: a plan asks for the same ones several times.
-        shares: the same of its edges: how many values there are and how many entries it takes both ask for them.
+        shape: properties that do not depend on constants.
+        estimates, shares: caches of estimates by variable, and of selectivities of edges.
     """
 
     edges: tuple[Edge, ...]
@@ -56,7 +52,7 @@ class JoinNode:
     tests: tuple[RowTest, ...]
     variables: tuple[str, ...]
     shape: JoinShape
-    guesses: dict[str | None, float] = field(default_factory=dict, init=False, repr=False)
+    estimates: dict[str | None, float] = field(default_factory=dict, init=False, repr=False)
     shares: dict[tuple[Edge, bool, frozenset[str]], float] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -69,34 +65,31 @@ class JoinNode:
         tests: tuple[RowTest, ...],
         variables: tuple[str, ...],
     ) -> JoinNode:
-        """The join of some parts."""
         shape = JoinShape(edges, others, frozenset(conditions), members, len(tests))
         return cls(edges, others, conditions, members, tests, variables, shape)
 
     @property
     def certain(self) -> frozenset[str]:
-        """What every solution binds."""
         return self.shape.certain
 
     def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
-        """As Node has it."""
         return _Joining(self, wanted, dict(hints), run).rows()
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
-        """As Node has it: by semi-joins where the parts hang together like a tree."""
+        """By semi-joins when the parts form a tree, else from rows."""
         if self.shape.only == variable:
-            found = listed(self.edges, variable, among, run)
-            assert found is not None
+            ids = listed(self.edges, variable, among, run)
+            assert ids is not None
             condition = self.conditions.get(variable)
-            return found if condition is None else condition.of_set(found, run)
+            return ids if condition is None else condition.of_set(ids, run)
         if self.shape.is_tree(variable):
             return self._reduced(variable, among, {}, run)
         hints = {} if among is None else {variable: among}
-        found = distinct(self.rows(frozenset((variable,)), hints, run).columns[variable])
-        return found if among is None else both(found, among)
+        ids = distinct(self.rows(frozenset((variable,)), hints, run).columns[variable])
+        return ids if among is None else both(ids, among)
 
     def values_where(self, variable: str, among: Ids | None, hints: Hints, run: PatternRun) -> Ids | None:
-        """The same where other variables have values of some sets; None where it takes rows to tell."""
+        """`values` with other variables restricted to the hints; None when semi-joins alone do not decide it."""
         if not self.shape.is_tree(variable) or not all(any(name in e.variables for e in self.edges) for name in hints):
             return None
         return self._reduced(variable, among, hints, run)
@@ -107,23 +100,21 @@ class JoinNode:
                 return NONE
         if not all(self.linked(edge, run) for edge in self.edges if not edge.variables):
             return NONE
-        found = self.reducer(hints, run).solve(variable, among)
-        assert found is not None
-        return found
+        ids = self.reducer(hints, run).solve(variable, among)
+        assert ids is not None
+        return ids
 
     def estimate(self, variable: str | None) -> float:
-        """As Node has it."""
-        found = self.guesses.get(variable)
-        if found is None:
-            found = self.guesses[variable] = guess_join(self, variable)
-        return found
+        estimate = self.estimates.get(variable)
+        if estimate is None:
+            estimate = self.estimates[variable] = estimate_join(self, variable)
+        return estimate
 
     def has_any(self, names: frozenset[str], hints: Hints, run: PatternRun) -> bool:
-        """Whether a component has a solution."""
         joints = [name for name in self.variables if name in names and name in self.shape.joints]
         if joints:
-            found = self.reducer(hints, run).solve(joints[0], None)
-            return found is not None and len(found) > 0
+            ids = self.reducer(hints, run).solve(joints[0], None)
+            return ids is not None and len(ids) > 0
         return all(node.rows(frozenset(), {}, run).size > 0 for node in self.others if set(node.variables) <= names)
 
     def linked(self, edge: Edge, run: PatternRun) -> bool:
@@ -138,7 +129,6 @@ class JoinNode:
         edges: Sequence[Edge] | None = None,
         others: Sequence[PatternNode] | None = None,
     ) -> Reducer:
-        """A reducer of its parts, or of those that are left."""
         edges = self.edges if edges is None else edges
         return Reducer(edges, self.conditions, self.members, self.others if others is None else others, hints, run)
 
@@ -154,10 +144,9 @@ class _Joining:
         self._table = ONE
         self._reduced: set[str] = set()
         self._bound: set[str] = set()
-        """Columns without a gap. A column with one (of VALUES with UNDEF, say) is joined, not extended."""
+        """Columns without UNBOUND. Others (VALUES with UNDEF, say) are joined, not extended."""
 
     def rows(self) -> SolutionTable:
-        """All solutions."""
         while (self._edges or self._others) and self._table.size:
             if self._tests or self._members:
                 self._check_tests()
@@ -174,28 +163,27 @@ class _Joining:
             self._tests.remove(test)
         for member in [member for member in self._members if member.variable in self._bound]:
             column = self._table.columns[member.variable]
-            found = member.node.values(member.variable, distinct(column), self._run)
-            mask = inside(column, found)
+            mask = inside(column, member.node.values(member.variable, distinct(column), self._run))
             self._table = self._table.take(~mask if member.negated else mask)
             self._members.remove(member)
 
     def _step(self) -> None:
-        """Joins one more edge or node: what filters, then what is likely to give the fewest rows."""
+        """Joins one more edge or node: filters first, then the one with the fewest estimated rows."""
         if self._is_one_edge:
             self._extend(self._edges.pop())
             return
         best: Edge | PatternNode | None = None
-        least = float("inf")
+        lowest = float("inf")
         near = [edge for edge in self._edges if not self._bound.isdisjoint(edge.variables)]
         for edge in near if near and self._table.size < NEAR else self._edges:
-            if (cost := self._cost(edge)) < least:
-                best, least = edge, cost
+            if (cost := self._cost(edge)) < lowest:
+                best, lowest = edge, cost
         for node in self._others:
-            if (cost := self._cost_of_node(node)) < least:
-                best, least = node, cost
+            if (cost := self._cost_of_node(node)) < lowest:
+                best, lowest = node, cost
         assert best is not None
         if isinstance(best, Edge):
-            if least > LARGE and self._reduce(best):
+            if lowest > LARGE and self._reduce(best):
                 return
             self._edges.remove(best)
             self._extend(best)
@@ -219,31 +207,31 @@ class _Joining:
         return self._table.size * relation.work(None, forward) / max(1.0, relation.sources(forward))
 
     def _cost_of_node(self, node: PatternNode) -> float:
-        guess = node.estimate(None)
+        rows = node.estimate(None)
         if self._table is ONE or any(name in self._table.columns for name in node.variables):
-            return guess
-        return (guess + 1.0) * max(1.0, self._table.size) * 2.0
+            return rows
+        return (rows + 1.0) * max(1.0, self._table.size) * 2.0
 
     def _reduce(self, edge: Edge) -> bool:
-        """Before a large step: reduces the values at its start; False when that has been done."""
+        """Reduces the values at the start of a large step; False if that was done before."""
         columns = {name: self._table.columns[name] for name in self._bound if name in self._table.columns}
         if len(self._node.edges) == 1 and not self._others and not self._members:
             return False
         start = next((name for name in edge.variables if name in columns), None)
         if start is None:
-            start = _reduced_first(edge, self._sets)
+            start = min(edge.variables, key=lambda name: len(self._sets[name]) if name in self._sets else float("inf"))
         if start in self._reduced:
             return False
         self._reduced.add(start)
         among = distinct(columns[start]) if start in columns else self._sets.get(start)
         reducer = self._node.reducer(self._sets, self._run, self._edges, self._others)
-        found = reducer.solve(start, among, frozenset(self._table.columns) - {start})
+        reduced = reducer.solve(start, among, frozenset(self._table.columns) - {start})
         for name, ids in reducer.sets.items():
             self._sets[name] = both(self._sets[name], ids) if name in self._sets else ids
             if name not in columns:
                 self._reduced.add(name)
-        if start in columns and found is not None and among is not None and len(found) < len(among):
-            self._table = self._table.take(inside(columns[start], found))
+        if start in columns and reduced is not None and among is not None and len(reduced) < len(among):
+            self._table = self._table.take(inside(columns[start], reduced))
         return True
 
     def _extend(self, edge: Edge) -> None:
@@ -256,9 +244,8 @@ class _Joining:
             self._table = self._table.take(self._filtered(edge), self._needed())
             return
         open_end = any(name in columns and name not in before for name in edge.variables)
-        if open_end or not (subject or object_) or self._cheaper_apart(edge):
-            found = enumerated(edge, self._sets, self._node.conditions, run)
-            self._table = joined(self._table, found, run)
+        if open_end or not (subject or object_) or self._hash_join_is_cheaper(edge):
+            self._table = joined(self._table, enumerated(edge, self._sets, self._node.conditions, run), run)
             self._cut()
             return
         here, there = (edge.subject, edge.object) if subject else (edge.object, edge.subject)
@@ -266,13 +253,13 @@ class _Joining:
         assert isinstance(there, str)
         index, targets = expanded(edge, columns[here], bool(subject), self._sets, self._node.conditions, run)
         needed = self._needed()
-        made = {name: column[index] for name, column in columns.items() if name in needed}
+        extended = {name: column[index] for name, column in columns.items() if name in needed}
         if there in needed:
-            made[there] = targets
-        self._table = SolutionTable(made, len(targets))
+            extended[there] = targets
+        self._table = SolutionTable(extended, len(targets))
 
     def _filtered(self, edge: Edge) -> Mask:
-        """Which rows an edge between bound variables and constants keeps."""
+        """bool[rows]: which rows satisfy an edge between bound variables and constants."""
         columns, run, size = self._table.columns, self._run, self._table.size
         ends = (edge.subject, edge.object)
         if isinstance(edge.subject, str) and isinstance(edge.object, str):
@@ -282,14 +269,14 @@ class _Joining:
                 return inside(columns[here], of_constant(edge, here, run))
         return np.full(size, self._node.linked(edge, run))
 
-    def _cheaper_apart(self, edge: Edge) -> bool:
+    def _hash_join_is_cheaper(self, edge: Edge) -> bool:
         size = self._table.size
         if size < 1_000:
             return False
-        apart = source(edge, self._sets, self._node.conditions)
-        if apart.ids is None and apart.span is None:
+        enumeration = source(edge, self._sets, self._node.conditions)
+        if enumeration.ids is None and enumeration.span is None:
             return False
-        return apart.work * PROBE_SHARE < self._cost(edge)
+        return enumeration.work * PROBE_SHARE < self._cost(edge)
 
     def _join_node(self, node: PatternNode) -> None:
         hints = {name: ids for name, ids in self._sets.items() if name in node.certain}
@@ -298,20 +285,17 @@ class _Joining:
             if column is not None and name in self._bound and self._table.size * 2 < max(node.estimate(None), 64.0):
                 hints[name] = distinct(column)
         needed = self._needed() | frozenset(self._table.columns) | frozenset(self._node.conditions)
-        found = node.rows(needed & frozenset(node.variables), hints, self._run)
+        table = node.rows(needed & frozenset(node.variables), hints, self._run)
         for name in node.certain:
-            mask = (
-                None
-                if name not in found.columns
-                else kept(found.columns[name], name, self._sets, self._node.conditions, self._run)
-            )
+            if name not in table.columns:
+                continue
+            mask = allowed(table.columns[name], name, self._sets, self._node.conditions, self._run)
             if mask is not None:
-                found = found.take(mask)
-        self._table = joined(self._table, found, self._run)
+                table = table.take(mask)
+        self._table = joined(self._table, table, self._run)
         self._bound |= node.certain
 
     def _needed(self) -> frozenset[str]:
-        """Variables that the answer or a later step has use for."""
         return self._wanted.union(
             *(edge.variables for edge in self._edges),
             *(node.variables for node in self._others),
@@ -323,9 +307,3 @@ class _Joining:
         needed = self._needed()
         if any(name not in needed for name in self._table.columns):
             self._table = self._table.only(needed)
-
-
-def _reduced_first(edge: Edge, sets: Hints) -> str:
-    """The end of an edge from which a reduction starts."""
-    names = edge.variables
-    return min(names, key=lambda name: len(sets[name]) if name in sets else float("inf"))

@@ -1,11 +1,11 @@
-"""About how many solutions and values a join has, from counts alone.
+"""Join cardinality: estimated solutions and distinct values of a join, from counts alone.
 
-Parts are taken as independent and the values of a variable in a smaller set as contained in the larger one (Selinger
-et al., SIGMOD 1979); a value that has d neighbours on average has one in a set of share s with probability
-1 - (1 - s)^d. Nothing here reads an array of ids, but for a few binary searches.
+Parts are assumed independent, the smaller value set of a variable contained in the larger (Selinger et al., SIGMOD
+1979); a value with d neighbours on average has one in a set of share s with probability 1 - (1 - s)^d. Apart from a few
+binary searches, no array of ids is read.
 
-Planning asks this for every query, and finds little of it in the processor's caches after another query has run: each
-function that is called costs about a microsecond then. So these are few, and each does much.
+Every query is estimated, mostly with cold processor caches, where each function call costs about a microsecond; hence
+few, large functions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from hybridkg.graph.match.join import JoinNode
 
 DOUBT_SHARE = 0.1
-"""So many of the values that a test has to look at one by one are taken to pass it."""
+"""The assumed share of the values in doubt that pass a test."""
 
 DEPTH = 6
-"""How many triple patterns away from a variable are looked at."""
+"""The maximum distance, in triple patterns, from the estimated variable."""
 
 
-def guess_join(node: JoinNode, variable: str | None) -> float:
-    """About how many solutions, or distinct values of a variable, a join has."""
+def estimate_join(node: JoinNode, variable: str | None) -> float:
+    """The estimated number of solutions, or of distinct values of a variable."""
     if variable is not None:
         for edge in node.edges:
             if variable in edge.variables:
@@ -59,20 +59,20 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
 
 
 def _pairs(node: JoinNode, edge: Edge) -> float:
-    """About how many solutions an edge has with the tests of its variables."""
+    """The estimated solutions of an edge with the tests of its variables."""
     if not node.conditions:
         return edge.least()
-    found = entries(edge, node.conditions)
+    pairs = entries(edge, node.conditions)
     for name in edge.variables:
         condition = node.conditions.get(name)
         if condition is not None and condition.doubt.bounds:
             forward = edge.from_subject(name)
-            found = min(found, _passing(condition, lambda ranges: edge.relation.work_ranges(ranges, forward)))  # noqa: B023
-    return found
+            pairs = min(pairs, _passing(condition, lambda ranges: edge.relation.work_ranges(ranges, forward)))  # noqa: B023
+    return pairs
 
 
 def _values(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str], *, tested: bool = True) -> float:
-    """About how many values a variable has, by all that hangs on it but the edge `via`, and perhaps its tests."""
+    """The estimated values of a variable, from all its parts except the edge `via`, and optionally its tests."""
     condition = node.conditions.get(variable) if tested else None
     sizes, universe = [], 1.0
     for edge in node.edges:
@@ -91,16 +91,16 @@ def _values(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str
         sizes += [other.estimate(variable) for other in node.others if variable in other.certain]
     for member in node.members:
         if member.variable == variable:
-            found = min(universe, member.node.estimate(variable))
-            sizes.append(universe - found if member.negated else found)
-    made = universe
+            size = min(universe, member.node.estimate(variable))
+            sizes.append(universe - size if member.negated else size)
+    estimate = universe
     for size in sizes:
-        made *= min(1.0, size / universe)
-    return made
+        estimate *= min(1.0, size / universe)
+    return estimate
 
 
 def by_edge(node: JoinNode, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
-    """About how many values of its near end an edge leaves, by what the join leaves of the far end."""
+    """The estimated values of one end of an edge, given those that the rest of the join leaves to `other`."""
     mine = edge.sources[forward]
     if other in seen or len(seen) > DEPTH:
         return mine
@@ -112,7 +112,7 @@ def by_edge(node: JoinNode, edge: Edge, other: str, forward: bool, seen: frozens
 
 
 def share_of(node: JoinNode, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
-    """The share of the pairs of an edge whose far end is one of the values that the rest leaves."""
+    """The selectivity of the rest of the join on the pairs of an edge, through its end `other`."""
     key = edge, forward, seen
     share = node.shares.get(key)
     if share is None:
@@ -126,6 +126,5 @@ def share_of(node: JoinNode, edge: Edge, other: str, forward: bool, seen: frozen
 
 
 def _passing(condition: IdTest, count: Callable[[IdRanges], float]) -> float:
-    """About how many of something pass a test."""
     sure = count(condition.sure)
     return sure + DOUBT_SHARE * (count(condition.span) - sure) if condition.doubt.bounds else sure

@@ -1,4 +1,4 @@
-"""The shape of a join: which variables its parts share, whatever its constants are."""
+"""The shape of a join: the variables that its parts share, independent of constants."""
 
 from __future__ import annotations
 
@@ -12,14 +12,9 @@ from hybridkg.graph.match.reduce import Member
 
 @dataclass(frozen=True, eq=False)
 class JoinShape:
-    """What no constant changes of a JoinNode: the same for all values of its parameters.
+    """The properties of a JoinNode that are the same for all values of its parameters.
 
-    Args:
-        edges: its triple patterns, perhaps with parameters.
-        others: further nodes.
-        conditions: variables with tests of their own.
-        members: EXISTS and MINUS.
-        n_tests: tests of several variables.
+    `conditions` are the variables with tests of one variable, `n_tests` the number of tests of several.
     """
 
     edges: tuple[Edge, ...]
@@ -30,13 +25,12 @@ class JoinShape:
 
     @cached_property
     def certain(self) -> frozenset[str]:
-        """What every solution binds."""
-        found = {name for edge in self.edges for name in edge.variables}
-        return frozenset(found).union(*(node.certain for node in self.others))
+        names = {name for edge in self.edges for name in edge.variables}
+        return frozenset(names).union(*(node.certain for node in self.others))
 
     @cached_property
     def only(self) -> str | None:
-        """The one variable, where all that the node has are triples that link it with constants."""
+        """The only variable of a node that consists of edges between it and constants; else None."""
         if self.others or self.members or self.n_tests or not self.edges:
             return None
         name, *more = self.edges[0].variables or ("", "")
@@ -45,7 +39,7 @@ class JoinShape:
 
     @cached_property
     def _edges_are_a_tree(self) -> bool:
-        """Whether no two variables are linked in two ways."""
+        """Whether the edges between variables form a forest."""
         parent: dict[str, str] = {}
 
         def root(name: str) -> str:
@@ -64,7 +58,7 @@ class JoinShape:
 
     @cached_property
     def joints(self) -> frozenset[str]:
-        """Variables that something other than a single node reads."""
+        """The variables of edges, conditions and members, and those of several nodes."""
         names = [name for edge in self.edges for name in edge.variables]
         names += [*self.conditions, *(member.variable for member in self.members)]
         times: dict[str, int] = {}
@@ -75,14 +69,14 @@ class JoinShape:
 
     @cached_property
     def alone(self) -> frozenset[str]:
-        """Variables of which nothing but one triple pattern says anything."""
-        said = [name for edge in self.edges for name in edge.variables]
-        said += [*self.conditions, *(member.variable for member in self.members)]
-        said += [name for node in self.others for name in node.certain]
-        return frozenset(name for name in said if said.count(name) == 1)
+        """The variables that a single part constrains."""
+        names = [name for edge in self.edges for name in edge.variables]
+        names += [*self.conditions, *(member.variable for member in self.members)]
+        names += [name for node in self.others for name in node.certain]
+        return frozenset(name for name in names if names.count(name) == 1)
 
     def is_tree(self, variable: str) -> bool:
-        """Whether semi-joins alone decide which values a variable has."""
+        """Whether semi-joins alone decide the values of a variable (an acyclic join)."""
         if self.n_tests or not self._edges_are_a_tree:
             return False
         joints = self.joints | {variable}
@@ -94,7 +88,6 @@ class JoinShape:
 
     @cached_property
     def components(self) -> tuple[frozenset[str], ...]:
-        """Variables that hang together."""
         groups = [frozenset(edge.variables) for edge in self.edges if edge.variables]
         groups += [frozenset(node.variables) for node in self.others]
         merged: list[frozenset[str]] = []

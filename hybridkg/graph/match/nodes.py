@@ -1,7 +1,7 @@
-"""A pattern with its constants looked up: each kind of node knows its rows and the values of its variables.
+"""Pattern nodes: compiled patterns with constants as ids; each node evaluates its rows and the values of its variables.
 
-`hints` name, for some variables, the only ids that the caller has use for: a node may leave out any solution in
-which such a variable has another value, and need not. A hint is given only for variables that the node always binds.
+`hints` map a variable to the ids that the caller needs: a node may omit solutions with another value, but need not.
+Only variables that the node always binds have hints.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ Hints = Mapping[str, Ids]
 
 
 class PatternNode(Protocol):
-    """A part of a prepared pattern."""
+    """A compiled part of a pattern."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What its solutions may bind, in a fixed order."""
+        """Variables that solutions may bind, in a fixed order."""
 
     @property
     def certain(self) -> frozenset[str]:
-        """What every solution binds."""
+        """Variables that every solution binds."""
 
     def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
-        """Its solutions, cut down to (at least) the wanted variables; duplicates kept."""
+        """The solutions, projected to at least the wanted variables; duplicates stay."""
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
-        """The set of ids that a certain variable has in some solution, among these."""
+        """The distinct ids of a certain variable over all solutions, restricted to `among`."""
 
     def estimate(self, variable: str | None) -> float:
-        """About how many solutions, or distinct values of a variable, it has."""
+        """The estimated number of solutions, or of distinct values of a variable."""
 
 
 def narrowed(hints: Hints, names: frozenset[str]) -> Hints:
-    """The hints for some variables only."""
     return {name: ids for name, ids in hints.items() if name in names}

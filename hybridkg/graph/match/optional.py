@@ -1,4 +1,4 @@
-"""OPTIONAL, MINUS and [NOT] EXISTS: the left solutions, extended or sorted out by the right ones."""
+"""Nodes of OPTIONAL, MINUS and [NOT] EXISTS: left solutions, extended or filtered by right ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybridkg.interfaces.graph_index import Ids
 
 
 def hints_of(left: SolutionTable, certain: frozenset[str], right: PatternNode) -> dict[str, Ids]:
-    """The values that the left solutions have for variables that both sides always bind."""
+    """Hints for the right side: the values of the left solutions for variables that both sides always bind."""
     shared = [name for name in right.variables if name in certain and name in right.certain]
     if not shared or left.size > max(1_000.0, right.estimate(None) / 2):
         return {}
@@ -26,7 +26,7 @@ def hints_of(left: SolutionTable, certain: frozenset[str], right: PatternNode) -
 
 @dataclass(frozen=True, eq=False)
 class OptionalNode:
-    """Left solutions, extended by the right ones that fit and pass the tests, or alone where there is none."""
+    """The left join: left solutions with each compatible right one that passes the tests, or alone without any."""
 
     left: PatternNode
     right: PatternNode
@@ -34,49 +34,42 @@ class OptionalNode:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """Of both sides."""
         return ordered_union([self.left.variables, self.right.variables])
 
     @property
     def certain(self) -> frozenset[str]:
-        """What the left side always binds."""
         return self.left.certain
 
     def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
-        """As Node has it."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         needed = wanted | shared
         needed = needed.union(*(test.variables for test in self.tests))
         left = self.left.rows(needed, hints, run)
         right = self.right.rows(needed, hints_of(left, self.left.certain, self.right), run)
         i, j = all_pairs(left, right, run)
-        made = merged(left, right, i, j)
+        pairs = merged(left, right, i, j)
         if self.tests:
-            passed = np.ones(made.size, np.bool_)
+            passed = np.ones(pairs.size, np.bool_)
             for test in self.tests:
-                passed &= test.holds(made, run)
-            made, i = made.take(passed), i[passed]
+                passed &= test.holds(pairs, run)
+            pairs, i = pairs.take(passed), i[passed]
         alone = np.ones(left.size, np.bool_)
         alone[i] = False
         names = [name for name in self.variables if name in wanted]
-        return concatenated([made, left.take(alone)], names, run)
+        return concatenated([pairs, left.take(alone)], names, run)
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
-        """As Node has it: no left solution is lost."""
         return self.left.values(variable, among, run)
 
     def estimate(self, variable: str | None) -> float:
-        """As Node has it."""
         return self.left.estimate(variable)
 
 
 @dataclass(frozen=True, eq=False)
-class SortedOutNode:
-    """Left solutions for which a compatible right one exists, or none does.
+class SemiJoinNode:
+    """The semi-join (EXISTS) or, negated, anti-join (MINUS, NOT EXISTS) of left solutions with right ones.
 
-    Args:
-        negated: keep those for which none does.
-        disjoint: two solutions without a common bound variable count as compatible (EXISTS), or do not (MINUS).
+    `disjoint`: whether solutions without a common bound variable count as compatible: yes for EXISTS, no for MINUS.
     """
 
     left: PatternNode
@@ -86,33 +79,29 @@ class SortedOutNode:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Of the left side."""
         return self.left.variables
 
     @property
     def certain(self) -> frozenset[str]:
-        """Of the left side."""
         return self.left.certain
 
     def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
-        """As Node has it."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         left = self.left.rows(wanted | shared, hints, run)
         if left.size == 0 or (not shared and not self.disjoint):
             return left.only(wanted)
         right = self.right.rows(shared, hints_of(left, self.left.certain, self.right), run)
-        found = matched(left, right, disjoint=self.disjoint)
-        return left.take(~found if self.negated else found).only(wanted)
+        mask = matched(left, right, disjoint=self.disjoint)
+        return left.take(~mask if self.negated else mask).only(wanted)
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
-        """As Node has it: set algebra where the sides share this variable alone."""
+        """By set algebra when the sides share this variable alone."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         if shared == {variable} and variable in self.right.certain:
-            mine = self.left.values(variable, among, run)
-            found = self.right.values(variable, mine, run)
-            return without(mine, found) if self.negated else both(mine, found)
+            left = self.left.values(variable, among, run)
+            right = self.right.values(variable, left, run)
+            return without(left, right) if self.negated else both(left, right)
         return values_of_rows(self, variable, among, run)
 
     def estimate(self, variable: str | None) -> float:
-        """As Node has it."""
         return self.left.estimate(variable) / 2

@@ -1,4 +1,4 @@
-"""Relations that are known by the pairs of a set of ids alone; the rest follows."""
+"""The base class of relations that are computed from the pairs of a set of ids."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 
 Keys = NDArray[np.uint64]
-"""Pairs of an index and an id, as one number each."""
+"""Pairs as numbers: index in the upper half, id in the lower."""
 
 
 def packed(index: Counts, targets: Ids) -> Keys:
-    """Pairs as numbers, in the order of index and target."""
     keys = index.astype(np.uint64)
     keys <<= np.uint64(32)
     keys |= targets
@@ -23,33 +22,28 @@ def packed(index: Counts, targets: Ids) -> Keys:
 
 
 def unpacked(keys: Keys) -> Pairs:
-    """The pairs of `packed`."""
     return (keys >> np.uint64(32)).astype(np.int64), keys.astype(np.uint32)
 
 
 class PairRelation:
-    """What all relations have in common that know `pairs`, `ends`, `work` and `sources`."""
+    """A Relation derived from `pairs`, `ends`, `work` and `sources`, which subclasses implement."""
 
     exact = False
 
     def largest(self, forward: bool) -> float:
-        """As Relation has it: nothing is known."""
         return float("inf")
 
     def ends(self, forward: bool, run: PatternRun) -> Ids:
-        """As Relation has it."""
         raise NotImplementedError
 
     def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
-        """As Relation.expand, of a set."""
+        """`Relation.expand` of a set."""
         raise NotImplementedError
 
     def work(self, ids: Ids | None, forward: bool) -> float:
-        """As Relation has it."""
         raise NotImplementedError
 
     def expand(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
-        """As Relation has it."""
         if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
             return self.pairs(ids, forward, run)
         values, place = np.unique(ids, return_inverse=True)
@@ -62,45 +56,38 @@ class PairRelation:
         return np.arange(len(ids)).repeat(counts), targets[spread(starts, counts, total)]
 
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
-        """As Relation has it."""
         return distinct(self.pairs(ids, forward, run)[1]) if len(ids) else NONE
 
     def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
-        """As Relation has it."""
         return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
 
     def work_ranges(self, ranges: IdRanges, forward: bool) -> float:
-        """As Relation has it."""
         return min(self.work(None, forward), self.work(None, forward) / 3 + ranges.size)
 
     def near_one(self, i: int, forward: bool) -> float:
-        """As Relation has it."""
         return self.near(singleton(i), forward)
 
     def near(self, ids: Ids, forward: bool) -> float:
-        """As Relation has it."""
         return self.work(ids, forward)
 
     def sources(self, forward: bool) -> float:
-        """As Relation has it."""
         raise NotImplementedError
 
     def sources_in(self, ranges: IdRanges, forward: bool) -> float:
-        """As Relation has it."""
         return min(self.sources(forward), float(ranges.size))
 
     def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
-        """As Relation has it: from the end that has fewer distinct ids."""
+        """Expanded from the end with fewer distinct ids."""
         if len(sources) == 0:
             return np.zeros(0, np.bool_)
         heads, tails = np.unique(sources), np.unique(targets)
         forward = len(heads) <= len(tails)
-        values, near, far = (heads, sources, targets) if forward else (tails, targets, sources)
+        values, starts, ends = (heads, sources, targets) if forward else (tails, targets, sources)
         keys = packed(*self.pairs(values, forward, run))
         if len(keys) == 0:
             return np.zeros(len(sources), np.bool_)
-        asked = packed(values.searchsorted(near), far)
-        at = keys.searchsorted(asked)
+        requested = packed(values.searchsorted(starts), ends)
+        at = keys.searchsorted(requested)
         at[at == len(keys)] = 0
-        mask: Mask = keys[at] == asked
+        mask: Mask = keys[at] == requested
         return mask

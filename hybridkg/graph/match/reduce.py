@@ -1,9 +1,8 @@
-"""Semi-join reduction: which values a variable can have, without making a single row.
+"""Semi-join reduction: the values that a variable can have, without building rows.
 
-The algorithm of Yannakakis (VLDB 1981) over a tree of triple patterns, from the variable that is asked for downwards:
-a subtree is either solved alone and carried back (bottom up), or asked only about what the values so far lead to
-(top down), whichever reads fewer entries. In a pattern with cycles the same, along a spanning tree, gives sets that
-may be too large: hints for a join, not answers.
+The algorithm is that of Yannakakis (VLDB 1981) over a tree of triple patterns, rooted at the requested variable. Each
+subtree is solved alone and joined back (bottom up), or restricted to the current values first (top down), whichever
+reads fewer entries. For a cyclic pattern, a spanning tree gives supersets: hints for a join, not answers.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 
 PROBE_COST = 2.0
-"""Reading an entry to test whether it is in a set costs about this many times reading one to mark it."""
+"""The cost of testing an entry for membership of a set, relative to marking it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A variable whose value has to be (or must not be) a value of a variable of another pattern: EXISTS, MINUS."""
+    """EXISTS or MINUS over one shared variable: its values are (or, negated, are not) values of the node."""
 
     variable: str
     node: PatternNode
@@ -36,15 +35,10 @@ class Member:
 
 @dataclass
 class Reducer:
-    """Reduces one variable after the other.
+    """The semi-join reduction of one pattern.
 
-    Args:
-        edges: triple patterns; those without variables are ignored.
-        conditions: by variable.
-        members: further sets.
-        others: nodes that constrain the variables they bind for sure.
-        hints: sets that are known already.
-        run: of the evaluation.
+    `others` constrain their certain variables, `hints` are known supersets of values; edges without variables are
+    ignored. `sets` gets the reduced values of each visited variable.
     """
 
     edges: Sequence[Edge]
@@ -54,7 +48,6 @@ class Reducer:
     hints: Hints
     run: PatternRun
     sets: dict[str, Ids] = field(default_factory=dict)
-    """What was found for each variable on the way."""
 
     def __post_init__(self) -> None:
         self._at: dict[str, list[Edge]] = {}
@@ -63,7 +56,7 @@ class Reducer:
                 self._at.setdefault(variable, []).append(edge)
 
     def solve(self, variable: str, among: Ids | None, seen: frozenset[str] = frozenset()) -> Ids | None:
-        """The values of a variable, as far as the subtree that `seen` variables do not lie in says; None for any."""
+        """The values of a variable that its subtree without the `seen` variables allows; None for any."""
         current = among
         if variable in self.hints:
             current = self._meet(current, self.hints[variable])
@@ -78,7 +71,7 @@ class Reducer:
         for edge in children:
             child = edge.other(variable)
             if child in seen or (current is not None and len(current) == 0):
-                continue  # another way to a variable that has its place in the tree: left to the join
+                continue  # a cycle: left to the join
             assert isinstance(child, str)
             current = self._through(edge, variable, child, current, condition, seen)
             if edge is not children[-1]:
@@ -103,20 +96,19 @@ class Reducer:
         return isinstance(other, str) and other not in seen
 
     def _below(self, variable: str, seen: frozenset[str]) -> frozenset[str]:
-        """The variables that are reached from one without the seen ones."""
-        found, waiting = set(seen), [variable]
+        """The variables reachable from one without the seen ones, and these."""
+        reached, waiting = set(seen), [variable]
         while waiting:
             at = waiting.pop()
-            found.add(at)
+            reached.add(at)
             waiting += [
                 other
                 for edge in self._at.get(at, ())
-                if isinstance(other := edge.other(at), str) and other not in found
+                if isinstance(other := edge.other(at), str) and other not in reached
             ]
-        return frozenset(found)
+        return frozenset(reached)
 
     def _free(self, variable: str, edge: Edge) -> bool:
-        """Whether nothing but this edge constrains a variable, its condition aside."""
         return (
             variable not in self.hints
             and all(other is edge for other in self._at[variable])
@@ -125,7 +117,7 @@ class Reducer:
         )
 
     def _estimate(self, edge: Edge, variable: str, seen: frozenset[str], depth: int = 4) -> float:
-        """About how many entries it takes to carry the subtree behind an edge back to the variable."""
+        """The estimated entries to join the solved subtree of an edge back to the variable."""
         child = edge.other(variable)
         assert isinstance(child, str)
         relation, forward = edge.relation, edge.from_subject(variable)
@@ -140,32 +132,25 @@ class Reducer:
         return work
 
     def size(self, variable: str, without_edge: Edge | None, seen: frozenset[str], depth: int) -> float | None:
-        """About how many values the rest of a subtree leaves to a variable; None where nothing but types limit it."""
-        found = [float(len(self.hints[variable]))] if variable in self.hints else []
+        """The estimated values that the rest of a subtree leaves to a variable; None when nothing limits them."""
+        sizes = [float(len(self.hints[variable]))] if variable in self.hints else []
         for edge in self._at.get(variable, ()):
             if edge is without_edge:
                 continue
             other = edge.other(variable)
             forward = edge.from_subject(variable)
             if isinstance(other, int):
-                found.append(edge.relation.work(np.array((other,), np.uint32), not forward))
+                sizes.append(edge.relation.work(np.array((other,), np.uint32), not forward))
             elif other not in seen and depth > 0:
-                found.append(
-                    min(edge.relation.sources(forward), self._estimate(edge, variable, seen | {other}, depth - 1))
-                )
-        found += [node.estimate(variable) for node in self.others if variable in node.certain]
-        return min(found, default=None)
+                subtree = self._estimate(edge, variable, seen | {other}, depth - 1)
+                sizes.append(min(edge.relation.sources(forward), subtree))
+        sizes += [node.estimate(variable) for node in self.others if variable in node.certain]
+        return min(sizes, default=None)
 
     def _through(
-        self,
-        edge: Edge,
-        variable: str,
-        child: str,
-        current: Ids | None,
-        condition: IdTest | None,
-        seen: frozenset[str],
+        self, edge: Edge, variable: str, child: str, current: Ids | None, condition: IdTest | None, seen: frozenset[str]
     ) -> Ids:
-        """The values that an edge links with a value of the child that its own subtree allows."""
+        """The values that an edge links with the values that its subtree leaves to the child."""
         relation, forward, run = edge.relation, edge.from_subject(variable), self.run
         mine = self.conditions.get(child)
         if self._free(child, edge):
@@ -179,26 +164,26 @@ class Reducer:
         if current is not None:
             down = relation.near(current, forward)
             if down * PROBE_COST < self._estimate(edge, variable, seen):
-                found = self.solve(child, relation.reach(current, forward, run), seen)
-                assert found is not None
-                return self._joined(relation, forward, current, found)
-        found = self.solve(child, None, seen)
-        if found is None:
+                members = self.solve(child, relation.reach(current, forward, run), seen)
+                assert members is not None
+                return self._joined(relation, forward, current, members)
+        members = self.solve(child, None, seen)
+        if members is None:
             return self._meet(current, relation.ends(forward, run))
         if current is None:
-            return relation.reach(found, not forward, run)
-        return self._joined(relation, forward, current, found)
+            return relation.reach(members, not forward, run)
+        return self._joined(relation, forward, current, members)
 
     def _from_values(self, relation: Relation, forward: bool, mine: IdTest, condition: IdTest | None) -> Ids:
         if not mine.doubt.bounds:
             return relation.reach_ranges(mine.sure, not forward, self.run)
         return relation.reach(mine.of_set(relation.ends(not forward, self.run), self.run), not forward, self.run)
 
-    def _joined(self, relation: Relation, forward: bool, current: Ids, found: Ids) -> Ids:
-        """Those of the current values that are linked with a found one."""
-        if PROBE_COST * relation.near(current, forward) < relation.near(found, not forward):
-            return self._probe(relation, forward, current, found, None)
-        return both(current, relation.reach(found, not forward, self.run))
+    def _joined(self, relation: Relation, forward: bool, current: Ids, members: Ids) -> Ids:
+        """The semi-join of the current values with a set of targets, from the side that reads fewer entries."""
+        if PROBE_COST * relation.near(current, forward) < relation.near(members, not forward):
+            return self._probe(relation, forward, current, members, None)
+        return both(current, relation.reach(members, not forward, self.run))
 
     def _probe(
         self, relation: Relation, forward: bool, current: Ids, members: Ids | None, condition: IdTest | None
@@ -208,13 +193,13 @@ class Reducer:
             index, targets = relation.expand(part, forward, self.run)
             mask = inside(targets, members) if members is not None else None
             if condition is not None:
-                found = condition.holds(targets, self.run)
-                mask = found if mask is None else mask & found
+                passed = condition.holds(targets, self.run)
+                mask = passed if mask is None else mask & passed
             hits[first + (index if mask is None else index[mask])] = True
         return current[hits]
 
     def _any(self, variable: str) -> Ids | None:
-        """All ids that a variable can have by its first edge; None where it has none."""
+        """The values of a variable by its first edge; None without an edge."""
         edges = self._at.get(variable, ())
         return edges[0].relation.ends(edges[0].from_subject(variable), self.run) if edges else None
 
@@ -231,8 +216,8 @@ class Reducer:
                 current = self._meet(current, node.values(variable, current, self.run))
         for member in self.members:
             if member.variable == variable and current is not None and len(current):
-                found = member.node.values(variable, current, self.run)
-                current = without(current, found) if member.negated else both(current, found)
+                values = member.node.values(variable, current, self.run)
+                current = without(current, values) if member.negated else both(current, values)
         return current
 
     def _meet(self, left: Ids | None, right: Ids) -> Ids:
@@ -240,7 +225,7 @@ class Reducer:
 
 
 def meet(left: Ids | None, right: Ids, run: PatternRun) -> Ids:
-    """The ids of both sets, None for all; counts those of the smaller one, each of which is looked up."""
+    """The intersection of two sets, None for all; counts a lookup for each id of the smaller one."""
     if left is None:
         return right
     run.read(min(len(left), len(right)))
@@ -248,8 +233,7 @@ def meet(left: Ids | None, right: Ids, run: PatternRun) -> Ids:
 
 
 def listed(edges: Sequence[Edge], variable: str, among: Ids | None, run: PatternRun) -> Ids | None:
-    """Of some values of a variable, None for all, those that each edge links with the constant at its other end."""
-    at_hand = [of_constant(edge, variable, run) for edge in edges]
-    for found in sorted(at_hand, key=len):
-        among = meet(among, found, run)
+    """The values of a variable that every edge links with the constant at its other end, restricted to `among`."""
+    for ids in sorted((of_constant(edge, variable, run) for edge in edges), key=len):
+        among = meet(among, ids, run)
     return among

@@ -1,4 +1,4 @@
-"""What one evaluation carries along: the meter and the limit of intermediate results."""
+"""The context of one evaluation: the meter and the limit of intermediate results."""
 
 from __future__ import annotations
 
@@ -10,30 +10,25 @@ from hybridkg.interfaces.meter import ADJACENCY, Meter
 
 @dataclass(frozen=True)
 class PatternRun:
-    """One call of `rows` or `candidates`.
-
-    Args:
-        meter: counts, and may stop the run.
-        max_rows: the most rows of an intermediate result.
-    """
+    """The context of one call of `rows` or `candidates`; `max_rows` is the maximum size of an intermediate result."""
 
     meter: Meter
     max_rows: int
 
     def read(self, entries: int) -> None:
-        """Counts entries of the projection that are about to be read.
+        """Counts entries of the projection before they are read.
 
         Raises:
-            QueryLimitError: the run is over its time or was cancelled.
+            QueryLimitError: the time limit is exceeded, or the run was cancelled.
         """
         self.meter.add(ADJACENCY, entries)
         self.meter.check()
 
     def room_for(self, rows: int) -> None:
-        """To be called before rows are made.
+        """Checks the size of an intermediate result before it is built.
 
         Raises:
-            QueryLimitError: there are too many.
+            QueryLimitError: it has more than `max_rows` rows.
         """
         if rows > self.max_rows:
             raise QueryLimitError(

@@ -1,4 +1,4 @@
-"""What can be said of a pattern before anything is looked up: its size, its variables, what it always binds."""
+"""Static properties of a pattern: its size, its variables, the variables that every solution binds."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from hybridkg.interfaces.graph_index import (
 )
 
 MAX_PARTS = 500
-"""Patterns and tests in a pattern; a larger one goes to the store."""
+"""Patterns and tests in one pattern; the store answers larger ones."""
 
 MAX_DEPTH = 40
-"""How deep they may be nested."""
+"""The maximum nesting depth of a pattern."""
 
 
 class PatternDeclined(Exception):  # noqa: N818 - not an error: the store answers instead
-    """The pattern is not for the projection."""
+    """The projection cannot answer the pattern."""
 
 
 def measure(pattern: Pattern) -> None:
-    """Looks at the size of a pattern before anything recursive does.
+    """Checks the size of a pattern, without recursion.
 
     Raises:
-        Declined: it has more than MAX_PARTS parts, or they are nested deeper than MAX_DEPTH.
+        PatternDeclined: it has more than MAX_PARTS parts, or they are nested deeper than MAX_DEPTH.
     """
     waiting: list[tuple[Pattern | Test, int]] = [(pattern, 0)]
     parts = 0
@@ -68,23 +68,21 @@ def measure(pattern: Pattern) -> None:
 
 
 def occurrences(pattern: Pattern) -> Counter[str]:
-    """How often each variable stands in a pattern, outside of its tests."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     waiting: list[Pattern] = [pattern]
     while waiting:
         part = waiting.pop()
         match part:
             case Scan(subject, _, object_):
-                found.update(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+                counts.update(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
             case Values(variables):
-                found.update(variables)
+                counts.update(variables)
             case _:
                 waiting += parts_of(part)
-    return found
+    return counts
 
 
 def variables_of_test(test: Test) -> frozenset[str]:
-    """What a test reads."""
     match test:
         case Same(left, right):
             return frozenset((left, right))
@@ -95,7 +93,6 @@ def variables_of_test(test: Test) -> frozenset[str]:
 
 
 def certain_of(pattern: Pattern) -> frozenset[str]:
-    """What every solution of a pattern binds."""
     match pattern:
         case Scan(subject, _, object_):
             return frozenset(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
@@ -115,7 +112,6 @@ def certain_of(pattern: Pattern) -> frozenset[str]:
 
 
 def parts_of(pattern: Pattern) -> Sequence[Pattern]:
-    """The patterns that a pattern is made of."""
     match pattern:
         case Join(several) | Union(several):
             return several
@@ -127,12 +123,11 @@ def parts_of(pattern: Pattern) -> Sequence[Pattern]:
 
 
 def has_minus(pattern: Pattern) -> bool:
-    """Whether there is a MINUS anywhere in a pattern."""
     return isinstance(pattern, Minus) or any(has_minus(part) for part in parts_of(pattern))
 
 
 def may_be_empty(path: Path) -> bool:
-    """Whether a path links a term with itself by no step at all."""
+    """Whether a path has length zero for some pairs, so that it links a term with itself."""
     match path:
         case Closure(inner, least):
             return least == 0 or may_be_empty(inner)

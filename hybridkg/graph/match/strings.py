@@ -1,4 +1,4 @@
-"""Strings of the term table: where a text belongs in their order, and which contain or end with one."""
+"""String tests over the term table: the place of a text in byte order, and the literals that contain or end with it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hybridkg.rdf.terms import Literal
 FUNCTIONS = ("CONTAINS", "STRSTARTS", "STRENDS")
 
 AFTER = b"\xff"
-"""A byte that UTF-8 does not use: a text with it behind comes after all texts that begin with the text."""
+"""A byte that UTF-8 never uses: `text + AFTER` sorts after every string with the prefix `text`."""
 
 CHUNK = 1 << 24
-"""Bytes that are looked at in one step."""
+"""Bytes that are scanned in one step."""
 
 
 class TermStrings:
@@ -34,7 +34,7 @@ class TermStrings:
 
     @cached_property
     def languages(self) -> dict[str, tuple[int, int]]:
-        """For each language tag, its first id and the one after its last."""
+        """The ids first..end (exclusive) of each language tag."""
         runs: dict[str, tuple[int, int]] = {}
         at, end = self.tagged
         while at < end:
@@ -55,25 +55,22 @@ class TermStrings:
         return term.language or ""
 
     def language(self, tag: str) -> tuple[int, int]:
-        """The ids of one language."""
         return self.languages.get(tag, (self.tagged[0], self.tagged[0]))
 
     def _runs(self, argument: Literal) -> list[tuple[int, int]]:
-        """The strings that a function takes together with the argument."""
+        """The id ranges of the strings that are compatible with an argument (SPARQL 1.1 section 17.4.3.1.2)."""
         if argument.language is not None:
             return [self.language(argument.language)]
         return [self.plain, *self.languages.values()]
 
     def text(self, i: int) -> bytes:
-        """The lexical form of one literal."""
         return self._table.lexical(i, i + 1)[0].tobytes()
 
     def place(self, text: bytes, run: tuple[int, int]) -> int:
-        """The first id of a run whose text is not before this one."""
         return bisect_left(range(run[1]), text, lo=run[0], key=self.text)
 
     def order(self, constant: Literal) -> Order:
-        """Where the strings of the constant's kind lie about it."""
+        """The strings of the constant's kind below, equal to, and above it."""
         run = self.plain if constant.language is None else self.language(constant.language)
         text = constant.value.encode()
         at = self.place(text, run)
@@ -81,12 +78,9 @@ class TermStrings:
         return Order(IdRanges.of([(run[0], at)]), IdRanges.of([(at, after)]), IdRanges.of([(after, run[1])]))
 
     def condition(self, function: str, argument: Literal, decide: Decide) -> IdTest | None:
-        """A string test as a condition; None for a function or an argument that has none.
+        """A string function as a test over ids; None for other functions, and for arguments with a base direction.
 
-        Args:
-            function: of FUNCTIONS.
-            argument: a string, with a language or without.
-            decide: asks Oxigraph about a set of ids; for literals of the last segment.
+        `decide` is Oxigraph's verdict on a set of ids of the segment "other".
         """
         if function not in FUNCTIONS or getattr(argument, "direction", None) is not None:
             return None
@@ -95,8 +89,8 @@ class TermStrings:
         if not text:
             return IdTest(IdRanges.of(runs), other, decide, other)
         if function == "STRSTARTS":
-            found = [(self.place(text, run), self.place(text + AFTER, run)) for run in runs]
-            return IdTest(IdRanges.of(found), other, decide, other)
+            starting = [(self.place(text, run), self.place(text + AFTER, run)) for run in runs]
+            return IdTest(IdRanges.of(starting), other, decide, other)
         last = self._table.segments["other"][0]
 
         def look(ids: Ids) -> Mask:
@@ -107,7 +101,7 @@ class TermStrings:
 
     def search(self, ids: Ids, text: bytes, at_end: bool) -> Mask:
         """bool[len(ids)]: which literals of a set contain a text, or end with it."""
-        found = np.zeros(len(ids), np.bool_)
+        mask = np.zeros(len(ids), np.bool_)
         start = 0
         while start < len(ids):
             data, offsets = self._table.lexical(int(ids[start]), int(ids[-1]) + 1)
@@ -122,14 +116,14 @@ class TermStrings:
             else:
                 buffer = np.asarray(data)[spread(bounds[place], lengths, total)]
             ends = lengths.cumsum()
-            found[start : start + many] = (
-                _ending(buffer, ends, lengths, text) if at_end else _having(buffer, ends, text)
+            mask[start : start + many] = (
+                _ending_with(buffer, ends, lengths, text) if at_end else _containing(buffer, ends, text)
             )
             start += many
-        return found
+        return mask
 
 
-def _ending(buffer: NDArray[np.uint8], ends: NDArray[np.int64], lengths: NDArray[np.int64], text: bytes) -> Mask:
+def _ending_with(buffer: NDArray[np.uint8], ends: NDArray[np.int64], lengths: NDArray[np.int64], text: bytes) -> Mask:
     mask: Mask = lengths >= len(text)
     at = np.flatnonzero(mask)
     for i, byte in enumerate(reversed(text)):
@@ -139,7 +133,7 @@ def _ending(buffer: NDArray[np.uint8], ends: NDArray[np.int64], lengths: NDArray
     return mask
 
 
-def _having(buffer: NDArray[np.uint8], ends: NDArray[np.int64], text: bytes) -> Mask:
+def _containing(buffer: NDArray[np.uint8], ends: NDArray[np.int64], text: bytes) -> Mask:
     mask = np.zeros(len(ends), np.bool_)
     n = len(text)
     if len(buffer) < n:

@@ -1,8 +1,8 @@
-"""Multisets of solutions in ids, and how two of them are combined.
+"""Solution tables: multisets of solutions as id columns, and their joins.
 
 Two solutions are compatible when they agree on every variable that both bind (SPARQL 1.1 section 18.3). A column may
-hold UNBOUND, so rows are first grouped by which shared variables they bind; within a group a join is one on equal
-keys. Nearly always there is one group.
+hold UNBOUND, so rows are grouped by the shared variables that they bind, nearly always one group; each group is an
+equi-join.
 """
 
 from __future__ import annotations
@@ -23,46 +23,38 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SolutionTable:
-    """Rows of ids.
-
-    Args:
-        columns: uint32[size] by variable.
-        size: rows, also where there is no column.
-    """
+    """A multiset of solutions: uint32[size] by variable, and the number of rows, also without columns."""
 
     columns: Mapping[str, Ids]
     size: int
 
     def take(self, places: Places | Mask, names: Iterable[str] | None = None) -> SolutionTable:
-        """The rows at these places, or those that a mask keeps, cut down to some columns."""
-        kept = self.columns if names is None else self.only(names).columns
+        """The rows at places or under a mask, projected to the named columns."""
+        chosen = self.columns if names is None else self.only(names).columns
         size = int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places)
-        return SolutionTable({name: self.columns[name][places] for name in kept}, size)
+        return SolutionTable({name: self.columns[name][places] for name in chosen}, size)
 
     def only(self, names: Iterable[str]) -> SolutionTable:
-        """The same rows with fewer columns."""
         wanted = set(names)
         if wanted.issuperset(self.columns):
             return self
         return SolutionTable({name: column for name, column in self.columns.items() if name in wanted}, self.size)
 
     def column(self, name: str) -> Ids:
-        """A column; one that is missing binds nothing."""
-        found = self.columns.get(name)
-        return np.full(self.size, UNBOUND, np.uint32) if found is None else found
+        """A column; all UNBOUND for a missing one."""
+        column = self.columns.get(name)
+        return np.full(self.size, UNBOUND, np.uint32) if column is None else column
 
 
 ONE = SolutionTable({}, 1)
-"""One solution that binds nothing."""
+"""The unit of the join: one solution that binds nothing."""
 
 
 def empty(names: Iterable[str]) -> SolutionTable:
-    """No solution."""
     return SolutionTable({name: np.empty(0, np.uint32) for name in names}, 0)
 
 
 def concatenated(tables: Sequence[SolutionTable], names: Sequence[str], run: PatternRun) -> SolutionTable:
-    """The rows of all tables, one after the other."""
     size = sum(table.size for table in tables)
     run.room_for(size)
     if len(tables) == 1 and all(name in tables[0].columns for name in names):
@@ -72,11 +64,7 @@ def concatenated(tables: Sequence[SolutionTable], names: Sequence[str], run: Pat
 
 
 def by_binding(table: SolutionTable, shared: Sequence[str]) -> Iterator[tuple[tuple[bool, ...], Places | None]]:
-    """Groups of rows by which of the shared variables they bind.
-
-    Yields:
-        (for each variable, whether it is bound; places of the rows, or None for all).
-    """
+    """Groups of rows: (for each shared variable, whether it is bound; places of the rows, or None for all)."""
     open_columns = [name for name in shared if (table.columns[name] == UNBOUND).any()]
     if not open_columns:
         yield (True,) * len(shared), None
@@ -91,14 +79,14 @@ def by_binding(table: SolutionTable, shared: Sequence[str]) -> Iterator[tuple[tu
 
 
 def keys_of(left: Sequence[Ids], right: Sequence[Ids]) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    """One number for each row of two lists of equally many columns; equal exactly where all columns are equal."""
+    """One key for each row of two lists of equally many columns; keys are equal exactly when all columns are."""
     mine, its = left[0], right[0]
     if len(left) == 1:
         return mine, its
     a = mine.astype(np.uint64)
     b = its.astype(np.uint64)
     for i in range(1, len(left)):
-        if i > 1:  # both halves are in use: number the keys so far anew
+        if i > 1:  # both halves are in use: renumber the keys
             numbers = np.unique(np.concatenate([a, b]), return_inverse=True)[1].astype(np.uint64)
             a, b = numbers[: len(a)], numbers[len(a) :]
         a = (a << np.uint64(32)) | left[i]
@@ -109,7 +97,7 @@ def keys_of(left: Sequence[Ids], right: Sequence[Ids]) -> tuple[NDArray[np.gener
 def pairs_of_equal_keys(
     left: NDArray[np.generic], right: NDArray[np.generic], run: PatternRun
 ) -> tuple[Places, Places]:
-    """(rows of left, rows of right) of all pairs with equal keys, in the order of left, then of right."""
+    """The equi-join: (rows of left, rows of right) of all pairs with equal keys, ordered by left, then right."""
     order = np.argsort(right, kind="stable")
     ordered = right[order]
     low = ordered.searchsorted(left)
@@ -128,7 +116,7 @@ def _all(rows: Places | None, size: int) -> Places:
 
 
 def compatible_pairs(left: SolutionTable, right: SolutionTable, run: PatternRun) -> Iterator[tuple[Places, Places]]:
-    """(rows of left, rows of right) of all compatible pairs; a group of bindings at a time."""
+    """(rows of left, rows of right) of all compatible pairs, one group of bindings at a time."""
     shared = [name for name in left.columns if name in right.columns]
     groups = list(by_binding(right, shared))
     for mine, rows in by_binding(left, shared):
@@ -152,7 +140,6 @@ def _length(rows: Places | None, table: SolutionTable) -> int:
 
 
 def merged(left: SolutionTable, right: SolutionTable, i: Places, j: Places) -> SolutionTable:
-    """The solutions that compatible pairs of rows make together."""
     columns = {name: column[i] for name, column in left.columns.items()}
     for name, column in right.columns.items():
         if name in columns:
@@ -165,18 +152,16 @@ def merged(left: SolutionTable, right: SolutionTable, i: Places, j: Places) -> S
 
 
 def all_pairs(left: SolutionTable, right: SolutionTable, run: PatternRun) -> tuple[Places, Places]:
-    """All compatible pairs together."""
-    found = list(compatible_pairs(left, right, run))
-    if len(found) == 1:
-        return found[0]
-    run.room_for(sum(len(i) for i, _ in found))
-    if not found:
+    groups = list(compatible_pairs(left, right, run))
+    if len(groups) == 1:
+        return groups[0]
+    run.room_for(sum(len(i) for i, _ in groups))
+    if not groups:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+    return np.concatenate([i for i, _ in groups]), np.concatenate([j for _, j in groups])
 
 
 def joined(left: SolutionTable, right: SolutionTable, run: PatternRun) -> SolutionTable:
-    """All compatible pairs, as solutions."""
     if right.size == 1 and not right.columns:
         return left
     if left.size == 1 and not left.columns:
@@ -185,17 +170,14 @@ def joined(left: SolutionTable, right: SolutionTable, run: PatternRun) -> Soluti
 
 
 def matched(left: SolutionTable, right: SolutionTable, *, disjoint: bool) -> Mask:
-    """bool[left.size]: whether a compatible row of the right table exists.
+    """bool[left.size]: whether each row of the left table has a compatible row in the right one.
 
-    Args:
-        left: whose rows are asked about.
-        right: where compatible ones are sought.
-        disjoint: whether two rows that bind no common variable count (EXISTS), or do not (MINUS).
+    `disjoint`: whether rows without a common bound variable count as compatible: yes for EXISTS, no for MINUS.
     """
     shared = [name for name in left.columns if name in right.columns]
-    found = np.zeros(left.size, np.bool_)
+    mask = np.zeros(left.size, np.bool_)
     if right.size == 0:
-        return found
+        return mask
     groups = list(by_binding(right, shared))
     for mine, rows in by_binding(left, shared):
         for its, others in groups:
@@ -203,19 +185,19 @@ def matched(left: SolutionTable, right: SolutionTable, *, disjoint: bool) -> Mas
             here = slice(None) if rows is None else rows
             if not common:
                 if disjoint:
-                    found[here] = True
+                    mask[here] = True
                 continue
             a, b = keys_of(
                 _picked([left.columns[name] for name in common], rows),
                 _picked([right.columns[name] for name in common], others),
             )
             hits = inside(a, np.unique(b)) if len(common) == 1 else np.isin(a, b)  # type: ignore[arg-type]
-            found[here] |= hits
-    return found
+            mask[here] |= hits
+    return mask
 
 
 def deduplicated(table: SolutionTable) -> SolutionTable:
-    """Every row once, in the order of first places."""
+    """The distinct rows, in the order of their first occurrence."""
     if not table.columns:
         return SolutionTable({}, min(table.size, 1))
     columns = list(table.columns.values())

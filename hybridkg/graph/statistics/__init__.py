@@ -1,1 +1,1 @@
-"""What the planner knows of a knowledge base before it asks: counts, degrees, value histograms, characteristic sets."""
+"""Statistics of a graph for the planner: counts, degrees, value histograms, characteristic sets."""

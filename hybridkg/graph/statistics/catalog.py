@@ -1,6 +1,6 @@
-"""The statistics of a graph: what has been counted, the estimates that follow from it, and the file that keeps it.
+"""The statistics of a graph: counts, the estimates from them, and their file.
 
-Every figure follows from the graph alone, so the same graph gives the same bytes.
+They depend on the graph alone, so the same graph gives the same bytes.
 """
 
 from __future__ import annotations
@@ -22,32 +22,25 @@ from hybridkg.interfaces.statistics import Bucket, Degrees, Leg, PredicateStatis
 from hybridkg.rdf.terms import RDF_TYPE, Term
 
 FORMAT = 1
-"""Version of the file. Another one is not read: statistics can always be counted again."""
+"""The version of the file. Other versions are ignored: statistics can always be collected again."""
 
 PART = "statistics"
-"""What a generation calls them."""
+"""The name of the statistics in a generation."""
 
 FILE = f"{PART}.json"
-"""In the folder of a generation."""
 
 MAX_FREQUENT = 100
-"""Objects of each predicate that are listed with their counts, as PostgreSQL does (its default_statistics_target)."""
+"""Most frequent objects of a predicate, listed with counts; as many as PostgreSQL's default_statistics_target."""
 
 MAX_TERM_LENGTH = 200
-"""Characters of a term that is kept, as N-Triples writes it."""
+"""The maximum length of a listed term in N-Triples syntax."""
 
 REBUILD = "build the index again: hybridkg index KB"
 
 
 @dataclass(frozen=True)
 class Others:
-    """The predicates, or classes, that are too rare to be listed.
-
-    Args:
-        names: how many.
-        triples: of all of them together.
-        most: of the most frequent of them, no fewer than it has.
-    """
+    """The predicates, or classes, that are too rare to be listed; `most` bounds the triples of one of them."""
 
     names: int
     triples: int
@@ -55,24 +48,21 @@ class Others:
 
     @property
     def one(self) -> Cardinality:
-        """Of one that is not listed: none, where all are."""
+        """The cardinality of one unlisted name; zero if all are listed."""
         return Cardinality(0.0, self.triples / self.names if self.names else 0.0, float(self.most))
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is known of a graph; implements GraphStatistics.
+    """The statistics of a graph; implements GraphStatistics.
 
     Args:
-        triples: how many the projection holds.
-        subjects: distinct ones.
+        triples, subjects: of the projection; subjects are distinct.
         entities, nodes, terms: of the term table.
-        predicates: the most frequent, most frequent first.
-        other_predicates: the others.
-        classes: statements `rdf:type` by IRI of the class, the most frequent first.
-        other_classes: the others, and classes without an IRI.
-        sets: the characteristic sets.
-        omitted: predicates that have more triples than are counted here, sorted.
+        predicates: the listed ones, most frequent first; `other_predicates` are the rest.
+        classes: `rdf:type` triples by IRI of the class, most frequent first.
+        other_classes: the others, and anonymous classes.
+        omitted: predicates with triples outside the projection, sorted.
     """
 
     triples: int
@@ -92,37 +82,34 @@ class Statistics:
         return {predicate.iri: predicate for predicate in self.predicates}
 
     def predicate(self, iri: str) -> PredicateStatistics | None:
-        """What is known of a predicate; None for one that is too rare to be listed, or does not occur."""
         return self._by_iri.get(iri)
 
     def triples_of(self, iri: str) -> Cardinality:
-        """How many triples a predicate has."""
-        found = self.predicate(iri)
-        size = self.other_predicates.one if found is None else Cardinality(*[float(found.triples)] * 3)
+        predicate = self.predicate(iri)
+        size = self.other_predicates.one if predicate is None else Cardinality(*[float(predicate.triples)] * 3)
         return self._unsure(size, iri)
 
     def instances(self, class_iri: str) -> Cardinality:
-        """How many subjects state that they are of a class."""
-        found = self.classes.get(class_iri)
-        size = self.other_classes.one if found is None else Cardinality(*[float(found)] * 3)
+        subjects = self.classes.get(class_iri)
+        size = self.other_classes.one if subjects is None else Cardinality(*[float(subjects)] * 3)
         return self._unsure(size, RDF_TYPE)
 
     def having(self, iri: str, value: Term) -> Cardinality:
-        """How many triples of a predicate have an object: exact for the most frequent ones."""
-        found = self.predicate(iri)
-        if found is None:
+        """The number of triples of a predicate with an object: exact for the most frequent objects."""
+        predicate = self.predicate(iri)
+        if predicate is None:
             return self._unsure(self.other_predicates.one, iri)
         text = str(value)
-        for listed, triples in found.frequent:
+        for listed, triples in predicate.frequent:
             if listed == text:
                 return self._unsure(Cardinality(*[float(triples)] * 3), iri)
-        full = len(found.frequent) == MAX_FREQUENT
-        most = found.frequent[-1][1] if full else min(1, found.objects)
+        full = len(predicate.frequent) == MAX_FREQUENT
+        upper = predicate.frequent[-1][1] if full else min(1, predicate.objects)
         if len(text) > MAX_TERM_LENGTH:
-            most = max([most, *(triples for listed, triples in found.frequent if listed is None)])
-        rest = found.objects - len(found.frequent)
-        mean = (found.triples - sum(triples for _, triples in found.frequent)) / rest if rest else 0.0
-        return self._unsure(Cardinality(0.0, min(mean, most), float(most)), iri)
+            upper = max([upper, *(triples for listed, triples in predicate.frequent if listed is None)])
+        rest = predicate.objects - len(predicate.frequent)
+        mean = (predicate.triples - sum(triples for _, triples in predicate.frequent)) / rest if rest else 0.0
+        return self._unsure(Cardinality(0.0, min(mean, upper), float(upper)), iri)
 
     def in_range(
         self,
@@ -134,30 +121,25 @@ class Statistics:
         open_low: bool = False,
         open_high: bool = False,
     ) -> Cardinality:
-        """How many triples of a predicate have a value of a segment in a range."""
-        found = self.predicate(iri)
-        if found is None:
+        predicate = self.predicate(iri)
+        if predicate is None:
             return self._unsure(self.other_predicates.one, iri)
-        buckets = found.histograms.get(segment, ())
+        buckets = predicate.histograms.get(segment, ())
         return self._unsure(triples_in_range(buckets, low, high, open_low=open_low, open_high=open_high), iri)
 
     def values(self, pattern: Pattern, variable: str) -> Cardinality | None:
-        """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
         return values_of(pattern, variable, self)
 
     def rows(self, pattern: Pattern) -> float | None:
-        """About how many solutions a pattern has; None where nothing is known."""
         return rows_of(pattern, self)
 
     def least_read(self, pattern: Pattern) -> float | None:
-        """About how many triples an engine reads at least to find them; None where nothing is known."""
         return least_read(pattern, self)
 
     def star(self, legs: Sequence[Leg]) -> Cardinality:
-        """How many distinct subjects have all of these predicates, with these objects.
+        """The number of distinct subjects with all of these predicates and objects.
 
-        Exact without constants where every characteristic set was kept. A constant is taken to be independent of the
-        rest of the star.
+        Exact without constants if every characteristic set is listed. Constants are assumed independent of the rest.
         """
         if not legs:
             return Cardinality(*[float(self.nodes)] * 3)
@@ -165,24 +147,23 @@ class Statistics:
         return self._with_constants(size, legs)
 
     def star_rows(self, legs: Sequence[Leg]) -> Cardinality:
-        """How many solutions the star has with a variable of its own for each object that is not a constant."""
+        """The solutions of a star with a separate variable for each object that is not a constant."""
         free = [iri for iri, value in legs if value is None]
         if not free:
             return self.star(legs)
         bounds = self._bounds(legs)
         size = self.sets.rows_with(bounds)
-        low, guess, high = size.low, size.estimate, size.high
+        low, estimate, high = size.low, size.estimate, size.high
         for iri in {iri for iri in free if free.count(iri) > 1}:
-            again = free.count(iri) - 1
-            found = self.predicate(iri)
-            guess *= (1.0 if found is None else found.triples / max(found.subjects, 1)) ** again
-            high = high * bounds[iri].most ** again if high else 0.0
-        size = self._unsure(Cardinality(low, guess, high), *bounds)
+            repeats = free.count(iri) - 1
+            predicate = self.predicate(iri)
+            estimate *= (1.0 if predicate is None else predicate.triples / max(predicate.subjects, 1)) ** repeats
+            high = high * bounds[iri].most ** repeats if high else 0.0
+        size = self._unsure(Cardinality(low, estimate, high), *bounds)
         if len(free) == len(legs):
             return size
         star, share = self.star(legs), self._share_of_constants(legs)
-        most = star.high * prod(bounds[iri].most for iri in free) if star.high else 0.0
-        high = min(size.high, most)
+        high = min(size.high, star.high * prod(bounds[iri].most for iri in free) if star.high else 0.0)
         return Cardinality(star.low, min(max(size.estimate * share, star.low), high), high)
 
     def _with_constants(self, size: Cardinality, legs: Sequence[Leg]) -> Cardinality:
@@ -190,15 +171,15 @@ class Statistics:
         for iri, value in legs:
             if value is not None:
                 having = self.having(iri, value)
-                # A subject without this object has another one of the same predicate, or is not in the star.
+                # A subject without this object has another object of the predicate, or is not in the star.
                 low -= self._bound(iri).subjects - having.low
                 high = min(high, having.high)
         low = max(0.0, min(low, high))
-        guess = size.estimate * self._share_of_constants(legs)
-        return self._unsure(Cardinality(low, min(max(guess, low), high), high), *(iri for iri, _ in legs))
+        estimate = size.estimate * self._share_of_constants(legs)
+        return self._unsure(Cardinality(low, min(max(estimate, low), high), high), *(iri for iri, _ in legs))
 
     def _share_of_constants(self, legs: Sequence[Leg]) -> float:
-        """Of the subjects that have the predicates, how many have the objects as well."""
+        """The selectivity of the constant objects among the subjects with the predicates."""
         share = 1.0
         for iri, value in legs:
             subjects = self._bound(iri).subjects
@@ -211,20 +192,17 @@ class Statistics:
         return {iri: self._bound(iri, once=iri not in free) for iri, _ in legs}
 
     def _bound(self, iri: str, *, once: bool = False) -> Bound:
-        found = self.predicate(iri)
-        if found is None:
-            most = float(self.other_predicates.most)
-            return Bound(most, most, once)
-        return Bound(float(found.subjects), float(found.outward.most), once)
+        predicate = self.predicate(iri)
+        if predicate is None:
+            upper = float(self.other_predicates.most)
+            return Bound(upper, upper, once)
+        return Bound(float(predicate.subjects), float(predicate.outward.most), once)
 
     def _unsure(self, size: Cardinality, *iris: str) -> Cardinality:
-        """Of predicates that have triples which are not counted, only the lower bound is sure."""
+        """The cardinality without its upper bound if one of the predicates has triples outside the projection."""
         return Cardinality(size.low, size.estimate, inf) if any(iri in self.omitted for iri in iris) else size
 
-    # --- the file --------------------------------------------------------------------
-
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it."""
         return {
             "format": FORMAT,
             "triples": self.triples,
@@ -242,10 +220,10 @@ class Statistics:
 
     @classmethod
     def from_json(cls, value: Any) -> Statistics:
-        """What `to_json` has written.
+        """Parses the result of `to_json`.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: it is something else.
+            KeyError, TypeError, ValueError, AttributeError: it is malformed.
         """
         return cls(
             whole(value["triples"]),
@@ -263,16 +241,15 @@ class Statistics:
 
 
 def write_statistics(folder: Path, statistics: Statistics) -> None:
-    """Writes the file into the folder of a generation that is being built."""
     text = json.dumps(statistics.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     (folder / FILE).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_statistics(folder: Path) -> Statistics | None:
-    """The statistics in the folder of a generation; None where there are none, or of another version.
+    """The statistics in the folder of a generation; None if missing, or of another version.
 
     Raises:
-        CorruptError: the file cannot be read, or is not what was written. No query needs it.
+        CorruptError: the file is unreadable or damaged. No query needs it.
     """
     path = folder / FILE
     try:
@@ -282,7 +259,7 @@ def read_statistics(folder: Path) -> Statistics | None:
     except (OSError, ValueError, RecursionError) as e:
         raise CorruptError(f"{str(path)!r} cannot be read: {e}", hint=REBUILD) from e
     if not isinstance(value, dict):
-        raise CorruptError(f"{str(path)!r} is damaged: it is no object", hint=REBUILD)
+        raise CorruptError(f"{str(path)!r} is damaged: it is not a JSON object", hint=REBUILD)
     if value.get("format") != FORMAT:
         return None
     try:

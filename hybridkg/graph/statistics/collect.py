@@ -1,6 +1,6 @@
-"""Counts the statistics of a projection: one pass over the offsets of each predicate, and two over its subjects.
+"""The collection of statistics: one pass over the offsets of each predicate of a projection, and two over its subjects.
 
-6.7 million triples take about a second; the memory is that of a few chunks, whatever the size of the graph.
+6.7 million triples take about a second; memory is that of a few chunks, independent of the graph.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns, TermTable
 
 WITH_VALUES = ("number", "datetime zoned", "datetime", "date zoned", "date")
-"""Segments of literals (graph/literal_order.py) whose order is that of their values, not of their letters."""
+"""Segments of literals (graph/literal_order.py) with a numeric order."""
 
 MAX_PREDICATES = 1_000
-"""Predicates that are described one by one: the most frequent. At most 25 kB each in the file, mostly far less."""
+"""The maximum number of predicates with their own statistics, at most 25 kB each in the file."""
 
 MAX_CLASSES = 1_000
-"""Classes that are listed: the most frequent."""
+"""The maximum number of listed classes."""
 
 
 def collect(
@@ -38,21 +38,21 @@ def collect(
     most_sets: int = MAX_SETS,
     most_members: int = MAX_MEMBERS,
 ) -> Statistics:
-    """Counts everything.
+    """Collects the statistics of a projection.
 
     Args:
         columns: the projection.
-        progress: told about triples.
-        most_predicates: predicates to describe.
-        most_classes: classes to list.
-        most_sets: characteristic sets to keep.
-        most_members: predicates to keep in all of these together.
+        progress: counts triples.
+        most_predicates: maximum number of predicates with their own statistics.
+        most_classes: maximum number of listed classes.
+        most_sets: maximum number of characteristic sets.
+        most_members: maximum total number of their predicates.
 
     >>> from hybridkg.graph.build.reference_builder import columns_of
     >>> from hybridkg.rdf.terms import Literal, Triple
     >>> a, b, p = (NamedNode(f"e:{x}") for x in "abp")
-    >>> found = collect(columns_of([Triple(a, p, Literal(1)), Triple(b, p, Literal(1)), Triple(b, p, a)]))
-    >>> found.predicate("e:p").frequent
+    >>> statistics = collect(columns_of([Triple(a, p, Literal(1)), Triple(b, p, Literal(1)), Triple(b, p, a)]))
+    >>> statistics.predicate("e:p").frequent
     (('"1"^^<http://www.w3.org/2001/XMLSchema#integer>', 2),)
     """
     progress.start("counting statistics", None)
@@ -86,7 +86,6 @@ def collect(
 
 
 def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> PredicateStatistics:
-    """Everything about one predicate."""
     backward = predicate.backward
     histograms = {}
     for name in WITH_VALUES:
@@ -95,8 +94,8 @@ def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> Predica
             values = terms.values[first - terms.n_nodes : last - terms.n_nodes]
             if buckets := equi_depth(backward, values, first, last):
                 histograms[name] = buckets
-    found = most_frequent(backward, MAX_FREQUENT)
-    texts = map(_text, terms.terms(np.array([key for key, _ in found], np.uint32)))
+    frequent = most_frequent(backward, MAX_FREQUENT)
+    texts = map(_text, terms.terms(np.array([key for key, _ in frequent], np.uint32)))
     return PredicateStatistics(
         iri,
         predicate.triples,
@@ -106,7 +105,7 @@ def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> Predica
         degree_quantiles(predicate.forward),
         degree_quantiles(backward),
         histograms,
-        tuple(zip(texts, (triples for _, triples in found), strict=True)),
+        tuple(zip(texts, (triples for _, triples in frequent), strict=True)),
     )
 
 
@@ -116,25 +115,25 @@ def _text(term: Term | None) -> str | None:
 
 
 def _kinds(backward: Adjacency, terms: TermTable) -> dict[str, int]:
-    """Triples by the kind of their object, those that occur, in the order of their ids."""
-    found = {}
+    """The triples by kind of their object, in id order, without zeros."""
+    kinds = {}
     for name, (first, last) in {"node": (0, terms.n_nodes), **terms.segments}.items():
         begin, end = np.searchsorted(backward.keys, np.array([first, last], backward.keys.dtype)).tolist()
         if n := int(backward.offsets[end]) - int(backward.offsets[begin]):
-            found[name] = n
-    return found
+            kinds[name] = n
+    return kinds
 
 
 def _classes(columns: ProjectionColumns, most: int) -> tuple[dict[str, int], Others]:
-    """Statements by IRI of the class, most frequent first, then by id; and those of the other classes."""
+    """The `rdf:type` triples by IRI of the class, most frequent first, then by id; and those of the other classes."""
     predicate = columns.predicates.get(RDF_TYPE)
     if predicate is None or not predicate.triples:
         return {}, Others(0, 0, 0)
     backward = predicate.backward
-    found = most_frequent(backward, most, least=1)
-    terms = columns.terms.terms(np.array([key for key, _ in found], np.uint32))
-    listed = {term.value: n for term, (_, n) in zip(terms, found, strict=True) if isinstance(term, NamedNode)}
-    unnamed = [n for term, (_, n) in zip(terms, found, strict=True) if not isinstance(term, NamedNode)]
+    frequent = most_frequent(backward, most, least=1)
+    terms = columns.terms.terms(np.array([key for key, _ in frequent], np.uint32))
+    listed = {term.value: n for term, (_, n) in zip(terms, frequent, strict=True) if isinstance(term, NamedNode)}
+    unnamed = [n for term, (_, n) in zip(terms, frequent, strict=True) if not isinstance(term, NamedNode)]
     rest = len(backward.keys) - len(listed)
-    beyond = [found[-1][1]] if len(found) < len(backward.keys) else []
+    beyond = [frequent[-1][1]] if len(frequent) < len(backward.keys) else []
     return listed, Others(rest, predicate.triples - sum(listed.values()), max([*unnamed, *beyond], default=0))

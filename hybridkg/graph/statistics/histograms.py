@@ -1,9 +1,8 @@
-"""Distributions in a few numbers: degree quantiles, frequent keys, equi-depth histograms of values.
+"""Degree quantiles, frequent keys, and equi-depth histograms of values, from sorted adjacency.
 
-All of them are read off sorted adjacency. A histogram costs a few hundred binary searches, however many triples there
-are; the others read the offsets once, CHUNK of them at a time.
-Source of the equi-depth histogram: Piatetsky-Shapiro and Connell, SIGMOD 1984; that a frequent value has a bucket for
-itself makes its estimate exact ("compressed" in Poosala et al., SIGMOD 1996).
+A histogram costs a few hundred binary searches, independent of the number of triples; the others read the offsets once,
+in chunks. Sources: Piatetsky-Shapiro and Connell, SIGMOD 1984 (equi-depth); Poosala et al., SIGMOD 1996 ("compressed":
+a frequent value has its own bucket, so its estimate is exact).
 """
 
 from __future__ import annotations
@@ -22,26 +21,25 @@ if TYPE_CHECKING:
     from hybridkg.graph.columns import Adjacency
 
 BUCKETS = 64
-"""Wanted of one histogram; there may be up to twice as many, where frequent values have their own."""
+"""The target number of buckets; up to twice as many with the buckets of frequent values."""
 
 CHUNK = 1 << 20
-"""Entries that are worked on at once; 8 MiB an array."""
+"""Entries in one step; 8 MiB an array."""
 
 
 def chunks(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """begin..end in pieces of at most CHUNK."""
     for start in range(begin, end, CHUNK):
         yield start, min(start + CHUNK, end)
 
 
 def degrees_of(adjacency: Adjacency, begin: int, end: int) -> NDArray[np.int64]:
-    """int64[end - begin]: how many neighbours each of these keys has."""
+    """int64[end - begin]: the degree of each key."""
     offsets = adjacency.offsets[begin : end + 1].astype(np.int64)
     return offsets[1:] - offsets[:-1]
 
 
 def degree_quantiles(adjacency: Adjacency) -> Degrees:
-    """Quantiles over the keys of one direction, exact: the least degree that so large a share does not exceed.
+    """The exact degree quantiles of one direction: the smallest degree that a share of the keys does not exceed.
 
     >>> from hybridkg.graph.build.reference_builder import adjacency
     >>> degree_quantiles(adjacency(np.array([1, 1, 1, 5]), np.array([2, 3, 4, 2])))
@@ -55,30 +53,29 @@ def degree_quantiles(adjacency: Adjacency) -> Degrees:
         return Degrees(0, 0, 0, 0)
     degrees = np.array(sorted(counted))
     below = np.cumsum([counted[degree] for degree in degrees.tolist()])
-    # Per cent as whole numbers: 0.9 * 10 is not quite 9.
+    # Integer percentages, because 0.9 * 10 is not exactly 9.
     ranks = [-(-percent * int(below[-1]) // 100) for percent in (50, 90, 99)]
     p50, p90, p99 = (int(degrees[np.searchsorted(below, rank)]) for rank in ranks)
     return Degrees(p50, p90, p99, int(degrees[-1]))
 
 
 def _counts(values: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-    """Distinct values, and how often each occurs."""
     if len(values) and values.max() <= 4 * CHUNK:
-        times = np.bincount(values)
-        found = np.flatnonzero(times)
-        return found.tolist(), times[found].tolist()
-    found, times = np.unique(values, return_counts=True)
-    return found.tolist(), times.tolist()
+        counts = np.bincount(values)
+        occurring = np.flatnonzero(counts)
+        return occurring.tolist(), counts[occurring].tolist()
+    occurring, counts = np.unique(values, return_counts=True)
+    return occurring.tolist(), counts.tolist()
 
 
 def most_frequent(adjacency: Adjacency, n: int, end: int | None = None, least: int = 2) -> list[tuple[int, int]]:
-    """(key, neighbours) of the keys with the most neighbours: most first, then by id.
+    """(key, degree) of the keys of highest degree, by descending degree, then id.
 
     Args:
         adjacency: one direction of a predicate.
-        n: how many at most.
-        end: only the keys before this place count; None for all.
-        least: neighbours that a key must have.
+        n: the maximum number of keys.
+        end: restricts it to the keys before this place; None for all.
+        least: the minimum degree.
 
     >>> from hybridkg.graph.build.reference_builder import adjacency
     >>> most_frequent(adjacency(np.array([9, 9, 7, 7, 5]), np.array([2, 3, 2, 4, 2])), 16)
@@ -90,7 +87,7 @@ def most_frequent(adjacency: Adjacency, n: int, end: int | None = None, least: i
         if len(degrees) > n:
             least = max(least, int(np.partition(degrees, -n)[-n]))
         places = np.flatnonzero(degrees >= least)
-        # Many may tie with the least: a stable sort keeps the first of them, which have the smallest ids.
+        # A stable sort breaks ties by the smallest ids.
         places = places[np.argsort(-degrees[places], kind="stable")[:n]]
         new = zip(adjacency.keys[first + places].tolist(), degrees[places].tolist(), strict=True)
         best = sorted([*best, *new], key=lambda item: (-item[1], item[0]))[:n]
@@ -98,23 +95,19 @@ def most_frequent(adjacency: Adjacency, n: int, end: int | None = None, least: i
 
 
 def equi_depth(
-    adjacency: Adjacency,
-    values: NDArray[np.float64],
-    first: int,
-    last: int,
-    buckets: int = BUCKETS,
+    adjacency: Adjacency, values: NDArray[np.float64], first: int, last: int, buckets: int = BUCKETS
 ) -> tuple[Bucket, ...]:
-    """The values of a segment among the keys of a backward adjacency, in buckets of about equally many triples.
+    """The equi-depth histogram of the values of a segment among the objects of a predicate.
 
     Args:
         adjacency: backward, so that keys are objects; those in first..last are literals of the segment.
         values: float64[last - first], ascending: the value of each literal of the segment.
         first: the first id of the segment.
         last: the id after its last.
-        buckets: how many are wanted.
+        buckets: the target number.
 
     Returns:
-        At most twice as many; a value with a bucket's worth of triples has one for itself.
+        At most twice as many; a value with a bucket's worth of triples has its own.
     """
     keys, offsets = adjacency.keys, adjacency.offsets
     begin, end = (int(np.searchsorted(keys, keys.dtype.type(id))) for id in (first, last))
@@ -124,7 +117,7 @@ def equi_depth(
     depth = max(1, -(-(stop - start) // buckets))
 
     def run_of(place: int) -> tuple[int, int]:
-        """The keys that have the same value as the one at a place."""
+        """The places first..end of the keys with the same value as the one at a place."""
         value = values[int(keys[place]) - first]
         ids = (first + int(np.searchsorted(values, value, side)) for side in ("left", "right"))
         return tuple(int(np.searchsorted(keys, keys.dtype.type(id))) for id in ids)  # type: ignore[return-value]
@@ -156,25 +149,23 @@ def triples_in_range(
     open_low: bool = False,
     open_high: bool = False,
 ) -> Cardinality:
-    """How many triples have a value in a range: buckets within it for sure, those that it cuts perhaps.
-
-    The guess takes values to be spread evenly within a bucket.
+    """The number of triples with a value in a range; the estimate assumes a uniform distribution within buckets.
 
     Args:
         buckets: ascending.
-        low: the least value; None for no bound.
-        high: the greatest value; None for no bound.
-        open_low: `low` itself is outside.
-        open_high: `high` itself is outside.
+        low: the minimum; None for no bound.
+        high: the maximum; None for no bound.
+        open_low: `low` is excluded.
+        open_high: `high` is excluded.
 
     >>> buckets = (Bucket(0.0, 10.0, 100, 11), Bucket(20.0, 20.0, 100, 1))
     >>> triples_in_range(buckets, 5.0)
-    Size(low=101.0, guess=150.0, high=199.0)
+    Cardinality(low=101.0, estimate=150.0, high=199.0)
     """
     bottom = -np.inf if low is None else low
     top = np.inf if high is None else high
     open_low, open_high = open_low and low is not None, open_high and high is not None
-    least = guess = most = 0.0
+    lower = estimate = upper = 0.0
     if np.isnan(bottom) or np.isnan(top) or bottom > top or (bottom == top and (open_low or open_high)):
         return Cardinality(0.0, 0.0, 0.0)
     for bucket in buckets:
@@ -186,14 +177,14 @@ def triples_in_range(
             bucket.high, bottom, top, open_low, open_high
         )
         if ends == 2:
-            least, guess, most = least + bucket.triples, guess + bucket.triples, most + bucket.triples
+            lower, estimate, upper = lower + bucket.triples, estimate + bucket.triples, upper + bucket.triples
             continue
-        # An end of the bucket occurs at least once, so it is inside, or outside, with one triple at least.
-        least += ends
-        high_here = bucket.triples - (2 - ends)
-        most += high_here
-        guess += min(max(bucket.triples * _share(bucket, bottom, top), ends), high_here)
-    return Cardinality(least, guess, most)
+        # Each end of the bucket occurs, so at least one triple is inside, or outside, with it.
+        lower += ends
+        bucket_upper = bucket.triples - (2 - ends)
+        upper += bucket_upper
+        estimate += min(max(bucket.triples * _share(bucket, bottom, top), ends), bucket_upper)
+    return Cardinality(lower, estimate, upper)
 
 
 def _inside(value: float, bottom: float, top: float, open_low: bool, open_high: bool) -> int:
@@ -203,7 +194,7 @@ def _inside(value: float, bottom: float, top: float, open_low: bool, open_high: 
 
 
 def _share(bucket: Bucket, bottom: float, top: float) -> float:
-    """The share of a bucket's width that is in a range; a value or two where the range is a point."""
+    """The share of a bucket's width that is in a range; at least that of one distinct value."""
     width = bucket.high - bucket.low
     inside = min(bucket.high, top) - max(bucket.low, bottom)
     if not np.isfinite(width):
@@ -212,7 +203,7 @@ def _share(bucket: Bucket, bottom: float, top: float) -> float:
 
 
 def finite(buckets: Sequence[Bucket]) -> list[list[Any]]:
-    """Buckets as JSON has them, which knows no infinity: it is written as text.
+    """Buckets as JSON data, with infinity as text.
 
     >>> finite([Bucket(1.5, np.inf, 3, 2)])
     [[1.5, 'INF', 3, 2]]

@@ -1,7 +1,7 @@
-"""How many triples of a predicate have a number as object that passes comparisons with constants.
+"""The cardinality of comparisons of a predicate's objects with numbers.
 
-Statistics know numbers as doubles. Of one that lies next to a constant they cannot tell on which side it is, unless
-it is the constant itself, of which they may know how many triples have it.
+Statistics round numbers to doubles, so they do not decide comparisons of a number whose double is next to the constant,
+except for the constant itself if it is a listed object.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hybridkg.rdf.terms import XSD, Literal
 NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float"))
 
 SURE = 15
-"""Numbers of at most this many characters are numbers to every engine; longer ones may be too large or too precise."""
+"""Every engine accepts numbers of at most this many characters; longer ones may be too large or too precise."""
 
 
-def passing(iri: str, tests: Sequence[Test], known: GraphStatistics) -> Cardinality | None:
-    """The triples of a predicate whose object passes every test; None where a test is no order of numbers.
+def passing(iri: str, tests: Sequence[Test], statistics: GraphStatistics) -> Cardinality | None:
+    """The number of triples of a predicate whose object passes every test; None for tests other than number ranges.
 
     >>> from hybridkg.graph.build.reference_builder import columns_of
     >>> from hybridkg.rdf.terms import NamedNode, Triple
     >>> from hybridkg.graph.statistics.collect import collect
     >>> triples = [Triple(NamedNode(f"e:{i}"), NamedNode("e:p"), Literal(i // 2)) for i in range(20)]
-    >>> known = collect(columns_of(triples))
-    >>> passing("e:p", [Comparison("y", ">=", Literal(5)), Comparison("y", "<", Literal(9))], known)
-    Size(low=8.0, guess=8.0, high=8.0)
+    >>> tests = [ValueComparison("y", ">=", Literal(5)), ValueComparison("y", "<", Literal(9))]
+    >>> passing("e:p", tests, collect(columns_of(triples)))
+    Cardinality(low=8.0, estimate=8.0, high=8.0)
     """
     limits = []
     for test in tests:
@@ -39,47 +39,42 @@ def passing(iri: str, tests: Sequence[Test], known: GraphStatistics) -> Cardinal
         if limit is None:
             return None
         limits.append(limit)
-    guess = _guessed(iri, limits, known)
-    # Those that pass every comparison, whatever it compares as; and those that pass one of each.
-    bottom = max([limit.most for limit in limits if limit.is_lower], default=-inf)
-    top = min([limit.least for limit in limits if limit.is_upper], default=inf)
-    first = max([limit.least for limit in limits if limit.is_lower], default=-inf)
-    last = min([limit.most for limit in limits if limit.is_upper], default=inf)
-    low = known.in_range(iri, "number", bottom, top, open_low=bottom > -inf, open_high=top < inf).low
-    high = known.in_range(iri, "number", first, last).high + _odd(iri, known)
+    estimate = _as_doubles(iri, limits, statistics)
+    # The range that passes in every numeric type, and the range that passes in some.
+    bottom = max([limit.greatest for limit in limits if limit.is_lower], default=-inf)
+    top = min([limit.smallest for limit in limits if limit.is_upper], default=inf)
+    first = max([limit.smallest for limit in limits if limit.is_lower], default=-inf)
+    last = min([limit.greatest for limit in limits if limit.is_upper], default=inf)
+    low = statistics.in_range(iri, "number", bottom, top, open_low=bottom > -inf, open_high=top < inf).low
+    high = statistics.in_range(iri, "number", first, last).high + _without_value(iri, statistics)
     for limit in {str(limit.constant): limit for limit in limits if limit.is_sure}.values():
         verdicts = [limit.passes(other) for other in limits]
-        triples = known.having(iri, limit.constant).low
+        triples = statistics.having(iri, limit.constant).low
         if all(verdicts):
             low += triples
-        elif False in verdicts and first <= limit.least and limit.most <= last:
+        elif False in verdicts and first <= limit.smallest and limit.greatest <= last:
             high -= triples
-    if not all(limit.is_sure for limit in limits):  # nothing compares to what is no number
+    if not all(limit.is_sure for limit in limits):  # a constant that is no number to an engine passes nothing
         low = 0.0
-    return Cardinality(min(low, high), min(max(guess, low), high), high)
+    return Cardinality(min(low, high), min(max(estimate, low), high), high)
 
 
 @dataclass(frozen=True)
 class _Limit:
-    """A comparison with a number.
+    """A comparison `=`, `<`, `<=`, `>` or `>=` with a number.
 
-    Args:
-        op: one of `=`, `<`, `<=`, `>`, `>=`.
-        constant: the number.
-        value: the double next to it.
-        least: the least double of a number that may equal it.
-        most: the greatest one.
+    `value` is the nearest double, `smallest` and `greatest` the extreme doubles of numbers that may equal it.
     """
 
     op: str
     constant: Literal
     value: float
-    least: float
-    most: float
+    smallest: float
+    greatest: float
 
     @classmethod
     def of(cls, test: Test) -> _Limit | None:
-        """None where a test is another, or the constant no number."""
+        """The limit of a test; None for other tests, and for constants that are not numbers."""
         if not isinstance(test, ValueComparison) or test.op == "!=" or not isinstance(test.constant, Literal):
             return None
         text = str(test.constant)
@@ -90,42 +85,40 @@ class _Limit:
 
     @property
     def is_lower(self) -> bool:
-        """Whether what passes is above it, or equal."""
         return self.op in (">", ">=", "=")
 
     @property
     def is_upper(self) -> bool:
-        """Whether what passes is below it, or equal."""
         return self.op in ("<", "<=", "=")
 
     @property
     def is_sure(self) -> bool:
-        """Whether every engine takes the constant for a number."""
+        """Whether the constant is a number to every engine."""
         return len(self.constant.value) <= SURE and self.constant.datatype.value in NUMERIC
 
     def passes(self, other: _Limit) -> bool | None:
-        """Whether the constant passes another comparison; None where engines may differ."""
+        """Whether the constant passes another comparison; None if engines may differ."""
         if self.constant == other.constant:
             return other.op in ("<=", ">=", "=")
-        if self.least > other.most:
+        if self.smallest > other.greatest:
             return other.op in (">", ">=")
-        if self.most < other.least:
+        if self.greatest < other.smallest:
             return other.op in ("<", "<=")
         return None
 
 
-def _guessed(iri: str, limits: Sequence[_Limit], known: GraphStatistics) -> float:
-    """As if all numbers were doubles."""
+def _as_doubles(iri: str, limits: Sequence[_Limit], statistics: GraphStatistics) -> float:
+    """The estimate for numbers rounded to doubles."""
     low, high, open_low, open_high = -inf, inf, False, False
     for limit in limits:
         if limit.is_lower and (limit.value, limit.op == ">") > (low, open_low):
             low, open_low = limit.value, limit.op == ">"
         if limit.is_upper and (-limit.value, limit.op == "<") > (-high, open_high):
             high, open_high = limit.value, limit.op == "<"
-    return known.in_range(iri, "number", low, high, open_low=open_low, open_high=open_high).estimate
+    return statistics.in_range(iri, "number", low, high, open_low=open_low, open_high=open_high).estimate
 
 
-def _odd(iri: str, known: GraphStatistics) -> float:
-    """Triples with a literal that is no number here, and may be one to an engine: with more digits, for example."""
-    found = known.predicate(iri)
-    return 0.0 if found is None else float(found.kinds.get("other", 0))
+def _without_value(iri: str, statistics: GraphStatistics) -> float:
+    """Triples with literals of the segment "other", which may be numbers to an engine: those with more digits, say."""
+    predicate = statistics.predicate(iri)
+    return 0.0 if predicate is None else float(predicate.kinds.get("other", 0))

@@ -135,7 +135,10 @@ YEARS = (ValueComparison("y", ">=", Literal(2001)), ValueComparison("y", "<", Li
         (Scan(Y, PredicatePath("x:cites"), X), exactly(3)),
         (Restrict(Scan(X, PredicatePath("x:year"), Y), YEARS), exactly(90)),
         # 180 of 300 by three of five authors, which is what the graph has.
-        (Join((Scan(X, PredicatePath("x:author"), Y), Scan(Y, PredicatePath("x:works"), NamedNode("x:at0")))), Cardinality(0, 180, 180)),
+        (
+            Join((Scan(X, PredicatePath("x:author"), Y), Scan(Y, PredicatePath("x:works"), NamedNode("x:at0")))),
+            Cardinality(0, 180, 180),
+        ),
         # As many as by chance: 97 cite the first paper, 180 of 300 have an author there.
         (
             Join((
@@ -200,8 +203,8 @@ def test_how_many_solutions_it_has_and_where_an_engine_had_best_begin(pattern, r
 def test_many_ways_to_many_variables_end_soon(monkeypatch):
     """Each look at a variable reads the edges once: what counts is how many there are."""
     looks = []
-    by_edge = pattern_cardinality._Joined._by_edge
-    monkeypatch.setattr(pattern_cardinality._Joined, "_by_edge", lambda *given: (looks.append(1), by_edge(*given))[1])
+    by_edge = pattern_cardinality._FlatJoin._by_edge
+    monkeypatch.setattr(pattern_cardinality._FlatJoin, "_by_edge", lambda *given: (looks.append(1), by_edge(*given))[1])
     names = [Variable(f"v{i}") for i in range(8)]
     clique = Join(tuple(Scan(a, PredicatePath("x:cites"), b) for i, a in enumerate(names) for b in names[:i]))
     chain = Join(tuple(Scan(a, PredicatePath("x:cites"), b) for a, b in pairwise(names[:7]) for _ in range(5)))
@@ -234,9 +237,9 @@ def nested_unions(depth: int, width: int) -> Join:
 def test_parts_within_parts_end_soon(pattern, monkeypatch):
     """What is looked at is counted for all parts together."""
     looks = []
-    values = pattern_cardinality._Joined._values
+    values = pattern_cardinality._FlatJoin._values
     monkeypatch.setattr(
-        pattern_cardinality._Joined, "_values", lambda *given, **named: (looks.append(1), values(*given, **named))[1]
+        pattern_cardinality._FlatJoin, "_values", lambda *given, **named: (looks.append(1), values(*given, **named))[1]
     )
     assert values_of(pattern, "x", KNOWN).high <= 2 * 297
     assert len(looks) <= 2 * MAX_LOOKUPS
