@@ -16,6 +16,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.cli.diagnosis import diagnose
 from hybridkg.config.settings import ElasticSettings, EncodingSettings
 from hybridkg.errors import MissingExtraError
+from hybridkg.evaluation.engine_comparison import compare_engines
 from hybridkg.extras import EXTRAS, MODULES, check_extra, is_installed, needs_extra
 from hybridkg.remote.elasticsearch.bulk import _action
 from hybridkg.remote.elasticsearch.server import Server
@@ -88,7 +89,7 @@ DOORS = {
     "text in Elasticsearch": ("elasticsearch", lambda kb: index(kb, **ELASTIC)),
     "text in Elasticsearch without orjson": ("orjson", lambda kb: index(kb, **ELASTIC)),
     "migrate": ("orjson", lambda kb: kb.migrate("elasticsearch")),
-    "parity": ("elasticsearch", lambda kb: kb.parity({"q": QUERY}, against="elasticsearch")),
+    "parity": ("elasticsearch", lambda kb: compare_engines(kb, {"q": QUERY}, against="elasticsearch")),
     "vectors in Elasticsearch": ("orjson", lambda kb: index(kb, encoder="lsa", vectors="elasticsearch")),
     "prune": ("elasticsearch", lambda kb: (configured(kb, **ELASTIC), kb.prune())),
     "a document of a bulk": ("orjson", lambda kb: _action({"node": 1})),
