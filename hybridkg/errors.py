@@ -1,7 +1,8 @@
 """The family of errors that hybridkg raises on purpose.
 
-An error has its parts as data (code, message, hint, place) and renders itself, so that the command line, notebooks and
-tests show the same text. Exit codes: 1 the work failed, 2 the user's mistake.
+An error has its parts as data (code, message, hint, place) and renders itself (`HybridkgError.render`), with a caret
+below the wrong characters of a query, so that the command line, notebooks and tests show the same text. Exit codes: 1
+the work failed, 2 the user's mistake.
 """
 
 from __future__ import annotations

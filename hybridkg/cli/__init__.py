@@ -1,4 +1,4 @@
-"""The command line: one file a command; this one turns errors into text and exit codes."""
+"""The command line: one file a command; this one prints errors (errors.py renders them) and sets exit codes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Entities: their text by field from graph and documents, the profile that defines it, and their dense ids."""

@@ -1,6 +1,6 @@
 """Categories of topics, from a file or from the ids: the part before the last "-" or "_".
 
-Seven such prefixes make the four categories of DBpedia-Entity (ranking.md, 1.1).
+Seven such prefixes make the four categories of DBpedia-Entity v2.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
 
 FACT_MEASURES = ("hit@1", "hit@10", "mrr@1000")
-"""The measures of DiFaR (ranking.md, section 3)."""
+"""The measures of DiFaR (evaluation.md, trap 10)."""
 
 _UNSAFE = re.compile(r"[%|\s\x00-\x20\x7f-\xa0]")
 

@@ -23,7 +23,7 @@ class Parameter:
     """Whether it stands for any number of values; it is the one cell of the one row of a VALUES block then."""
 
     def value_in(self, bindings: Any) -> Any:
-        """What stands in its place.
+        """The value in its place.
 
         Args:
             bindings: has `values`, in the order of the parameters.

@@ -1,7 +1,8 @@
 """RDF terms of the engine: pyoxigraph's immutable, hashable classes.
 
-Only this module and `store` import pyoxigraph; all others take the term classes from here. rdflib is imported only for
-rdflib terms, because it alone costs more than the budget of `import hybridkg`.
+All other packages take the term classes from here; pyoxigraph is imported in `rdf` and `store`, and in `datasets` as a
+parser of dumps. rdflib is imported only for rdflib terms, because it alone costs more than the budget of `import
+hybridkg`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The graph on disk: Oxigraph, the reading of RDF, generations of the knowledge base, and graphs at an endpoint."""

@@ -1,8 +1,8 @@
 """The published figures of every real run file of DBpedia-Entity, to the digits in which they were published.
 
-DBpedia-Entity v2: the collection's own tables of these runs (../shared/design/ranking.md, 1.1 and 1.4). ELR: SOURCE.txt
-gives the MAP of four of its twelve runs. Of the other eight and of the eleven DynES runs no printed figure is at hand
-here: their values are held to those of trec_eval, topic by topic, and pinned as computed.
+DBpedia-Entity v2: the collection's own tables of these runs. ELR: SOURCE.txt gives the MAP of four of its twelve runs.
+Of the other eight and of the eleven DynES runs no printed figure is at hand here: their values are held to those of
+trec_eval, topic by topic, and pinned as computed.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ Part = Heading | Paragraph | ReportTable | Code | Picture
 def numbered(parts: Iterable[Part]) -> Iterator[Part]:
     """The parts with numbered captions of tables and figures.
 
-    >>> [part.caption for part in numbered([Table(("a",), (), caption="One."), Table(("a",), (), caption="Two.")])]
+    >>> tables = [ReportTable(("a",), (), caption="One."), ReportTable(("a",), (), caption="Two.")]
+    >>> [part.caption for part in numbered(tables)]
     ['Table 1. One.', 'Table 2. Two.']
     """
     tables = figures = 0

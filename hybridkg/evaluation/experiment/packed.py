@@ -16,7 +16,7 @@ Ranking = tuple[tuple[str, float], ...]
 class DocumentNames:
     """Numbering of document names.
 
-    >>> documents = Documents()
+    >>> documents = DocumentNames()
     >>> documents.numbers(["d7", "d3", "d7"]).tolist(), documents.names
     ([0, 1, 0], ['d7', 'd3'])
     """
@@ -39,7 +39,7 @@ class DocumentNames:
 class PackedRankings(Mapping[str, Ranking]):
     """Rankings by topic as arrays, converted to tuples of (document, score) on access.
 
-    >>> packed = PackedRankings({"q1": (("d7", 2.5), ("d3", 2.0))}, Documents())
+    >>> packed = PackedRankings({"q1": (("d7", 2.5), ("d3", 2.0))}, DocumentNames())
     >>> packed["q1"], packed == {"q1": (("d7", 2.5), ("d3", 2.0))}
     ((('d7', 2.5), ('d3', 2.0)), True)
     """

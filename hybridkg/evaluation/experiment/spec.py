@@ -16,7 +16,7 @@ CLOSE = 3
 """Multiple of the tolerance within which a figure is close to the expected one."""
 
 TOLERANCE = 0.01
-"""Default tolerance of an expected figure: the difference between engines on a good baseline (ranking.md, 1.1)."""
+"""Default tolerance of an expected figure: the difference between engines on a good baseline."""
 
 ROUNDING = 1e-9
 """Maximum rounding error of two equal decimals."""
@@ -36,7 +36,7 @@ class PublishedFigure:
         tolerance: maximum absolute difference of an equal figure.
         category: of its topics; ALL for all topics.
 
-    >>> Expected("ndcg@10", 0.4605, 0.01).verdict(0.4631), Expected("ndcg@10", 0.4605, 0.01).verdict(0.43)
+    >>> PublishedFigure("ndcg@10", 0.4605, 0.01).verdict(0.4631), PublishedFigure("ndcg@10", 0.4605, 0.01).verdict(0.43)
     ('OK', 'off')
     """
 

@@ -41,7 +41,7 @@ MEASURES = Registry(
 """MeasureFamily classes by name."""
 
 DEFAULT_MEASURES = ("ndcg@10", "ndcg@100", "map@100", "judged@10", "condensed-ndcg@10")
-"""NDCG@10 with the measures that show how complete the judgements are (ranking.md, trap 5)."""
+"""NDCG@10 with the measures that show how complete the judgements are (evaluation.md, trap 5)."""
 
 CONDENSED = "condensed-"
 MAX_K = 1_000_000

@@ -42,7 +42,7 @@ class AnswerCandidates:
     Raises:
         ParameterError: a candidate appears twice.
 
-    >>> Candidates(["10", "9", "100"]).place
+    >>> AnswerCandidates(["10", "9", "100"]).place
     {'9': 0, '10': 1, '100': 2}
     """
 
@@ -73,7 +73,7 @@ class StarkMeasure:
     """A measure of STaRK over candidates; `name` is "hit@k", "recall@k" or "mrr", else a ParameterError is raised.
 
     >>> run = Run("r", {"q": (("3", 0.9),)})
-    >>> StarkMeasure("mrr", Candidates(["1", "2", "3", "4"])).per_topic(Qrels({"q": {"2": 1}}), run)
+    >>> StarkMeasure("mrr", AnswerCandidates(["1", "2", "3", "4"])).per_topic(Qrels({"q": {"2": 1}}), run)
     {'q': 0.3333333333333333}
     """
 
@@ -156,7 +156,7 @@ def measure_over(name: str, candidates: AnswerCandidates | None) -> Measure:
     Raises:
         UnknownNameError, ParameterError: no such measure.
 
-    >>> measure_over("Hit@1", Candidates(["1", "2"])).name, measure_over("nDCG@10", None).name
+    >>> measure_over("Hit@1", AnswerCandidates(["1", "2"])).name, measure_over("nDCG@10", None).name
     ('hit@1', 'ndcg@10')
     """
     return parse_measure(name) if candidates is None else StarkMeasure(name.strip().lower(), candidates)

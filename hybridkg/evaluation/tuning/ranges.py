@@ -1,9 +1,9 @@
 """Search spaces of the ranking models: parameters and ranges as data. A new model is one entry here.
 
-Sources: design/ranking.md 1.3. Only w_f/k1 of BM25F matters, up to scale, so k1 is fixed and log w_f is searched: one
-parameter fewer, and steps of equal effect everywhere. The weights of a mixture sum to 1. FSDM is learned in stages, as
-by its authors: the field weights for words, for phrases and for windows, each with the other two kinds switched off,
-then the factors of the kinds.
+Only w_f/k1 of BM25F matters, up to scale, so k1 is fixed and log w_f is searched: one parameter fewer, and steps of
+equal effect everywhere. The weights of a mixture sum to 1. FSDM is learned in stages, as by its authors: the field
+weights for words, for phrases and for windows, each with the other two kinds switched off, then the factors of the
+kinds.
 """
 
 from __future__ import annotations

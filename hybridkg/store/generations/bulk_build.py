@@ -1,4 +1,4 @@
-"""Atomic build of the next generation, in a hidden folder.
+"""Atomic build of the next generation: `Building` fills a hidden folder, and `make_live` switches to it.
 
 Order on disk: every new file is fsynced, then the manifest is written, the folder renamed and CURRENT replaced.
 A crash before the last step leaves the old state; the next writer removes the unfinished folder.

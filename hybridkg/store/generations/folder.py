@@ -1,8 +1,9 @@
 """The knowledge base folder: its live generation, its writer lock and its leftovers.
 
-Entries: kb.toml, CURRENT, LOCK, <generation>/. While a writer runs: .building-<process id>/, PENDING
-(hybridkg.store.generations.pending_settings), and .text-work/, .vector-work/ and .graph-work/, from which an
-interrupted text index, vector index or export of an endpoint resumes.
+Entries: kb.toml, CURRENT, LOCK, <generation>/, cost.json, and ENGINES, the text engines that may store something on a
+server. While a writer runs: .building-<process id>/, PENDING (pending_settings.py), and .text-work/, .vector-work/ and
+.graph-work/, from which an interrupted text index, vector index or export of an endpoint resumes. `building` makes the
+next generation, and `make_live` (bulk_build.py) switches to it.
 """
 
 from __future__ import annotations

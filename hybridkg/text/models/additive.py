@@ -7,9 +7,9 @@ with phi_t(x) = gain * x / (k1 + x) for BM25F, and for the language models
 
     phi_t(x) = gain * ln(x + sum_f background[t, f] / (base[f] + slope[f] * length_f(d)) + constant[t])
 
-One compiled kernel (text/index/topk/windowed_kernel.py) therefore ranks by any of them, directly from packed postings,
-and one kind of upper bound prunes for all of them (text/index/topk/block_max.py). `score_numpy` is the reference: the
-kernel does the same operations in the same order and gives the same bits. Change both together.
+So the compiled kernels of text/index/topk/ (windowed_kernel.py, small_kernel.py and block_max_kernel.py) rank by any of
+them, directly from packed postings, and one kind of upper bound prunes for all of them (block_max.py). `score_numpy` is
+the reference: the kernels do the same operations in the same order and give the same bits. Change all together.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ counted as two pieces of evidence. Source: Zaragoza et al., "Microsoft Cambridge
 Robertson and Zaragoza, "BM25 and Beyond" (2009). The idf is the non-negative one, ln(1 + x), as in Lucene;
 `form=galago` has that of the BM25F-CA of DBpedia-Entity v2. tests/text/models/test_bm25f.py repeats the formula.
 
-The compiled kernel ranks by its additive form (text/models/additive.py).
+This module makes the numbers of the formula, as an additive form; `additive.score_numpy` computes the scores from it,
+and the kernels of text/index/topk/ give the same bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BM25F against a restatement of ranking.md 6.0, and Lucene's formula of 6.1."""
+"""BM25F against a restatement of its formula, and against Lucene's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def words_of(documents, entity, field):
 
 
 def restated(documents, query, fields, k1):
-    """ranking.md 6.0, one entity and one term at a time. fields: name -> (weight, b)."""
+    """The formula of text/models/bm25f.py, one entity and one term at a time. fields: name -> (weight, b)."""
     having = {f: [e for e in documents if words_of(documents, e, f)] for f in fields}
     mean = {f: sum(len(words_of(documents, e, f)) for e in having[f]) / max(1, len(having[f])) for f in fields}
     n = sum(any(words_of(documents, e, f) for f in fields) for e in documents)

@@ -1,4 +1,4 @@
-"""lm, mlm, prms, sdm and fsdm against their formulas (ranking.md 1.3): one entity, one field and one term at a time."""
+"""lm, mlm, prms, sdm and fsdm against their formulas: one entity, one field and one term at a time."""
 
 from __future__ import annotations
 

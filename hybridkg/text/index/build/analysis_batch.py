@@ -2,8 +2,7 @@
 
 The bytes of a batch are the analyzer with its chain, the texts and their languages, without entities or the rest of the
 index. So its result is deterministic, and is cached in a file named by the hash of these bytes. Term numbers are local
-to
-the batch, in the order of first occurrence. A file is validated when read: checksum, sizes, ranges.
+to the batch, in the order of first occurrence. A file is validated when read: checksum, sizes, ranges.
 """
 
 from __future__ import annotations

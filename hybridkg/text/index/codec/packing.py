@@ -1,11 +1,10 @@
 """The posting codec: bit-packed blocks of 128 postings.
 
 A block holds the gaps between consecutive ids less one, then the tf less one, each with the bits of the largest of
-them.
-Values are in four interleaved lanes: value i is in row i // 4 of lane i % 4, and the four lanes of a row are adjacent
-32-bit words, so that one vector instruction unpacks a row. Source: Lemire and Boytsov, "Decoding billions of integers
-per second through vectorization" (2015), the variant without exceptions (PFOR), since a small block has few outliers.
-Bits instead of bytes, because most gaps of common words need 2 to 6 bits.
+them. Values are in four interleaved lanes: value i is in row i // 4 of lane i % 4, and the four lanes of a row are
+adjacent 32-bit words, so that one vector instruction unpacks a row. Source: Lemire and Boytsov, "Decoding billions of
+integers per second through vectorization" (2015), the variant without exceptions (PFOR), since a small block has few
+outliers. Bits instead of bytes, because most gaps of common words need 2 to 6 bits.
 
 `packing_kernel.py` is the compiled implementation and gives the same bytes: change both together.
 """

@@ -1,10 +1,11 @@
 """Block-max pruned top-k, compiled. Import it through `hybridkg.compute.kernels` only.
 
-Document blocks are scored in descending order of their upper bounds, in batches; the entities of a batch are adjacent
-in scratch memory. A batch is evaluated term at a time, the rarest term first; before the first term and after each,
-blocks are pruned in which the remaining terms cannot lift any entity to the k-th best score. The surviving entities are
-scored in the order of the query: `additive.score_numpy` is the numpy reference and gives the same bits, so no fastmath,
-and no reordering of those operations.
+A block is skipped in two places. `next_blocks` (block_choice_kernel.py) takes only blocks whose upper bound reaches the
+k-th best score, in descending order of the bounds, as batches; the entities of a batch are adjacent in scratch memory.
+A batch is evaluated term at a time, the rarest term first; before the first term and after each, `prune_blocks`
+(entity_bounds_kernel.py) drops the blocks in which the remaining terms cannot lift any entity to that score. The
+surviving entities are scored in the order of the query: `additive.score_numpy` is the numpy reference and gives the
+same bits, so no fastmath, and no reordering of those operations.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def prune_blocks(
     live: Any, n_live: Any, is_sum: Any, min_partial: Any, total: Any, rest: Any, blocks: Any, slot_of: Any
 ) -> Any:
     """Prunes the blocks in which no entity can reach the threshold; returns the number of surviving ones."""
-    share_left = uint64(0)
+    n_left = uint64(0)
     for j in range(uint64(n_live)):
         slot = uint64(live[j])
         lives = False
@@ -188,8 +188,8 @@ def prune_blocks(
             bound = total[d] + rest[d] if is_sum else total[d] * rest[d]
             lives |= not bound < min_partial  # NaN survives
         if lives:
-            live[share_left] = slot
-            share_left += uint64(1)
+            live[n_left] = slot
+            n_left += uint64(1)
         else:
             slot_of[blocks[slot]] = -1
-    return share_left
+    return n_left

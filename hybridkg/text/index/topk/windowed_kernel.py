@@ -1,8 +1,8 @@
 """Exhaustive ranking by additive models, compiled. Import it through `hybridkg.compute.kernels` only.
 
 Postings are read in windows of entity ids, so that scratch memory fits the cache. Posting lists are packed
-(codec/packing.py) or plain. `additive.score_numpy` is the numpy reference and gives the same bits; so no fastmath, and
-no reordering of operations here.
+(text/index/codec/packing.py) or plain. `additive.score_numpy` is the numpy reference and gives the same bits; so no
+fastmath, and no reordering of operations here.
 """
 
 from __future__ import annotations
