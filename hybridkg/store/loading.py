@@ -19,7 +19,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import InputFile, check_readable
 from hybridkg.rdf.terms import Quad
-from hybridkg.store.generations.bulk_build import Building
+from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 from hybridkg.store.rdf_io.formats import format_of
 from hybridkg.store.rdf_io.part_writer import PART, PartWriter

@@ -21,8 +21,8 @@ from hybridkg.kb.write.reports import IndexReport
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.endpoint.export import Export, Exported
-from hybridkg.store.generations.bulk_build import Building
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.match_query.synonyms import Synonyms

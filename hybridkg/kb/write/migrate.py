@@ -34,8 +34,8 @@ from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.reports import MigrateReport, MovedIndex
 from hybridkg.kb.write.transaction import removed_on_failure
 from hybridkg.storage.durable import link_tree
-from hybridkg.store.generations.bulk_build import Building
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.next_generation import Building
 from hybridkg.text.match_query.synonyms import stored_synonyms
 
 NODE_FILES = ("nodes.text", "nodes.offsets")

@@ -24,8 +24,8 @@ from hybridkg.kb.write.encode_entities import Vectorising
 from hybridkg.kb.write.index_generation import index_generation
 from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
-from hybridkg.store.generations.bulk_build import Building
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS

@@ -3,7 +3,7 @@
 Entries: kb.toml, CURRENT, LOCK, <generation>/, cost.json, and ENGINES, the text engines that may store something on a
 server. While a writer runs: .building-<process id>/, PENDING (pending_settings.py), and .text-work/, .vector-work/ and
 .graph-work/, from which an interrupted text index, vector index or export of an endpoint resumes. `building` makes the
-next generation, and `make_live` (bulk_build.py) switches to it.
+next generation, and `make_live` (next_generation.py) switches to it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, S
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import extensions
 from hybridkg.storage.durable import fsync_folder, storage_error, write_durably
-from hybridkg.store.generations.bulk_build import Building, make_live
 from hybridkg.store.generations.generation import Generation, open_generation, remove_unless_held
 from hybridkg.store.generations.manifest import RESTORE, Manifest
+from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
 from hybridkg.store.rdf_io.formats import FORMATS
 

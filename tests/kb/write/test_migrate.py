@@ -175,7 +175,7 @@ def test_interrupted_it_is_where_it_was_and_the_server_is_clean(elastic, elastic
 def test_a_crash_at_the_switch_leaves_index_and_settings_both_old_or_both_new(
     elastic, elastic_name, tmp_path, monkeypatch, last_step
 ):
-    import hybridkg.store.generations.bulk_build as building
+    import hybridkg.store.generations.next_generation as building
     import hybridkg.store.generations.pending_settings as pending
 
     class Crash(BaseException):

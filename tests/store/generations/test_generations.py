@@ -23,7 +23,7 @@ from hybridkg.errors import (
 )
 from hybridkg.rdf.terms import Literal, NamedNode, Triple
 from hybridkg.storage.durable import storage_error
-from hybridkg.store.generations import bulk_build as building_module
+from hybridkg.store.generations import next_generation as building_module
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.manifest import FORMAT, Manifest, read_manifest
 from hybridkg.store.oxigraph import OxigraphStore

@@ -170,7 +170,7 @@ def test_a_generation_that_cannot_be_completed_leaves_no_index(path, elastic, el
     def full(building):
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    monkeypatch.setattr("hybridkg.store.generations.bulk_build.Building.finish", full)
+    monkeypatch.setattr("hybridkg.store.generations.next_generation.Building.finish", full)
     with KnowledgeBase.open(path) as kb:
         with pytest.raises(StorageError):
             kb.index()
