@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.text.index.engine import KEPT
+from hybridkg.text.index.engine import RESUMABLE
 
 TURTLE = '<http://x/a> <http://www.w3.org/2000/01/rdf-schema#label> "red sea" .\n'
 
@@ -21,7 +21,7 @@ def base(tmp_path):
 
 def broken(*_, **__):
     error = KeyboardInterrupt()
-    error.add_note(KEPT)
+    error.add_note(RESUMABLE)
     raise error
 
 
@@ -29,7 +29,7 @@ def test_an_interrupted_index_says_what_is_kept(base, monkeypatch):
     monkeypatch.setattr("hybridkg.text.index.engine.EmbeddedTextEngine.build", broken)
     result = CliRunner().invoke(cli, ["index", str(base)])
     assert result.exit_code == 130
-    assert result.stderr == f"interrupted; the knowledge base is as it was before\n{KEPT}\n"
+    assert result.stderr == f"interrupted; the knowledge base is as it was before\n{RESUMABLE}\n"
 
 
 def test_nothing_is_said_to_be_kept_of_a_knowledge_base_that_goes(base, monkeypatch):

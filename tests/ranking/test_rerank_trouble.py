@@ -55,7 +55,7 @@ def test_mistakes_say_what_is_right(films, served, query, error, message):
     ("query", "message"),
     [
         ("SELECT ?f { ?f MATCH 'x' AS ?s } RERANK TOP 5 USING llm(model='m')", "this query has none"),
-        ("SELECT ?f { ?f ?p ?o } ORDER BY ?f RERANK TOP 5 USING llm(model='m')", "which variable"),
+        ("SELECT ?f { ?f ?p ?o } ORDER BY ?f RERANK TOP 5 USING llm(model='m')", "no variable to score"),
         (
             "SELECT (COUNT(*) AS ?n) { ?f MATCH 'x' AS ?s } GROUP BY ?f RANK BY ?n RERANK TOP 5 USING llm(model='m')",
             "has groups",

@@ -104,7 +104,7 @@ def test_brackets_in_texts_are_no_depth():
     for size in (1, 2, 3, 7):
         depth = JsonDepth("http://e/")
         for at in range(0, len(body), size):
-            depth.saw(body[at : at + size])
+            depth.feed(body[at : at + size])
         assert depth._depth == 0
 
 

@@ -134,12 +134,11 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from hybridkg.cli import main
 from hybridkg.kb.query_run import QueryRun
 
-def watched(self, work, *args, **kwargs):
-    if work.__name__ == "run":
-        print("at work", flush=True)
-    return step(self, work, *args, **kwargs)
+def watched(self, *args):
+    print("at work", flush=True)
+    return execute(self, *args)
 
-step, QueryRun.step = QueryRun.step, watched
+execute, QueryRun.execute = QueryRun.execute, watched
 main(["repl", sys.argv[1]])
 """
 """The program, which says when it begins to run a query."""
