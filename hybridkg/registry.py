@@ -6,6 +6,7 @@ A plug-in is a Python entry point in the registry's group; it cannot replace a b
 from __future__ import annotations
 
 import difflib
+import logging
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -15,6 +16,8 @@ from typing import Any
 
 from hybridkg.errors import MissingExtraError, Span, UnknownNameError
 from hybridkg.extras import missing_extra
+
+_log = logging.getLogger(__name__)
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
@@ -67,8 +70,14 @@ class Registry:
         return next(other for other in (self.default, *self._builtin) if other and other != name)
 
     def plugins(self) -> list[Any]:
-        """The registered objects of other packages, imported."""
-        return [self.get(name) for name in self.names() if not self.is_builtin(name)]
+        """The registered objects of other packages, imported, without those that cannot be."""
+        loaded = []
+        for name in self.names():
+            try:
+                loaded += [] if self.is_builtin(name) else [self.get(name)]
+            except Exception as e:  # foreign code; whoever asks for it by its name gets the error
+                _log.warning("the %s %r cannot be loaded: %s", self.kind, name, e)
+        return loaded
 
     def is_builtin(self, name: object) -> bool:
         """Whether the name is built in."""

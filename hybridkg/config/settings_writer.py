@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from hybridkg.config.settings import OLDER, OLDER_TABLES
+from hybridkg.config.settings import OLDER, OLDER_TABLES, Config, parse_config
 from hybridkg.config.toml import parse_toml, toml_value
 from hybridkg.errors import ConfigError
 
@@ -33,7 +34,8 @@ def change_settings(text: str, changes: Mapping[str, str], place: str = "kb.toml
         place: name of the file in errors.
 
     Raises:
-        ConfigError: a value spans several lines, or cannot be replaced for another reason.
+        ConfigError: the text has a wrong key or value, or a value that spans several lines or cannot be replaced for
+            another reason.
 
     >>> print(change_settings('[vectors]\nencoder = "none"  # for NEAR\n', {"encoder": "lsa"}), end="")
     [vectors]
@@ -44,11 +46,15 @@ def change_settings(text: str, changes: Mapping[str, str], place: str = "kb.toml
     [vectors]
     encoder = "lsa"  # for NEAR
     """
-    original, text = text, _in_tables(text)
+    original, config = text, parse_config(text, place)
+    in_tables = _in_tables(text)
+    text = in_tables if _has_settings(in_tables, config) else text
     for name, value in changes.items():
         table, key = PLACES[name]
+        changed: dict[str, Any] = {name: value}
+        config = replace(config, **changed)
         text = _set(text, table, key, value)
-        if not _stands(text, table, key, value):
+        if not _has_settings(text, config):
             raise ConfigError(
                 f"the value of {key!r} cannot be replaced where it is",
                 hint=f"write it on a line of its own: {key} = {toml_value(value)}",
@@ -117,14 +123,12 @@ def _table_lines(lines: list[str], table: str) -> tuple[int, int]:
     return len(lines) + 1, len(lines) + 1
 
 
-def _stands(text: str, table: str, key: str, value: str) -> bool:
-    """Whether a text is TOML with this value of a key."""
+def _has_settings(text: str, config: Config) -> bool:
+    """Whether a text has these settings and no others: an edit line by line may hit a line of a long string."""
     try:
-        values = parse_toml(text)
-    except tomllib.TOMLDecodeError:
+        return parse_config(text, "") == config
+    except ConfigError:
         return False
-    settings = values.get(table, {}) if table else values
-    return isinstance(settings, dict) and settings.get(key) == value
 
 
 def _line_number(text: str, *names: str) -> int:

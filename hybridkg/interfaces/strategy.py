@@ -12,7 +12,6 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from hybridkg.errors import HybridkgError
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def by_preference() -> tuple[tuple[str, Strategy], ...]:
         try:
             strategy = strategy_of(name)
             loaded.append((strategy.preference, name, strategy))
-        except (HybridkgError, ImportError, AttributeError) as e:
+        except Exception as e:  # foreign code
             if STRATEGIES.is_builtin(name):
                 raise
             _log.warning("the strategy %r cannot be loaded and is not considered: %s", name, e)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hybridkg.errors import QueryWarning, Span
+from hybridkg.errors import HybridkgError, QueryWarning, Span
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
@@ -94,6 +95,12 @@ class Advisor:
         query = ranked_query(near)
         if isinstance(near.target, ast.Var) or self._vectors is None or not isinstance(query, VectorQuery):
             return
+        try:
+            if query.vector:  # no operator has checked it where there is nothing to compare it with
+                self._vectors.check(replace(query, encoder=""))
+        except HybridkgError as e:
+            e.span = near.target.span
+            raise
         if not self._vectors.knows(query):
             reason = "no word of this text has a vector" if query.entity is None else "this entity has no vector"
             yield QueryWarning(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +22,7 @@ encoder="none"#no space
 
 [limits]  # all
 timeout = 5
-engine = "not a key of this table"
+max_rows = 7
 """
 
 OLDER = """\
@@ -77,6 +80,31 @@ def test_a_value_that_cannot_be_replaced_is_an_error_with_its_line(value):
     with pytest.raises(ConfigError, match="cannot be replaced") as e:
         change_settings(f"# mine\nencoder = {value}\n", {"encoder": "lsa"}, "kb.toml")
     assert (e.value.place, e.value.hint) == ("kb.toml:2", 'write it on a line of its own: encoder = "lsa"')
+
+
+LONG = '''query_prompt = """
+[encoding]
+[text]
+encoder = "not a setting"
+"""
+'''
+
+
+@pytest.mark.parametrize(
+    "text", [f"[vectors]\n{LONG}", f'encoder = "none"\n[encoding]\n{LONG}', f"[limits]\n[encoding]\n{LONG}"]
+)
+@pytest.mark.parametrize("change", [{"profile": "acl"}, {"encoder": "lsa"}, {"text": "elasticsearch"}])
+def test_what_a_long_string_says_is_never_changed(text, change):
+    changed = None
+    with suppress(ConfigError):  # "cannot be replaced where it is"
+        changed = change_settings(text, change)
+    assert changed is None or parse_config(changed, "new") == replace(parse_config(text, "old"), **change)
+
+
+def test_a_table_in_quotes_of_an_older_file_stays_readable():
+    older = 'text = "embedded"\n[ "encoding" ]\nquery_prompt = """\n[text]\n"""\n'
+    changed = change_settings(older, {"profile": "acl"})
+    assert parse_config(changed, "new") == replace(parse_config(older, "old"), profile="acl")
 
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.errors import UnsupportedQueryError
+from hybridkg.config.settings import parse_config
+from hybridkg.errors import ConfigError, UnsupportedQueryError
 from hybridkg.interfaces.meter import LOOKS
 from hybridkg.interfaces.strategy import STRATEGIES, by_preference, strategy_of
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.planner.calibration.calibrated_costs import FIXED
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
@@ -37,7 +40,8 @@ BUILT_IN = [
 
 
 def forget_plugins() -> None:
-    vars(STRATEGIES).pop("_plugins", None)
+    for registry in (STRATEGIES, TEXT_ENGINES, VECTOR_INDEXES):
+        vars(registry).pop("_plugins", None)
     by_preference.cache_clear()
 
 
@@ -129,6 +133,27 @@ def test_one_that_cannot_be_loaded_is_left_out_and_fails_no_query(films, caplog)
         assert len(films.query(RANKED, VALUES))
     assert "the strategy 'broken' cannot be loaded and is not considered" in caplog.text
     assert [name for name, _ in by_preference()] == [*BUILT_IN[:5], "toy", *BUILT_IN[5:]]
+
+
+@pytest.mark.parametrize("source", ["raise RuntimeError", "thing = object()", "import no_such_package", "("])
+def test_packages_that_fail_when_imported_fail_no_query(films, tmp_path, monkeypatch, source):
+    (tmp_path / "hostile.py").write_text(source)
+    (tmp_path / "hostile-1.0.dist-info").mkdir()
+    groups = (STRATEGIES.group, TEXT_ENGINES.group, VECTOR_INDEXES.group)
+    (tmp_path / "hostile-1.0.dist-info" / "entry_points.txt").write_text(
+        "".join(f"[{group}]\nhostile = hostile:thing\n" for group in groups)
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hostile", raising=False)
+    forget_plugins()
+    try:
+        assert "hostile" in STRATEGIES.names()
+        assert len(films.query(RANKED, VALUES))
+        with pytest.raises(ConfigError, match="no setting 'hostile'"):
+            parse_config("[hostile]\na = 1\n", "kb.toml")
+    finally:
+        monkeypatch.undo()
+        forget_plugins()
 
 
 def test_without_the_package_nothing_is_left_of_it(films):

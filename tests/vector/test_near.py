@@ -186,6 +186,14 @@ def test_a_target_without_a_vector_is_warned_about(kb, target):
     assert not kb.query(f'{PREFIX} SELECT ?x {{ ?x NEAR "car zebra" AS ?s }} RANK BY ?s').warnings
 
 
+def test_a_vector_of_another_length_is_an_error_also_where_nothing_is_compared(kb):
+    query = f"{PREFIX} SELECT ?x {{ ?x :year :nothing . ?x NEAR [0.1, 0.2] AS ?s }} RANK BY ?s"
+    with pytest.raises(VectorQueryError, match="a vector of 2 numbers") as raised:
+        kb.query(query)
+    span = raised.value.span
+    assert query[span.start : span.end] == "[0.1, 0.2]"
+
+
 def test_an_unknown_encoder_is_told_before_any_work(tmp_path):
     kb = KnowledgeBase.create(tmp_path / "kb")
     toml = tmp_path / "kb" / "kb.toml"

@@ -64,6 +64,12 @@ def known_profiles() -> list[str]:
     return sorted(path.stem for path in resource("ontologies", "profiles").glob("*.ttl"))
 
 
+def is_path(name_or_path: str | FilePath) -> bool:
+    """Whether a profile is given by a path: a text with a path separator or the extension `.ttl` is one."""
+    text = str(name_or_path)
+    return isinstance(name_or_path, FilePath) or "/" in text or "\\" in text or text.endswith(".ttl")
+
+
 def load_profile(name_or_path: str | FilePath = "default") -> Profile:
     """Reads a built-in profile by its name, or another one by its path.
 
@@ -78,7 +84,7 @@ def load_profile(name_or_path: str | FilePath = "default") -> Profile:
     ['label', 'description', 'attributes', 'related', 'types']
     """
     text = str(name_or_path)
-    if isinstance(name_or_path, FilePath) or "/" in text or "\\" in text or text.endswith(".ttl"):
+    if is_path(name_or_path):
         path = FilePath(name_or_path)
         return _Reader(path, path.name.removesuffix(".ttl")).profile()
     if text not in known_profiles():

@@ -34,7 +34,7 @@ def with_chosen_settings(
         MissingExtraError: its package is not installed.
     """
     config, changes = folder.config, dict[str, str]()
-    if profile is not None and (chosen := _absolute(profile)) != config.profile:
+    if profile is not None and (chosen := _chosen_profile(profile)) != config.profile:
         changes["profile"] = chosen
     if encoder is not None and (chosen := _chosen_encoder(encoder)) != config.encoder:
         changes["encoder"] = chosen
@@ -43,6 +43,13 @@ def with_chosen_settings(
         if text_engine != config.text:
             changes["text"] = text_engine
     return folder.with_settings(**changes) if changes else folder
+
+
+def _chosen_profile(profile: str | Path) -> str:
+    """The profile as kb.toml names it; a file or folder that merely has the name of a profile is not meant."""
+    from hybridkg.entities.profile.profile_reader import is_path
+
+    return _absolute(profile) if is_path(profile) else str(profile)
 
 
 def _absolute(path: str | Path) -> str:

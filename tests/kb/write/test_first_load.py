@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from hybridkg.cli import cli
+from hybridkg.config.settings import read_config
 from hybridkg.errors import LoadError, LockedError, ParameterError, UnknownNameError
 from hybridkg.kb import KnowledgeBase
 from hybridkg.store.generations.folder import Folder
@@ -142,3 +143,12 @@ def test_reports_become_json_and_print_what_the_command_prints(kb, tmp_path):
     assert str(report) + "\n" == command.stderr
     assert type(report.index).from_json(told["index"]) == report.index
     assert repr(kb.load(FILMS)) == "LoadReport(statements=128, triples=0, documents=None, index=None)"
+
+
+def test_a_profile_is_named_also_where_a_folder_of_that_name_is(kb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acl").mkdir()
+    (tmp_path / "default").write_text("no profile")
+    assert kb.load(FILMS, profile="default").index is not None
+    kb.index("acl")
+    assert read_config(commented(kb)).profile == "acl"
