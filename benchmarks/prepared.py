@@ -76,7 +76,7 @@ def around(kb: Any, text: str, parameters: Callable[[], dict[str, Any]]) -> dict
     times = []
     with (
         patch.object(module, "choose", timed(module.choose)),
-        patch.object(module.Answering, "run", timed(module.Answering.run)),
+        patch.object(module.QuerySession, "run", timed(module.QuerySession.run)),
     ):
         for _ in range(RUNS + 50):
             given, inside = parameters(), 0

@@ -271,12 +271,22 @@ class Snapshot:
         """Quads of the graph; of an endpoint, as counted when it was exported."""
         return self.generation.manifest.counts["quads"] if self._is_of_this_graph else 0
 
+    @cached_property
+    def _rerank_place(self) -> RerankPlace:
+        return RerankPlace(folders_of(self.generation.path.parent), self.config.reranking)
+
     def context(self) -> ExecutionContext:
         """A new execution context for one run."""
         price = self.cost.price
-        place = RerankPlace(folders_of(self.generation.path.parent), self.config.reranking)
         return ExecutionContext(
-            self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price, reranking=place
+            self.store,
+            self.ranked,
+            self.nodes,
+            self.texts,
+            scratch,
+            graph=self.graph,
+            price=price,
+            reranking=self._rerank_place,
         )
 
     def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
