@@ -88,7 +88,7 @@ def around(kb: Any, text: str, parameters: Callable[[], dict[str, Any]]) -> dict
 
 def costs(kb: Any, text: str) -> dict[str, Any]:
     """Every figure of one query."""
-    from hybridkg.kb.prepared import ParsedQuery
+    from hybridkg.kb.parsed_query import ParsedQuery
 
     numbers = itertools.count()
     known = ParsedQuery(text)

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 
 
 class UnboundParameterError(Exception):
-    """The value of a parameter decides what a tree looks like."""
+    """The value of a parameter decides what a tree looks like.
+
+    Args:
+        message: why.
+        number: that of the parameter; None if it is not known.
+    """
+
+    def __init__(self, message: str, number: int | None = None):
+        super().__init__(message)
+        self.number = number
 
 
 class Parameter:
@@ -52,7 +61,7 @@ class Unbound:
     def __get__(self, node: object, kind: type | None = None) -> Unbound:
         if node is None:
             return self
-        raise UnboundParameterError("the value of a parameter decides")
+        raise UnboundParameterError("the value of a parameter decides", getattr(node, "number", None))
 
 
 class _Step(NamedTuple):

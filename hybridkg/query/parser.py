@@ -65,14 +65,14 @@ class Machine:
 
 
 @cache
-def machine() -> Machine:
-    """The tables with their builders; built once per process."""
+def machine(builder: type[Builder] = Builder) -> Machine:
+    """The tables with the methods of a class of builders; built once per process."""
     loaded = tables.load()
-    return Machine(loaded, [_rule(*rule) for rule in loaded.rules])
+    return Machine(loaded, [_rule(builder, *rule) for rule in loaded.rules])
 
 
-def _rule(name: str, left: str, size: int, recursive: bool) -> ReduceRule:
-    handler: Handler | None = getattr(Builder, name, None)
+def _rule(builder: type[Builder], name: str, left: str, size: int, recursive: bool) -> ReduceRule:
+    handler: Handler | None = getattr(builder, name, None)
     if handler is None and left in LISTS:
         handler = _append if recursive else _collect
     assert handler is not None or size == 1, f"rule {name!r} has no builder"
@@ -119,6 +119,19 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     return result
 
 
+def parse_by(builder: Builder) -> tuple[ast.Query, list[tuple[int, int]]]:
+    """The syntax tree that a builder makes of its text, and the (start, end) of each token.
+
+    Raises:
+        HybridkgError: as `parse`, without a source.
+        UnexpectedTokenError: the text does not follow the grammar.
+    """
+    run = _Run(machine(type(builder)), builder.query, builder)
+    result = run.result()
+    assert isinstance(result, ast.Query)
+    return result, run.tokens
+
+
 class UnexpectedTokenError(Exception):
     """A token that the parser cannot accept; `parse` turns it into an error with a message."""
 
@@ -151,11 +164,13 @@ class _Run:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.depths: list[int] = []
+        self.tokens: list[tuple[int, int]] = []
 
     def result(self) -> Any:
         query, rows, states = self.query, self.machine.tables.rows, self.states
         lexer = self.machine.lexer(query.text)
-        position = tokens = nesting = 0
+        position = nesting = 0
+        tokens = self.tokens
         if query.text.startswith("\ufeff"):
             position = 1
         while True:
@@ -163,8 +178,8 @@ class _Run:
             if self._reduce(token):
                 return self.values[-1]
             position = token.end
-            tokens += 1
-            if tokens > MAX_TOKENS:
+            tokens.append((token.start, position))
+            if len(tokens) > MAX_TOKENS:
                 raise QueryLimitError(
                     f"the query has more than {MAX_TOKENS:,} words and signs",
                     hint="pass long lists of values as a parameter",
