@@ -56,20 +56,36 @@ class CheckedTree:
         return parameters_of(self.written, self.text)
 
     @cached_property
-    def has_service(self) -> bool:
-        return any(isinstance(node, ast.ServicePattern) for node in walk(self.written))
+    def _parts(self) -> tuple[bool, bool, bool]:
+        """Whether the tree has a SERVICE, a file of parameters, patterns that planning compares for equality."""
+        has_service = has_files = has_exists = False
+        snippets = 0
+        for node in walk(self.written):
+            match node:
+                case ast.ServicePattern():
+                    has_service = True
+                case ast.Model(file=str() as file):
+                    has_files = has_files or bool(file)
+                case ast.Exists():
+                    has_exists = True
+                case ast.Match(snippet=ast.Var()):
+                    snippets += 1
+        return has_service, has_files, has_exists or snippets >= 2
 
-    @cached_property
+    @property
+    def has_service(self) -> bool:
+        """Whether the query has a SERVICE."""
+        return self._parts[0]
+
+    @property
     def has_files(self) -> bool:
         """Whether a model has a file of parameters, which is read for each request."""
-        return any(isinstance(node, ast.Model) and node.file for node in walk(self.written))
+        return self._parts[1]
 
-    @cached_property
+    @property
     def compares_constants(self) -> bool:
         """Whether planning compares patterns for equality: for EXISTS, and for snippets of several MATCHes."""
-        below = list(walk(self.written))
-        snippets = sum(isinstance(node, ast.Match) and node.snippet is not None for node in below)
-        return snippets >= 2 or any(isinstance(node, ast.Exists) for node in below)
+        return self._parts[2]
 
     @cached_property
     def _compared_constants(self) -> frozenset[str]:
@@ -88,6 +104,16 @@ class CheckedTree:
             self._templates.put(signature, template)
         return template
 
+    def keep_template(self) -> None:
+        """Caches the template without parameters, with everything that may depend on a constant.
+
+        Raises:
+            HybridkgError, UnboundParameterError: as `new_template`.
+        """
+        template = self.new_template((), ())
+        _ = template.shape, template.advice, template.has_parameter_names
+        self._templates.put((), template)
+
     def new_template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate:
         """The template for parameters of the kinds of these values.
 
@@ -101,8 +127,8 @@ class CheckedTree:
         }
         query = bind(self.written, bound)
         template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(bound), is_cached=True)
-        if values or self._constants:
-            _ = template.logical_of, template.query_of, template.matches_of
+        if values:
+            _ = template.logical_of, template.matches_of
         return template
 
 

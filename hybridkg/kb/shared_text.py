@@ -94,7 +94,8 @@ class SharedText(ParsedQuery):
         if signed is not None:
             own = dict(zip(self._names, CANONICAL_NAMES, strict=False))
             signature = tuple((own.get(name, name), kind) for name, kind in signed[0])
-            template = self.tree.template(signature, signed[1])
+            if not (signed[1] and self.tree.compares_constants):
+                template = self.tree.template(signature, signed[1])
         if signed is None or template is None:
             return self.alone.request(params, folder=folder, services=services)
         return BoundQuery(template, self._values + signed[1], self)
@@ -203,12 +204,12 @@ def _new_shared(text: str, shape: TextShape, fixed: frozenset[int]) -> SharedQue
         if shared.tree.has_service:  # another server reads the names, and may log them
             raise NoSharedTreeError
         known = frozenset(shared.parsed.fixed)
-        if shared.tree.compares_constants and known < everything:
+        # Equal constants have one number, but "7"^^xsd:integer equals 7.
+        if shared.tree.compares_constants and known < everything and "^^" in shape.key[0]:
             fixed = everything
             continue
         try:
-            template = shared.tree.new_template((), ())
-            _ = template.shape, template.advice, template.has_parameter_names
+            shared.tree.keep_template()
         except UnboundParameterError as e:
             if known == everything:
                 raise NoSharedTreeError from e
