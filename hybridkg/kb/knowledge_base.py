@@ -192,9 +192,15 @@ class KnowledgeBase:
         self.close()
 
     def refresh(self) -> None:
-        """Switches to the newest generation; queries that are running finish on the old one."""
-        self._state, self._damage = _open_snapshot(self._folder)
-        self._session = None
+        """Switches to the newest generation; queries that are running finish on the old one.
+
+        Raises:
+            IndexCorruptError: the text index of the newest one cannot be read; the state before stays, if there is one.
+        """
+        state, damage = _open_snapshot(self._folder)
+        if damage is not None and self._state is not None:
+            raise damage
+        self._state, self._damage, self._session = state, damage, None
 
     # --- reading -----------------------------------------------------------------
 

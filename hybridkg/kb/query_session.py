@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_PLANS = 256
 """Capacity of each cache; plans are cached by query and parameter values."""
 
-PlanKey = tuple[QueryTemplate, tuple[ast.Value | None, ...], int | None, str | None, int]
+PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, int]
 """(template, values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are chosen again."""
 
 

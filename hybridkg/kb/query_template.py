@@ -106,7 +106,7 @@ class OwnWording:
 class BoundQuery:
     """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place."""
 
-    def __init__(self, template: QueryTemplate, values: tuple[ast.Value | None, ...], wording: Wording):
+    def __init__(self, template: QueryTemplate, values: tuple[ast.Value, ...], wording: Wording):
         self.template, self.values, self.wording = template, values, wording
 
     @cached_property

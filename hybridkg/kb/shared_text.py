@@ -36,6 +36,10 @@ MAX_TEXTS = 256
 """Capacity of the caches of texts and of shared trees."""
 
 
+FIXED = ast.Lit("")
+"""In place of a constant that belongs to the tree."""
+
+
 class SharedQuery:
     """The tree of all texts of a shape whose fixed constants are equal, with its templates."""
 
@@ -49,9 +53,9 @@ class SharedQuery:
             if number not in self._fixed
         ]
 
-    def values(self, shape: TextShape) -> tuple[ast.Value | None, ...] | None:
-        """The constants of a text, None for fixed ones; None if one is no valid IRI."""
-        values: list[ast.Value | None] = [None] * len(shape.constants)
+    def values(self, shape: TextShape) -> tuple[ast.Value, ...] | None:
+        """The constants of a text, FIXED in place of fixed ones; None if one is no valid IRI."""
+        values: list[ast.Value] = [FIXED] * len(shape.constants)
         for number, kind, datatype, language in self._open:
             value = shape.constants[number][1]
             if kind == IRI:
@@ -71,7 +75,7 @@ class SharedQuery:
 class SharedText(ParsedQuery):
     """A text that is asked by a shared tree."""
 
-    def __init__(self, text: str, shape: TextShape, shared: SharedQuery, values: tuple[ast.Value | None, ...]):
+    def __init__(self, text: str, shape: TextShape, shared: SharedQuery, values: tuple[ast.Value, ...]):
         self.text, self.tree, self.prefixes = text, shared.tree, shape.prefixes
         self._names, self._shared, self._values = shape.names, shared, values
 

@@ -126,7 +126,7 @@ def parse_by(builder: Builder) -> tuple[ast.Query, list[tuple[int, int]]]:
         HybridkgError: as `parse`, without a source.
         UnexpectedTokenError: the text does not follow the grammar.
     """
-    run = _Run(machine(type(builder)), builder.query, builder)
+    run = _Run(machine(type(builder)), builder.query, builder)  # type: ignore[arg-type]
     result = run.result()
     assert isinstance(result, ast.Query)
     return result, run.tokens

@@ -12,7 +12,7 @@ from hybridkg.algebra.visible import visible_matches
 from hybridkg.errors import HybridkgError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
-from hybridkg.query.scope import is_hybrid
+from hybridkg.query.scope import is_hybrid, ranked_items
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal
@@ -34,6 +34,7 @@ class Shape:
         scores: (variable, label) of every score in the rows.
         ranked_by: the variable that ranks.
         reranked_by: the score variable of the outermost RERANK; None without one.
+        snippets: the variables of SNIPPET.
         is_select, is_ask, is_graph: the query form; CONSTRUCT and DESCRIBE make a graph.
         is_hybrid: whether the query ranks.
     """
@@ -44,6 +45,7 @@ class Shape:
     scores: tuple[tuple[str, str], ...]
     ranked_by: str | None
     reranked_by: str | None
+    snippets: tuple[str, ...]
     is_select: bool
     is_ask: bool
     is_graph: bool
@@ -61,6 +63,7 @@ class Shape:
             scores=scores,
             ranked_by=ranked_by,
             reranked_by=reranked_by(logical),
+            snippets=tuple(item.snippet.name for item in ranked_items(form) if item.snippet is not None),
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
             is_graph=is_graph,
@@ -116,8 +119,8 @@ def build_result(
     """The result of a query; `matches` are all of the bound query, `limit` is that of the call, not of the query.
 
     `name_of` gives the name of a variable in the text of the query, also inside a sentence; `prefixes` are those of the
-    text. `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported for
-    hybrid queries only.
+    text. `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported
+    for hybrid queries only.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
     is_ask, returned = shape.is_ask, len(solutions.rows)
@@ -140,6 +143,7 @@ def build_result(
         stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,
         warnings=warnings,
+        _snippets=tuple(map(name_of, shape.snippets)),
         _prefixes=prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=shape.is_graph,

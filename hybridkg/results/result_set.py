@@ -180,6 +180,7 @@ class ResultSet(Sequence[Row]):
         _scores: (variable, label) of every score.
         _ranked_by: the variable that orders the rows; None without a ranking.
         _reranked_by: the score variable of the outermost RERANK; None without one.
+        _snippets: the variables of SNIPPET, whose texts have marked words.
         _prefixes: (prefix, IRI) pairs of the query.
         _provenance: evidence and score explanations of the rows of a SELECT.
     """
@@ -202,6 +203,7 @@ class ResultSet(Sequence[Row]):
     _scores: tuple[tuple[str, str], ...] = ()
     _ranked_by: str | None = None
     _reranked_by: str | None = None
+    _snippets: tuple[str, ...] = ()
     _prefixes: tuple[tuple[str, str], ...] = ()
     _provenance: Provenance | None = field(default=None, repr=False)
 

@@ -198,7 +198,9 @@ def test_a_text_of_a_known_shape_is_answered_as_if_it_were_alone(films, text, se
 
 def test_the_second_text_of_a_shape_is_not_parsed(films, monkeypatch):
     def text(name: str, year: int, space: str = " ") -> str:
-        return f'{PREFIX}SELECT ?{name}{space}{{ ?{name} f:year {year} ; rdfs:label ?l FILTER(?l != "x{year}") }} LIMIT 4'
+        return (
+            f'{PREFIX}SELECT ?{name}{space}{{ ?{name} f:year {year} ; rdfs:label ?l FILTER(?l != "x{year}") }} LIMIT 4'
+        )
 
     first = films.query(text("film", 1979))
     monkeypatch.setattr(shared_text, "parse_shared", None)
@@ -244,7 +246,6 @@ def test_an_error_of_the_run_names_the_variables_of_the_text(films):
     for names in (("a", "b"), ("zeta", "alpha")):
         with pytest.raises(QueryLimitError) as raised:
             films.query(text(*names), max_rows=3)
-        assert not raised.value.message.isascii() or not CANONICAL_NAMES[0] in raised.value.render()
         assert all(name not in raised.value.render() for name in CANONICAL_NAMES[:8])
 
 

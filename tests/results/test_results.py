@@ -174,7 +174,7 @@ def test_every_output_format_survives_every_literal_and_every_value_that_ranks(p
     result = rows_of(*pairs)
     values = [value for value, _ in pairs]
     for fmt in OUTPUT_FORMATS.names():
-        if fmt not in ("trec", "nt", "turtle"):  # these refuse rows that they cannot write, and say so
+        if fmt not in ("trec", "nt", "turtle", "json-ld", "rdf-xml"):  # these refuse rows that they cannot write, and say so
             written(result, fmt)
     for fmt in (QueryResultsFormat.JSON, QueryResultsFormat.TSV):
         read = parse_query_results(written(result, fmt.file_extension.replace("srj", "json")), fmt)

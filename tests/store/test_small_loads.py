@@ -25,7 +25,7 @@ def loaded(folder, parts: list[str]) -> tuple[list[object], int]:
     return [(report.triples, rows) for report in reports], kb.stats()["triples"]
 
 
-@settings(max_examples=examples(15, 200), deadline=None)
+@settings(max_examples=examples(4, 100), deadline=None)
 @given(st.lists(LINES, min_size=1, max_size=3))
 def test_small_and_large_loads_agree(tmp_path_factory, parts):
     texts = ["".join(f"{' '.join(line)} .\n" for line in lines) for lines in parts]
