@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -25,9 +24,6 @@ from typing import Any
 
 LOAD_AFTER_POSTINGS = 3_000_000
 """Postings, or steps of like cost, that a process takes with numpy (about 0.12 s) before a kernel is loaded."""
-
-TURN_S = 0.0001
-"""Switch interval of the interpreter while a kernel is loaded beside queries."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -64,7 +60,7 @@ class LazyKernel:
             # One thread loads, the others continue with numpy.
             if self._seen >= LOAD_AFTER_POSTINGS and self._lock.acquire(blocking=False):
                 if self._background:
-                    threading.Thread(target=self._load_beside_queries, name="hybridkg-kernel").start()
+                    threading.Thread(target=self._load_locked, name="hybridkg-kernel").start()
                 else:
                     self._load_locked()
         return self._module
@@ -85,11 +81,6 @@ class LazyKernel:
         finally:
             self._lock.release()
 
-    def _load_beside_queries(self) -> None:
-        """As `_load_locked`, in a thread of its own, which gives the interpreter's lock back often."""
-        with _short_turns:
-            self._load_locked()
-
     def _load(self) -> None:
         if self._module is None and not self._unavailable:
             try:
@@ -97,34 +88,6 @@ class LazyKernel:
             except (ImportError, RuntimeError, OSError) as e:
                 self._unavailable = True
                 _log.info("no compiled kernel %s, numpy does its work: %s", self._name, e)
-
-
-class _ShortTurns:
-    """Short turns of the interpreter's lock while kernels are imported beside queries.
-
-    An import runs bytecode without a pause, so a query that reads a file or runs a kernel, and so gives the lock up, gets
-    it back only after the switch interval: 5 ms by default, ten times what the query takes.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users, self._before = 0, 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._users:
-                self._before = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._before, TURN_S))
-            self._users += 1
-
-    def __exit__(self, *raised: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if not self._users:
-                sys.setswitchinterval(self._before)
-
-
-_short_turns = _ShortTurns()
 
 
 class _CacheFolder:
