@@ -250,7 +250,7 @@ class KnowledgeBase:
 
     def _answer(self, run: QueryRun, text: ParsedQuery, params: Parameters | None) -> ResultSet:
         """The steps of `query`: bind and choose a plan, run it, make the result."""
-        query, plan = run.plan(text, params, services=self._may_call_services(text))
+        query, plan = run.plan(text, params, services=text.has_service and self._settings.service == "allow")
         if text.written.explain:
             return explained(run.explain(query, plan, analyze=text.written.explain == "analyze"))
         return run.result(query, plan, run.execute(query, plan))
@@ -296,7 +296,7 @@ class KnowledgeBase:
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
             parsed = query_text(text, name).alone
-            query, plan = run.plan(parsed, params, services=self._may_call_services(parsed))
+            query, plan = run.plan(parsed, params, services=parsed.has_service and self._settings.service == "allow")
             return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
     def _run(self, text: str | ParsedQuery, options: QueryOptions) -> QueryRun:
@@ -311,9 +311,6 @@ class KnowledgeBase:
             if self._state is snapshot:  # a reference to an old generation would keep its files in use
                 self._session = session
         return session
-
-    def _may_call_services(self, text: ParsedQuery) -> bool:
-        return text.has_service and self._settings.service == "allow"
 
     @property
     def _settings(self) -> Config:

@@ -91,7 +91,8 @@ def test_a_refresh_keeps_the_state_when_the_newest_one_is_damaged(tmp_path):
     rows = reader.query(SPACE).to_python()
     kb.index()
     generation = tmp_path / "f.kb" / (tmp_path / "f.kb" / "CURRENT").read_text().strip()
-    (generation / "text" / "text.json").write_text("{")
+    description = generation / "text" / "text.json"
+    description.write_bytes(b"{" * description.stat().st_size)
     with pytest.raises(IndexCorruptError):
         reader.refresh()
     assert reader.query(SPACE).to_python() == rows

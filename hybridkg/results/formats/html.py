@@ -45,7 +45,9 @@ def result_to_html(result: ResultSet) -> str:
     for cells in result.cells[:MAX_ROWS]:
         columns = zip(result.columns, cells, right, strict=False)
         row = (
-            f"<td{_RIGHT if is_right else _LEFT}>{term_to_html(term, is_score=name in scores, is_snippet=name in result._snippets)}</td>"
+            f"<td{_RIGHT if is_right else _LEFT}>"
+            + term_to_html(term, is_score=name in scores, is_snippet=name in result._snippets)
+            + "</td>"
             for name, term, is_right in columns
         )
         rows.append(f"<tr>{''.join(row)}</tr>")
