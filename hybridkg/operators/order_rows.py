@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 class RankRows(OneChild):
     """Rank score of each row, and the rows ordered by it, best first; rows without a score last.
 
-    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never helps. Where
-    all are absent they are unbound, so the expression mostly has no value (docs/language.md, "Absent scores in RANK BY").
+    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never helps.
+    Where all are absent they are unbound, so the expression mostly has no value (docs/language.md, "Absent scores in
+    RANK BY").
     """
 
     expression: ast.Expression
