@@ -199,9 +199,9 @@ class Rank:
     """RANK BY: binds the rank score and orders by it, best first.
 
     An absent score of `scores` counts as min(0, the minimum of the surviving ones); where all are absent, they are
-    unbound, and a row without a value is last (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order. subjects has the
-    entity variables of each score that a rank function reads; least has the theoretical minima of scores whose function
-    needs them.
+    unbound, and a row without a value is last (language.md, "Absent scores in RANK BY"). tie_breakers follow the score
+    in the one total order. subjects has the entity variables of each score that a rank function reads; least has the
+    theoretical minima of scores whose function needs them.
     """
 
     child: Plan
