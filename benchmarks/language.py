@@ -58,7 +58,7 @@ def table_loading_ms() -> dict[str, float]:
 
 def costs(text: str) -> dict[str, float]:
     """ms of each step for one query."""
-    from hybridkg.kb.prepared import ParsedQuery
+    from hybridkg.kb.parsed_query import ParsedQuery
     from hybridkg.query.checks.check import check
     from hybridkg.query.parser import parse
     from hybridkg.query.warnings import advise

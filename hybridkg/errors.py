@@ -149,6 +149,12 @@ class EndpointError(HybridkgError):
     code = "S305"
 
 
+class OverloadedError(HybridkgError):
+    """Too many queries that were stopped are still at work in the background, and none ended in time."""
+
+    code = "S306"
+
+
 class UserError(HybridkgError):
     """Base of the user's mistakes; exit code 2."""
 

@@ -3,6 +3,7 @@
     python -m benchmarks.hybrid                       # 100,000 papers; half an hour on an idle machine
     python -m benchmarks.hybrid --full --scratch DIR  # 100,000 and 500,000; growth up to 5 M; about 60 GB of disk
     python -m benchmarks.hybrid --full --scratch DIR --ask --engines hybridkg
+    python -m benchmarks.hybrid --fresh               # the mode in which no text repeats
     python -m benchmarks.hybrid --half tuning         # while tuning: the other half is for the result
 
 Without a phase all run, in the order listed by --help. Each phase stores its
@@ -51,8 +52,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--passes", type=int, default=2, help="processes of each engine (default: %(default)s)")
     parser.add_argument("--warming", type=int, default=2, help="passes of warming questions (default: %(default)s)")
     parser.add_argument("--checked", type=int, default=1, help="own scores: one of so many questions; 0: none")
+    parser.add_argument("--fresh", action="store_true", help="no text repeats, and no engine prepares one")
     parser.add_argument("--name", help="of the run, whose parts are kept apart; default: full or small")
-    parser.add_argument("--record", help="name of the result; default: hybrid with --full, otherwise hybrid_small")
+    parser.add_argument("--record", help="name of the result; default: hybrid with --full, else hybrid_small; + _fresh")
     parser.add_argument("--no-record", action="store_true", help="prints only: for rough figures on a busy machine")
     for phase in PHASES:
         parser.add_argument(f"--{phase}", action="append_const", const=phase, dest="phases", help=f"phase: {phase}")
@@ -73,7 +75,7 @@ def session_of(options: argparse.Namespace, scratch: Path) -> Session:
         raise SystemExit(f"no engine {unknown[0]!r}; known: {', '.join(CONTENDERS)}")
     return Session(
         scratch=scratch,
-        name=options.name or ("full" if options.full else "small"),
+        name=options.name or ("full" if options.full else "small") + ("-fresh" if options.fresh else ""),
         sizes=numbers(options.sizes) if options.sizes else SIZES[options.full],
         growth=numbers(options.growth_sizes) if options.growth_sizes else GROWTH[options.full],
         engines=names,
@@ -83,6 +85,7 @@ def session_of(options: argparse.Namespace, scratch: Path) -> Session:
         passes=options.passes,
         warming=options.warming,
         checked=options.checked,
+        fresh=options.fresh,
     )
 
 
@@ -103,7 +106,8 @@ def main() -> None:
                     say(f"phase {phase} failed")
         figures, lines = report.join(session)
         if not options.no_record:
-            record(options.record or ("hybrid" if options.full else "hybrid_small"), figures, seed=SEED)
+            name = ("hybrid" if options.full else "hybrid_small") + ("_fresh" if options.fresh else "")
+            record(options.record or name, figures, seed=SEED)
         print("\n".join(lines))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from benchmarks.hybrid.fresh import FreshText
 from benchmarks.hybrid.workload import Question
 from benchmarks.hybrid.writing import Data
 
@@ -19,8 +20,11 @@ class Engine(Protocol):
 
     spellings: tuple[str, ...]
 
-    def asker(self, question: Question, spelling: str) -> Ask:
-        """A question, ready to be asked: what is the same for all questions of its shape has been done."""
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
+        """A question, ready to be asked: what is the same for all questions of its shape has been done.
+
+        With `fresh` nothing has been prepared: the text is this one, and no other text is equal.
+        """
 
     def scores(self, words: str) -> dict[int, float]:
         """By paper, the engine's own score of every paper that matches a text."""

@@ -10,7 +10,8 @@ import time
 from typing import Any
 
 from benchmarks.hybrid.contract import Ask, Found
-from benchmarks.hybrid.sparql import DOI, LETTERS, MANY_ROWS, PREFIX, has_doi, paper_of, pattern
+from benchmarks.hybrid.fresh import FreshText
+from benchmarks.hybrid.sparql import DOI, LETTERS, MANY_ROWS, NAMES, PREFIX, has_doi, paper_of, pattern, spelled
 from benchmarks.hybrid.workload import Question
 from benchmarks.hybrid.writing import BASE, Data
 
@@ -20,16 +21,17 @@ PATIENCE_S = 10.0
 """A forced strategy may take so long."""
 
 
-def text_of(question: Question) -> str:
-    """The query, its constants as parameters.
+def text_of(question: Question, *, inline: bool = False) -> str:
+    """The query, its constants as parameters or in the text.
 
     >>> text_of(Question(0, "tuning", "field", "rare", "selective", "none", 10, "taluza", {"field": 7}))
     'PREFIX : <http://mag.example/> SELECT ?p ?s { ?p MATCH $words AS ?s . ?p :field $field . } RANK BY ?s LIMIT 10'
     """
     distinct = "DISTINCT " if question.shape in MANY_ROWS else ""
     columns, optional = ("?p ?s ?doi", f" {DOI}") if has_doi(question) else ("?p ?s", "")
-    where = pattern(question, lambda name, _: f"${name}")
-    group = f"{{ ?p MATCH $words AS ?s . {where}{optional} }}"
+    where = pattern(question, spelled if inline else lambda name, _: f"${name}")
+    words = f"'{question.words}'" if inline else "$words"
+    group = f"{{ ?p MATCH {words} AS ?s . {where}{optional} }}"
     return f"{PREFIX}SELECT {distinct}{columns} {group} RANK BY ?s LIMIT {question.k}"
 
 
@@ -54,8 +56,10 @@ class Ours:
         self._kb, self._iri, self.spellings = kb, URIRef, spellings
         self._prepared: dict[str, Any] = {}
 
-    def asker(self, question: Question, spelling: str) -> Ask:
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
         """The prepared query of the shape, and the parameters."""
+        if fresh is not None:
+            return self._fresh_asker(question, spelling, fresh)
         text = text_of(question)
         if text not in self._prepared:
             self._prepared[text] = self._kb.prepare(text)
@@ -68,6 +72,19 @@ class Ours:
         def ask() -> list[Found]:
             rows = prepared.query(params, strategy=strategy, timeout=patience).to_python()
             return [(paper_of(row["p"]), row["s"], (row["doi"] or "") if with_doi else "") for row in rows]
+
+        return ask
+
+    def _fresh_asker(self, question: Question, spelling: str, fresh: FreshText) -> Ask:
+        """A query text."""
+        text = fresh.worded(text_of(question, inline=True), NAMES, mark=r"\?")
+        strategy, patience = (None, None) if spelling == PLANNED else (spelling, PATIENCE_S)
+        p, s, doi = map(fresh.name, ("p", "s", "doi"))
+        with_doi = has_doi(question)
+
+        def ask() -> list[Found]:
+            rows = self._kb.query(text, strategy=strategy, timeout=patience).to_python()
+            return [(paper_of(row[p]), row[s], (row[doi] or "") if with_doi else "") for row in rows]
 
         return ask
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hybrid.contract import Ask, Found
+from benchmarks.hybrid.fresh import FreshText
 from benchmarks.hybrid.peer_kuzu import JOIN
 from benchmarks.hybrid.workload import Question
 from benchmarks.hybrid.writing import Data
@@ -143,17 +144,22 @@ class Arcade:
     def __init__(self, data: Data):
         self._database = _java(data).open_database(str(data.engines / "arcade"))
 
-    def asker(self, question: Question, spelling: str) -> Ask:
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
         """The SQL text, which the engine keeps parsed, and its parameters."""
         language, text = (
             ("opencypher", cypher_of(question)) if spelling == "cypher" else ("sql", sql_of(question, spelling))
         )
         with_doi = question.shape == "optional"
-        parameters = {"words": question.words, **question.constants}
+        parameters: dict[str, Any] = {"words": question.words, **question.constants}
+        score = "score"
+        if fresh is not None:
+            name = "p" if spelling == "cypher" else "score"
+            text = fresh.inlined(fresh.worded(text, (name,)), parameters, "[:$]")
+            parameters, score = {}, score if spelling == "cypher" else fresh.name("score")
 
         def ask() -> list[Found]:
             rows = self._database.query(language, text, parameters)
-            return [(row.get("id"), row.get("score"), (row.get("doi") or "") if with_doi else "") for row in rows]
+            return [(row.get("id"), row.get(score), (row.get("doi") or "") if with_doi else "") for row in rows]
 
         return ask
 

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hybrid.contract import Ask, Found
-from benchmarks.hybrid.sparql import DOI, PREFIX, has_doi, paper_of, pattern
+from benchmarks.hybrid.fresh import FreshText
+from benchmarks.hybrid.sparql import DOI, NAMES, PREFIX, has_doi, paper_of, pattern
 from benchmarks.hybrid.workload import Question
 from benchmarks.hybrid.writing import BASE, Data
 
@@ -128,7 +129,7 @@ class Fuseki:
     def _text(self, words: str) -> str:
         return f'(?p ?score) text:query (:texts "{words}" {self._limit}) .'
 
-    def asker(self, question: Question, spelling: str) -> Ask:
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
         """The query as bytes."""
         where, text, with_doi = pattern(question), self._text(question.words), has_doi(question)
         if spelling == "exists":
@@ -139,14 +140,17 @@ class Fuseki:
             columns, optional = ("?p ?s ?doi", DOI) if with_doi else ("?p ?s", "")
             ranked = f"{{ SELECT ?p (SUM(?score) AS ?s) {{ {text} }} GROUP BY ?p }}"
             found = f"SELECT {columns} {{ {{ SELECT DISTINCT ?p {{ {where} }} }} {ranked} {optional} }}"
-        query = f"{PREFIXES}{found} ORDER BY DESC(?s) LIMIT {question.k}".encode()
+        whole, p, s, doi = f"{PREFIXES}{found} ORDER BY DESC(?s) LIMIT {question.k}", "p", "s", "doi"
+        if fresh is not None:
+            whole, (p, s, doi) = fresh.worded(whole, NAMES, mark=r"\?"), map(fresh.name, ("p", "s", "doi"))
+        query = whole.encode()
 
         def ask() -> list[Found]:
             rows = self._query(query)
             return [
-                (paper_of(row["p"]["value"]), float(row["s"]["value"]), row["doi"]["value"] if "doi" in row else "")
+                (paper_of(row[p]["value"]), float(row[s]["value"]), row[doi]["value"] if doi in row else "")
                 for row in rows
-                if "p" in row
+                if p in row
             ]
 
         return ask

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.hybrid.contract import Ask, Found
-from benchmarks.hybrid.sparql import DOI, MANY_ROWS, PREFIX, has_doi, paper_of, pattern
+from benchmarks.hybrid.fresh import FreshText
+from benchmarks.hybrid.sparql import DOI, MANY_ROWS, NAMES, PREFIX, has_doi, paper_of, pattern
 from benchmarks.hybrid.texts import FIELDS
 from benchmarks.hybrid.workload import Question
 from benchmarks.hybrid.writing import BASE, Data
@@ -111,12 +112,14 @@ class PatternFirst(_Glue):
         papers = [int(solution[0].value[start:]) for solution in self._store.query(query)]
         return np.sort(self._entity[np.array(papers, np.int64)])
 
-    def asker(self, question: Question, spelling: str) -> Ask:
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
         """The candidates as a SPARQL query, then their best."""
         from hybridkg.interfaces.text_index import TextQuery
 
         distinct = "DISTINCT " if question.shape in MANY_ROWS else ""
         query = f"{PREFIX}SELECT {distinct}?p {{ {pattern(question)} }}"
+        if fresh is not None:
+            query = fresh.worded(query, NAMES, mark=r"\?")
         words, k, with_doi = TextQuery(question.words, syntax=False), question.k, has_doi(question)
 
         def ask() -> list[Found]:
@@ -160,10 +163,11 @@ class TextFirst(_Glue):
         hits = self._searcher.search(query.boolean_query(terms), depth, False).hits
         return [(address.doc, score) for score, address in hits]
 
-    def asker(self, question: Question, spelling: str) -> Ask:
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
         """Batches of the best until k have passed."""
         where, with_doi = pattern(question), has_doi(question)
         columns, optional = ("?p ?doi", DOI) if with_doi else ("?p", "")
+        p, doi = (fresh.name("p"), fresh.name("doi")) if fresh is not None else ("p", "doi")
 
         def ask() -> list[Found]:
             hits, found = self._best(question.words, DEPTH), list[Found]()
@@ -171,10 +175,12 @@ class TextFirst(_Glue):
                 part = hits[start : start + BATCH]
                 values = " ".join(f":p{paper}" for paper, _ in part)
                 query = f"{PREFIX}SELECT DISTINCT {columns} {{ VALUES ?p {{ {values} }} {where} {optional} }}"
+                if fresh is not None:
+                    query = fresh.worded(query, NAMES, mark=r"\?")
                 passed: dict[int, str] = {}
                 for solution in self._store.query(query):
-                    own = solution["doi"] if with_doi else None
-                    passed[paper_of(solution["p"].value)] = own.value if own is not None else ""
+                    own = solution[doi] if with_doi else None
+                    passed[paper_of(solution[p].value)] = own.value if own is not None else ""
                 found += [(paper, score, passed[paper]) for paper, score in part if paper in passed]
                 if len(found) >= question.k:
                     break

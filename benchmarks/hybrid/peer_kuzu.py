@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.hybrid.contract import Ask, Found
+from benchmarks.hybrid.fresh import FreshText
 from benchmarks.hybrid.workload import Question
 from benchmarks.hybrid.writing import Data
 
@@ -92,7 +93,7 @@ class Kuzu:
         self._connection = kuzu.Connection(self._database, num_threads=1)
         self._prepared: dict[str, Any] = {}
 
-    def asker(self, question: Question, spelling: str) -> Ask:
+    def asker(self, question: Question, spelling: str, fresh: FreshText | None = None) -> Ask:
         """A prepared statement and its parameters."""
         where = EXISTS.get(question.shape, JOIN[question.shape]) if spelling == "exists" else JOIN[question.shape]
         doi = ", p.doi" if question.shape == "optional" else ""
@@ -100,11 +101,17 @@ class Kuzu:
             f"CALL QUERY_FTS_INDEX('Paper', '{INDEX}', $words) WITH node AS p, score {where} "
             f"RETURN DISTINCT p.id, score{doi} ORDER BY score DESC LIMIT {question.k}"
         )
-        if text not in self._prepared:
+        prepared: Any
+        parameters: dict[str, Any] = {"words": question.words, **question.constants}
+        if fresh is not None:
+            prepared = fresh.inlined(fresh.worded(text, ("p",)), parameters, r"\$")
+            parameters = {}
+        elif text not in self._prepared:
             with warnings.catch_warnings():  # preparing apart is deprecated, and saves 1 ms in every question
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._prepared[text] = self._connection.prepare(text)
-        prepared, parameters = self._prepared[text], {"words": question.words, **question.constants}
+        if fresh is None:
+            prepared = self._prepared[text]
 
         def ask() -> list[Found]:
             rows = self._connection.execute(prepared, parameters).get_all()

@@ -75,7 +75,8 @@ def ask_one(session: Session, engine: str, papers: int, **more: Any) -> dict[str
     """One process of one engine."""
     arguments: dict[str, Any] = {
         "engine": engine, "folder": str(session.data(papers).folder), "half": session.half, "every": session.every,
-        "warming": session.warming, "again": True, "checked": session.checked, **more,
+        "warming": session.warming, "again": True, "checked": session.checked,
+        "fresh": session.fresh, **more,
     }  # fmt: skip
     answer, went = session.run("ask", CONTENDERS[engine].python(session.peers), single=True, **arguments)
     say(f"asked {engine} {papers} {more}: {went}")

@@ -20,6 +20,8 @@ HOW = {
     "answers": "against sets computed by numpy: complete, no paper that does not satisfy pattern and text, and the "
     "scores the best of the engine's own complete relation among the papers that do",
     "cpu": "what the engine's process used, which other work on the machine does not lengthen much",
+    "fresh": "where true, no text repeats, also not in warming: constants stand in the text, names of variables and "
+    "white space change each time, and no engine prepares a query; otherwise each engine has prepared the shape",
     "again": "asked once more in the same process",
     "cells": "one question each: shape, band of the words, filter, correlation of words and filter, k",
     "asked": "slow engines may have been asked fewer questions (`right of`): ratios of medians and cells are over "
@@ -169,7 +171,8 @@ def join(session: Session) -> tuple[dict[str, Any], list[str]]:
     lines += ["\nverdicts", *(verdict.line() for verdict in verdicts)]
     data = {str(n): session.part(f"data-{n}") for n in sorted({*session.sizes, *session.growth})}
     result = {
-        "run": session.name, "how": HOW, "half": session.half, "every": session.every, "passes": session.passes,
+        "run": session.name, "fresh": session.fresh, "how": HOW, "half": session.half, "every": session.every,
+        "passes": session.passes,
         "absent": {name: why for name in session.engines if (why := CONTENDERS[name].absent(session.peers))},
         "verdicts": {v.what: f"{v.word}: {v.figure}; bound {v.bound}" for v in verdicts},
         "data": data, "sizes": sizes, "growth": growth,

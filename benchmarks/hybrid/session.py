@@ -34,6 +34,7 @@ class Session:
         passes: processes of each engine.
         warming: passes of the warming questions.
         checked: an engine's own scores are checked in one of so many questions.
+        fresh: whether no text repeats, and no engine prepares one.
     """
 
     scratch: Path
@@ -47,6 +48,7 @@ class Session:
     passes: int
     warming: int
     checked: int
+    fresh: bool = False
 
     def data(self, papers: int) -> Data:
         """The data of a size."""

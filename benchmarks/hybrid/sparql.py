@@ -26,6 +26,8 @@ PATTERNS = {
     "year": "?p :year ?y . FILTER(?y >= {low} && ?y <= {high})",
     "optional": "?p :field {field} .",
 }
+NAMES = ("p", "s", "score", "a", "q", "y", "doi")
+"""Variables of the queries."""
 DOI = "OPTIONAL { ?p :doi ?doi }"
 
 

@@ -8,7 +8,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from benchmarks.hybrid.checks import faults
 from benchmarks.hybrid.contract import Engine, Found
 from benchmarks.hybrid.engines import CONTENDERS
+from benchmarks.hybrid.fresh import FreshText
 from benchmarks.hybrid.graph import SEED
 from benchmarks.hybrid.truth import Truth
 from benchmarks.hybrid.workload import Question, read
@@ -50,9 +52,14 @@ def kind(question: Question) -> str:
     return f"{question.shape} {question.band} {question.filter}"
 
 
-def timed(engine: Engine, question: Question, spelling: str) -> tuple[float, float, list[Found]]:
-    """Milliseconds by the clock, and of this process on a core, and the answer."""
-    ask = engine.asker(question, spelling)
+def timed(
+    engine: Engine, question: Question, spelling: str, fresh: Iterator[int] | None = None
+) -> tuple[float, float, list[Found]]:
+    """Milliseconds by the clock, and of this process on a core, and the answer.
+
+    With numbers of `fresh` texts, which never repeat, nothing is prepared.
+    """
+    ask = engine.asker(question, spelling, None if fresh is None else FreshText(next(fresh)))
     started, used = time.perf_counter(), time.process_time()
     answer = ask()
     used, ended = time.process_time() - used, time.perf_counter()
@@ -65,7 +72,9 @@ def some(questions: list[Question], every: int) -> list[Question]:
     return [questions[at] for at in sorted(picked.tolist())]
 
 
-def warm(engine: Engine, questions: list[Question], passes: int) -> set[tuple[str, str]]:
+def warm(
+    engine: Engine, questions: list[Question], passes: int, fresh: Iterator[int] | None = None
+) -> set[tuple[str, str]]:
     """Asks other questions, so that files are cached and code is compiled.
 
     Returns:
@@ -76,7 +85,7 @@ def warm(engine: Engine, questions: list[Question], passes: int) -> set[tuple[st
         for question in questions:
             for spelling in engine.spellings:
                 try:
-                    went, _, _ = timed(engine, question, spelling)
+                    went, _, _ = timed(engine, question, spelling, fresh)
                 except Exception:
                     continue  # the question that counts will say so
                 if number == passes - 1:
@@ -90,7 +99,15 @@ def warm(engine: Engine, questions: list[Question], passes: int) -> set[tuple[st
 
 
 def ask(
-    engine: str, folder: str, half: str, every: int, warming: int, again: bool, checked: int, strategy: str = ""
+    engine: str,
+    folder: str,
+    half: str,
+    every: int,
+    warming: int,
+    again: bool,
+    checked: int,
+    strategy: str = "",
+    fresh: bool = False,
 ) -> dict[str, Any]:
     """Times the questions on one core, each for the first time, and checks the answers.
 
@@ -103,6 +120,7 @@ def ask(
         again: whether each question is asked once more.
         checked: own scores are checked in one of so many questions; 0 for none.
         strategy: for hybridkg.
+        fresh: whether no text repeats and nothing is prepared.
 
     Returns:
         by number of the question: `first` and `again`, milliseconds by spelling; `cpu`, of the first asking, what the
@@ -115,7 +133,8 @@ def ask(
     opening = time.perf_counter() - opening
     workload = read(data.folder / "workload.json")
     questions = some([one for one in workload if one.half == half], every)
-    hopeless = warm(opened, [one for one in workload if one.half != half][::3], warming)
+    numbers = count() if fresh else None
+    hopeless = warm(opened, [one for one in workload if one.half != half][::3], warming, numbers)
     cores = sorted(os.sched_getaffinity(0))
     own_process = os.getpid() in opened.processes()
     pin(opened.processes(), cores[-1])
@@ -132,7 +151,9 @@ def ask(
                 if (kind(question), spelling) in hopeless:
                     continue
                 try:
-                    row[which][spelling], used, answers[question.number, spelling] = timed(opened, question, spelling)
+                    row[which][spelling], used, answers[question.number, spelling] = timed(
+                        opened, question, spelling, numbers
+                    )
                 except Exception as e:
                     row["failed"][spelling] = f"{type(e).__name__}: {e}"[:200]
                     continue

@@ -17,7 +17,7 @@ from hybridkg.interfaces.graph_index import Cardinality, PreparedPattern
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.strategy import by_preference
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb.prepared import ParsedQuery
+from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.planner.choose import PhysicalPlan, choose
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.rdf.solutions import Solutions

@@ -34,7 +34,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     """
     form = query.form
     if not is_hybrid(form):
-        return nodes.SparqlQuery(form)
+        return nodes.SparqlQuery(_with_columns(form))
     match form:
         case ast.ConstructQuery(template):
             return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)
@@ -53,6 +53,24 @@ def from_ast(query: ast.Query) -> nodes.Plan:
             return nodes.Slice(nodes.Project(plan, ()), 0, 1)
     assert isinstance(form, ast.SelectQuery)
     return _ranked(form)
+
+
+def _with_columns(form: ast.QueryForm) -> ast.QueryForm:
+    """The columns of a `SELECT *` in the order of the text; Oxigraph sorts them by name."""
+    if not isinstance(form, ast.SelectQuery) or form.projection is not None:
+        return form
+    columns = columns_in_order(form)
+    return replace(form, projection=tuple(ast.SelectItem(ast.Var(name)) for name in columns)) if columns else form
+
+
+def columns_in_order(query: ast.SelectQuery) -> list[str]:
+    """The variables that a `SELECT *` projects from its pattern and its VALUES, in the order of the text."""
+    names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
+    visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
+    columns = [name for name in names if name in visible]
+    if query.values:
+        columns += [v.name for v in query.values.variables if v.name not in columns]
+    return columns
 
 
 def _ranked(form: ast.SelectQuery) -> nodes.Plan:
@@ -235,11 +253,7 @@ class _Builder:
     def _columns(self, query: ast.SelectQuery) -> tuple[str, ...]:
         if query.projection is not None:
             return tuple(item.variable.name for item in query.projection)
-        names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
-        visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
-        columns = [name for name in names if name in visible and name not in self.names.generated]
-        if query.values:
-            columns += [v.name for v in query.values.variables if v.name not in columns]
+        columns = [name for name in columns_in_order(query) if name not in self.names.generated]
         rankings = (query.modifiers.rank_by, query.modifiers.rerank)
         return (*columns, *(one.score.name for one in rankings if one is not None and one.score is not None))
 

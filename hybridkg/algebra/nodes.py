@@ -198,10 +198,10 @@ class Group:
 class Rank:
     """RANK BY: binds the rank score and orders by it, best first.
 
-    An absent score of `scores` counts as min(0, the minimum of the surviving ones); a row without any score is last
-    (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order. subjects has the
-    entity variables of each score that a rank function reads; least has the theoretical minima of scores whose function
-    needs them.
+    An absent score of `scores` counts as min(0, the minimum of the surviving ones); where all are absent, they are
+    unbound, and a row without a value is last (language.md, "Absent scores in RANK BY"). tie_breakers follow the score
+    in the one total order. subjects has the entity variables of each score that a rank function reads; least has the
+    theoretical minima of scores whose function needs them.
     """
 
     child: Plan

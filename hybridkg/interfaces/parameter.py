@@ -11,9 +11,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
+from hybridkg.errors import Span
+
 
 class UnboundParameterError(Exception):
-    """The value of a parameter decides what a tree looks like."""
+    """The value of a parameter decides what a tree looks like.
+
+    Args:
+        message: why.
+        number: that of the parameter; None if it is not known.
+    """
+
+    def __init__(self, message: str, number: int | None = None):
+        super().__init__(message)
+        self.number = number
 
 
 class Parameter:
@@ -52,7 +63,27 @@ class Unbound:
     def __get__(self, node: object, kind: type | None = None) -> Unbound:
         if node is None:
             return self
-        raise UnboundParameterError("the value of a parameter decides")
+        raise UnboundParameterError("the value of a parameter decides", getattr(node, "number", None))
+
+
+_PLAIN = frozenset((str, int, float, bool, type(None), Span))
+"""Classes of values without parts."""
+
+_NO_FIELDS: tuple[tuple[str, ...], tuple[str, ...]] = ((), ("",))
+_FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+"""Names of the fields of a dataclass that its constructor takes in order, and of those that it takes by name."""
+
+
+def _fields_of(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = _NO_FIELDS
+    if is_dataclass(kind):
+        given = [one for one in fields(kind) if one.init]
+        names = (
+            tuple(one.name for one in given if not one.kw_only),
+            tuple(one.name for one in given if one.kw_only),
+        )
+    _FIELDS[kind] = names
+    return names
 
 
 class _Step(NamedTuple):
@@ -115,38 +146,50 @@ class Substitution:
 
     def _place(self, tree: Any, places: dict[int, int | None]) -> int | None:
         """The number of the step that makes a part, after those of its own parts; None for one that stays."""
-        if id(tree) not in places:
+        if type(tree) in _PLAIN:
+            return None
+        key = id(tree)
+        if key not in places:
             step = self._step(tree, places)
-            places[id(tree)] = None if step is None else len(self._steps)
+            places[key] = None if step is None else len(self._steps)
             self._steps += [] if step is None else [step]
-        return places[id(tree)]
+        return places[key]
 
     def _step(self, tree: Any, places: dict[int, int | None]) -> _Step | None:
         if isinstance(tree, Parameter):
             self.parameters.append(tree)
             return _Step(tree.value_in, [], {}, None)
         if isinstance(tree, tuple):
-            match tree:
-                case ((Parameter(many=True) as cells,),):
-                    return self._made(_one_column, [cells], {}, places)
+            if len(tree) == 1:
+                match tree:
+                    case ((Parameter(many=True) as cells,),):
+                        return self._made(_one_column, [cells], {}, places)
             return self._made(_tuple, tree, {}, places)
         if isinstance(tree, self._closed):
             return None
-        if callable(tree) or isinstance(tree, dict | list | set):
-            raise UnboundParameterError(f"a {type(tree).__name__} may have a parameter in it")
-        if not is_dataclass(tree):
+        kind = type(tree)
+        names = _FIELDS.get(kind) or _fields_of(kind)
+        if names is _NO_FIELDS:
+            if callable(tree) or isinstance(tree, dict | list | set):
+                raise UnboundParameterError(f"a {kind.__name__} may have a parameter in it")
             return None
-        given = [one for one in fields(tree) if one.init]
-        parts = [getattr(tree, one.name) for one in given if not one.kw_only]
-        named = {one.name: getattr(tree, one.name) for one in given if one.kw_only}
-        if any(self._place(part, places) is not None for part in named.values()):
-            raise UnboundParameterError("a field that is given by name has a parameter in it")
-        return self._made(type(tree), parts, named, places)
+        if callable(tree):
+            raise UnboundParameterError(f"a {kind.__name__} may have a parameter in it")
+        parts = [getattr(tree, name) for name in names[0]]
+        named = {name: getattr(tree, name) for name in names[1]}
+        for part in named.values():
+            if self._place(part, places) is not None:
+                raise UnboundParameterError("a field that is given by name has a parameter in it")
+        return self._made(kind, parts, named, places)
 
     def _made(
         self, make: Callable[..., Any], parts: Iterable[Any], named: Mapping[str, Any], places: dict[int, int | None]
     ) -> _Step | None:
-        found = [(at, place) for at, part in enumerate(parts) if (place := self._place(part, places)) is not None]
+        found = [
+            (at, place)
+            for at, part in enumerate(parts)
+            if type(part) not in _PLAIN and (place := self._place(part, places)) is not None
+        ]
         return _Step(make, [*parts], named, found) if found else None
 
 

@@ -12,10 +12,10 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from hybridkg.errors import ParameterError, QueryLimitError, QueryStoppedError
+from hybridkg.errors import OverloadedError, ParameterError, QueryStoppedError
 from hybridkg.interfaces.meter import Meter
 
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ class StoppableThread:
         doing: names the operator at work, for the error.
 
     Raises:
-        QueryLimitError: too many orphaned threads are at work.
+        OverloadedError: MAX_ORPHANS orphaned threads are at work, and none ends before the deadline.
 
     >>> with StoppableThread(timeout=5) as run:
     ...     run(divmod, 7, 2)
@@ -77,15 +77,10 @@ class StoppableThread:
     def __init__(
         self, *, timeout: float | None = None, cancel: threading.Event | None = None, doing: Callable[[], str] = str
     ):
-        orphans = count_orphans()
-        if orphans >= MAX_ORPHANS:
-            raise QueryLimitError(
-                f"{orphans} queries that were stopped are still at work in the background",
-                hint="wait until they are done, or start the program again",
-            )
+        self._deadline = None if timeout is None else monotonic() + timeout
+        _wait_for_orphans(self._deadline, cancel)
         stopped = threading.Event()
         self._stopped, self._doing = stopped, doing
-        self._deadline = None if timeout is None else monotonic() + timeout
         self.meter = Meter(
             self._deadline, timeout, lambda: stopped.is_set() or (cancel is not None and cancel.is_set())
         )
@@ -130,6 +125,17 @@ class StoppableThread:
         if not step.done.wait(PATIENCE_S):
             with _lock:
                 _orphans.append(self._thread)
+
+
+def _wait_for_orphans(deadline: float | None, cancel: threading.Event | None) -> None:
+    """Waits until fewer than MAX_ORPHANS threads are orphaned, at most until the deadline of the query."""
+    while (orphans := count_orphans()) >= MAX_ORPHANS:
+        if (deadline is not None and monotonic() >= deadline) or (cancel is not None and cancel.is_set()):
+            raise OverloadedError(
+                f"{orphans} queries that were stopped are still at work in the background",
+                hint="ask again when they are done; Oxigraph cannot be stopped inside a query that it has been given",
+            )
+        sleep(POLL_S)
 
 
 def _run_all(steps: SimpleQueue[_Step[Any] | None]) -> None:

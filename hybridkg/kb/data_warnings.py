@@ -116,8 +116,8 @@ class Advisor:
             if self._text is not None and ("*" in query.text or "~" in query.text):
                 yield from _cut(self._text.terms(query), span)
 
-    def names(self, query: ast.Query) -> Iterator[QueryWarning]:
-        """Warnings about predicates and classes."""
+    def names(self, query: ast.Query, prefixes: tuple[tuple[str, str], ...]) -> Iterator[QueryWarning]:
+        """Warnings about predicates and classes, which `prefixes` shorten."""
         checked: set[tuple[str, str]] = set()
         for kind, iri in predicates_and_classes(query.form):
             if (kind, iri.value) in checked or len(checked) >= MAX_NAMES_CHECKED:
@@ -126,8 +126,8 @@ class Advisor:
             if not self._occurs(kind, iri.value):
                 yield QueryWarning(
                     "W107",
-                    f"no triple of this knowledge base has the {kind} {_shown(iri.value, query.prefixes)}",
-                    hint=self._similar(kind, iri.value, query.prefixes),
+                    f"no triple of this knowledge base has the {kind} {_shown(iri.value, prefixes)}",
+                    hint=self._similar(kind, iri.value, prefixes),
                     span=iri.span,
                 )
 

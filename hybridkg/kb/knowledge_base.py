@@ -15,13 +15,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, NotAKnowledgeBaseError, SourceName, UserError
+from hybridkg.errors import (
+    HybridkgError,
+    IndexCorruptError,
+    LoadError,
+    NotAKnowledgeBaseError,
+    QueryLimitError,
+    SourceName,
+    UserError,
+)
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
-from hybridkg.kb.prepared import Parameters, ParsedQuery, PreparedQuery, query_text
+from hybridkg.kb.parsed_query import Parameters, ParsedQuery
+from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_session import QuerySession
+from hybridkg.kb.shared_text import query_text
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.temporary import Removal, make_in_temporary_folder
 from hybridkg.results.build import explained
@@ -182,9 +192,15 @@ class KnowledgeBase:
         self.close()
 
     def refresh(self) -> None:
-        """Switches to the newest generation; queries that are running finish on the old one."""
-        self._state, self._damage = _open_snapshot(self._folder)
-        self._session = None
+        """Switches to the newest generation; queries that are running finish on the old one.
+
+        Raises:
+            IndexCorruptError: the text index of the newest one cannot be read; the state before stays, if there is one.
+        """
+        state, damage = _open_snapshot(self._folder)
+        if damage is not None and self._state is not None:
+            raise damage
+        self._state, self._damage, self._session = state, damage, None
 
     # --- reading -----------------------------------------------------------------
 
@@ -222,12 +238,22 @@ class KnowledgeBase:
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
             parsed = query_text(text, name)
-            bound = run.bind(parsed, params, services=self._may_call_services(parsed))
-            plan = run.choose(bound)
-            if parsed.written.explain:
-                return explained(run.explain(bound, plan, analyze=parsed.written.explain == "analyze"))
-            solutions = run.execute(bound, plan)
-            return run.result(bound, plan, solutions)
+            try:
+                return self._answer(run, parsed, params)
+            except QueryLimitError:
+                raise
+            except UserError:
+                if parsed.alone is parsed:
+                    raise
+                # The same error, in the words and at the places of this text.
+                return self._answer(run, parsed.alone, params)
+
+    def _answer(self, run: QueryRun, text: ParsedQuery, params: Parameters | None) -> ResultSet:
+        """The steps of `query`: bind and choose a plan, run it, make the result."""
+        query, plan = run.plan(text, params, services=text.has_service and self._settings.service == "allow")
+        if text.written.explain:
+            return explained(run.explain(query, plan, analyze=text.written.explain == "analyze"))
+        return run.result(query, plan, run.execute(query, plan))
 
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
@@ -269,10 +295,9 @@ class KnowledgeBase:
         """
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
-            parsed = query_text(text, name)
-            bound = run.bind(parsed, params, services=self._may_call_services(parsed))
-            plan = run.choose(bound)
-            return run.explain(bound, plan, analyze=analyze or parsed.written.explain == "analyze")
+            parsed = query_text(text, name).alone
+            query, plan = run.plan(parsed, params, services=parsed.has_service and self._settings.service == "allow")
+            return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
     def _run(self, text: str | ParsedQuery, options: QueryOptions) -> QueryRun:
         source = _source(options.name, text)
@@ -286,9 +311,6 @@ class KnowledgeBase:
             if self._state is snapshot:  # a reference to an old generation would keep its files in use
                 self._session = session
         return session
-
-    def _may_call_services(self, text: ParsedQuery) -> bool:
-        return text.has_service and self._settings.service == "allow"
 
     @property
     def _settings(self) -> Config:

@@ -12,9 +12,10 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.cancellation import StoppableThread
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
 from hybridkg.kb.limits import Limits, checked_limit
-from hybridkg.kb.prepared import BoundQuery, Parameters, ParsedQuery
+from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
+from hybridkg.kb.query_template import BoundQuery
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.result_set import ResultSet
@@ -50,6 +51,7 @@ class QueryRun:
         self._context = limits.apply_to(session.snapshot.context())
         self._timeout, self._cancel = limits.timeout, options.cancel
         self._thread: StoppableThread | None = None
+        self._query: BoundQuery | None = None
 
     def __enter__(self) -> Self:
         if self._timeout or self._cancel is not None:
@@ -63,6 +65,8 @@ class QueryRun:
         if self._thread is not None:
             self._thread.close()
         if isinstance(error, HybridkgError):
+            if self._query is not None:
+                self._query.wording.own(error)
             error.at(self._source)
         elif error is not None and may_be_damage(error):
             raise_if_damaged(self._session.snapshot.generation, error, self._progress)
@@ -71,13 +75,10 @@ class QueryRun:
         """Calls `work`, in the stoppable thread where the run has a time limit or can be cancelled."""
         return work(*args, **kwargs) if self._thread is None else self._thread(work, *args, **kwargs)
 
-    def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
-        """Binds the parameters; `services` allows SERVICE."""
-        return self._step(self._session.bind, text, params, services=services)
-
-    def choose(self, query: BoundQuery) -> PhysicalPlan:
-        """Chooses the physical plan."""
-        return self._step(self._session.plan, query, self._limit, self._strategy)
+    def plan(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> tuple[BoundQuery, PhysicalPlan]:
+        """Binds the parameters and chooses the physical plan; `services` allows SERVICE."""
+        query = self._query = self._step(self._session.bind, text, params, services=services)
+        return query, self._step(self._session.plan, query, self._limit, self._strategy)
 
     def explain(self, query: BoundQuery, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
         """Explains the plan; with `analyze`, runs it."""

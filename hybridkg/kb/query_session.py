@@ -9,7 +9,9 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.reranking import below_rerank
 from hybridkg.errors import QueryWarning, SourceName, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
-from hybridkg.kb.prepared import BoundQuery, LruCache, Parameters, ParsedQuery, QueryTemplate
+from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.parsed_query import Parameters, ParsedQuery
+from hybridkg.kb.query_template import BoundQuery, QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
@@ -26,11 +28,14 @@ from hybridkg.results.shortfall import has_words
 if TYPE_CHECKING:
     from hybridkg.planner.explain import Explanation
 
-MAX_PLANS = 64
+MAX_PLANS = 256
 """Capacity of each cache; plans are cached by query and parameter values."""
 
 PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, int]
 """(template, values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are chosen again."""
+
+
+Prefixes = tuple[tuple[str, str], ...]
 
 
 class QuerySession:
@@ -44,7 +49,7 @@ class QuerySession:
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
             MAX_PLANS
         )
-        self._names: LruCache[QueryTemplate, tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
+        self._names: LruCache[tuple[QueryTemplate, Prefixes], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
         """The query with values for its parameters, as a logical plan; `services` allows SERVICE.
@@ -107,7 +112,7 @@ class QuerySession:
         ran = None if context is None else Ran.of(context)
         endpoint = self.snapshot.endpoint
         estimates = EstimationContext(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
-        return Explanation(plan, estimates, self.snapshot.cost, ran, request.template.query.prefixes, endpoint)
+        return Explanation(plan, estimates, self.snapshot.cost, ran, request.wording.prefixes, endpoint)
 
     def result(
         self,
@@ -119,11 +124,13 @@ class QuerySession:
         source: SourceName,
     ) -> ResultSet:
         """The result set of a run; `limit` as in `plan`, `source` is the text for warnings."""
-        matches, generation = request.matches, self.snapshot.generation
+        matches, generation, wording = request.matches, self.snapshot.generation, request.wording
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         strings = self.snapshot.advisor.asked(context.query_strings)
-        warnings = [*request.template.advice, *self._name_warnings(request), *texts, *strings, *context.warnings]
-        warnings.sort(key=lambda warning: warning.span.start if warning.span else 0)
+        warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
+        own = [wording.own(warning.copy()) for warning in warnings]
+        own += [warning.copy() for warning in wording.advice(request.template)]
+        own.sort(key=lambda warning: warning.span.start if warning.span else 0)
         return build_result(
             request.template.shape,
             lambda: request.query,
@@ -135,16 +142,18 @@ class QuerySession:
             limit=limit,
             generation=generation.name,
             stale_indexes=generation.behind(),
-            warnings=tuple(warning.copy().at(source) for warning in warnings),
+            warnings=tuple(warning.at(source) for warning in own),
+            name_of=wording.name,
+            prefixes=wording.prefixes,
         )
 
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
         """Warnings about predicates and classes; cached by text unless they are parameters."""
-        template = request.template
+        template, prefixes = request.template, request.wording.prefixes
         is_cached = template.is_cached and not template.has_parameter_names
-        warnings = self._names.get(template) if is_cached else None
+        warnings = self._names.get((template, prefixes)) if is_cached else None
         if warnings is None:
-            warnings = tuple(self.snapshot.advisor.names(request.query))
+            warnings = tuple(self.snapshot.advisor.names(request.query, prefixes))
             if is_cached:
-                self._names.put(template, warnings)
+                self._names.put((template, prefixes), warnings)
         return warnings

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 class RankRows(OneChild):
     """Rank score of each row, and the rows ordered by it, best first; rows without a score last.
 
-    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never helps; a
-    row in which all are absent has no score (docs/language.md, "Absent scores in RANK BY").
+    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never helps.
+    Where all are absent they are unbound, so the expression mostly has no value (docs/language.md, "Absent scores in
+    RANK BY").
     """
 
     expression: ast.Expression
@@ -57,17 +58,31 @@ class RankRows(OneChild):
             )
         values = evaluate(expression, floored, context)
         if not all_present:
-            at = [solutions.variables.index(name) for name in self.scores]
-            values = [
-                None if all(row[i] is None for i in at) else value
-                for value, row in zip(values, solutions.rows, strict=True)
-            ]
+            self._evaluate_unbound(values, expression, solutions, floored, context)
         if self.score in solutions.variables:
             ranked = solutions
         else:
             rows: list[Row] = [(*row, value) for row, value in zip(solutions.rows, values, strict=True)]
             ranked = Solutions((*solutions.variables, self.score), rows)
         return ordered(ranked, [(values, True)], self.tie_breakers, first=wanted_first(context))
+
+    def _evaluate_unbound(
+        self,
+        values: list[Term | None],
+        expression: ast.Expression,
+        solutions: Solutions,
+        floored: Solutions,
+        context: ExecutionContext,
+    ) -> None:
+        """Replaces the values of rows in which every score is absent: COALESCE(?s, 0.25) has one there, ?s has none."""
+        at = [solutions.variables.index(name) for name in self.scores]
+        places = [n for n, row in enumerate(solutions.rows) if all(row[i] is None for i in at)]
+        if not places:
+            return
+        functions = (None,) * (len(floored.variables) - len(solutions.variables))
+        rows = Solutions(floored.variables, [(*solutions.rows[n], *functions) for n in places])
+        for n, value in zip(places, evaluate(expression, rows, context), strict=True):
+            values[n] = value
 
     def _by_number(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
         """Vectorized ranking by a column of numbers without absent scores; None otherwise."""

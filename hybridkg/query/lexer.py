@@ -57,7 +57,7 @@ class Lexer:
         shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, tables.punctuation))})")
         self._shape = re.compile("|".join(shapes)).match
         self._skip = re.compile(tables.skip).match
-        self._first = {name: re.compile(pattern).match for name, pattern in terminals if name in FIRST}
+        self._first = [(name, re.compile(pattern).match) for name, pattern in terminals if name in FIRST]
         self._words = tables.words
 
     def next(self, query: SourceText, position: int, expected: Container[str]) -> Token:
@@ -67,12 +67,10 @@ class Lexer:
             QuerySyntaxError: no token starts there.
         """
         text = query.text
-        skipped = self._skip(text, position)
-        assert skipped is not None  # it may be empty
-        start = skipped.end()
+        start = self._skip(text, position).end()  # type: ignore[union-attr]  # it may be empty
         if start == len(text):
             return Token(END, "", position, position)
-        for name, match in self._first.items():
+        for name, match in self._first:
             if name in expected and (word := match(text, start)):
                 return Token(name, word[0], start, word.end())
         shape = self._shape(text, start)

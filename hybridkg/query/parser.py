@@ -65,14 +65,14 @@ class Machine:
 
 
 @cache
-def machine() -> Machine:
-    """The tables with their builders; built once per process."""
+def machine(builder: type[Builder] = Builder) -> Machine:
+    """The tables with the methods of a class of builders; built once per process."""
     loaded = tables.load()
-    return Machine(loaded, [_rule(*rule) for rule in loaded.rules])
+    return Machine(loaded, [_rule(builder, *rule) for rule in loaded.rules])
 
 
-def _rule(name: str, left: str, size: int, recursive: bool) -> ReduceRule:
-    handler: Handler | None = getattr(Builder, name, None)
+def _rule(builder: type[Builder], name: str, left: str, size: int, recursive: bool) -> ReduceRule:
+    handler: Handler | None = getattr(builder, name, None)
     if handler is None and left in LISTS:
         handler = _append if recursive else _collect
     assert handler is not None or size == 1, f"rule {name!r} has no builder"
@@ -119,6 +119,19 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     return result
 
 
+def parse_by(builder: Builder) -> tuple[ast.Query, list[tuple[int, int]]]:
+    """The syntax tree that a builder makes of its text, and the (start, end) of each token.
+
+    Raises:
+        HybridkgError: as `parse`, without a source.
+        UnexpectedTokenError: the text does not follow the grammar.
+    """
+    run = _Run(machine(type(builder)), builder.query, builder)  # type: ignore[arg-type]
+    result = run.result()
+    assert isinstance(result, ast.Query)
+    return result, run.tokens
+
+
 class UnexpectedTokenError(Exception):
     """A token that the parser cannot accept; `parse` turns it into an error with a message."""
 
@@ -151,11 +164,13 @@ class _Run:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.depths: list[int] = []
+        self.tokens: list[tuple[int, int]] = []
 
     def result(self) -> Any:
         query, rows, states = self.query, self.machine.tables.rows, self.states
         lexer = self.machine.lexer(query.text)
-        position = tokens = nesting = 0
+        position = nesting = 0
+        tokens = self.tokens
         if query.text.startswith("\ufeff"):
             position = 1
         while True:
@@ -163,8 +178,8 @@ class _Run:
             if self._reduce(token):
                 return self.values[-1]
             position = token.end
-            tokens += 1
-            if tokens > MAX_TOKENS:
+            tokens.append((token.start, position))
+            if len(tokens) > MAX_TOKENS:
                 raise QueryLimitError(
                     f"the query has more than {MAX_TOKENS:,} words and signs",
                     hint="pass long lists of values as a parameter",
@@ -183,7 +198,8 @@ class _Run:
     def _reduce(self, token: Token) -> bool:
         """Applies the rules that are complete before the token, then shifts it; true at the end of the text."""
         states, values, starts, ends, depths = self.states, self.values, self.starts, self.ends, self.depths
-        rows, rules, kind = self.machine.tables.rows, self.machine.rules, token.type
+        rows, rules, builder = self.machine.tables.rows, self.machine.rules, self.builder
+        kind, start = token.type, token.start
         while True:
             action = rows[states[-1]].get(kind)
             if action is None:
@@ -191,41 +207,42 @@ class _Run:
             if action >= 0:
                 states.append(action)
                 values.append(token)
-                starts.append(token.start)
+                starts.append(start)
                 ends.append(token.end)
                 depths.append(0)
                 return False
             rule = rules[-1 - action]
-            if rule.handler is None:
-                del states[-1]
-            elif rule.size:
-                self._apply(rule)
+            handler, size = rule.handler, rule.size
+            if handler is None:
+                states.pop()
+            elif size == 1:
+                value = values[-1] = handler(builder, values[-1:], starts[-1], ends[-1])
+                states.pop()
+                if rule.level and isinstance(value, ast.Syntax):
+                    depths[-1] = self._deeper(depths[-1], 1)
+            elif size:
+                value = handler(builder, values[-size:], starts[-size], ends[-1])
+                depth = max(depths[-size:])
+                if rule.level and isinstance(value, ast.Syntax):
+                    depth = self._deeper(depth, size)
+                end = ends[-1]
+                values[-size:], ends[-size:], depths[-size:] = [value], [end], [depth]
+                del states[-size:], starts[1 - size :]
             else:
-                values.append(rule.handler(self.builder, [], token.start, token.start))
-                starts.append(token.start)
-                ends.append(ends[-1] if ends else token.start)
+                values.append(handler(builder, [], start, start))
+                starts.append(start)
+                ends.append(ends[-1] if ends else start)
                 depths.append(0)
             states.append(rows[states[-1]][rule.left])
             if kind == END and states[-1] == self.machine.tables.end:
                 return True
 
-    def _apply(self, rule: ReduceRule) -> None:
-        """Replaces the topmost values by the value of their rule."""
-        size, values, depths = rule.size, self.values, self.depths
-        start, end = self.starts[-size], self.ends[-1]
-        assert rule.handler is not None
-        value = rule.handler(self.builder, values[-size:], start, end)
-        depth = max(depths[-size:])
-        if rule.level and isinstance(value, ast.Syntax):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise QueryLimitError(
-                    f"the query is nested more than {MAX_DEPTH} levels deep",
-                    hint="write a long chain of '||' over one variable as ?x IN (...) or VALUES",
-                    span=self.query.span(start, end),
-                )
-        del self.states[-size:], values[-size:], self.starts[-size:], self.ends[-size:], depths[-size:]
-        values.append(value)
-        self.starts.append(start)
-        self.ends.append(end)
-        depths.append(depth)
+    def _deeper(self, depth: int, size: int) -> int:
+        """The depth of a node above `size` symbols of the given depth."""
+        if depth >= MAX_DEPTH:
+            raise QueryLimitError(
+                f"the query is nested more than {MAX_DEPTH} levels deep",
+                hint="write a long chain of '||' over one variable as ?x IN (...) or VALUES",
+                span=self.query.span(self.starts[-size], self.ends[-1]),
+            )
+        return depth + 1

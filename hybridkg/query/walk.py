@@ -15,20 +15,26 @@ from hybridkg.query import ast
 Node = TypeVar("Node", bound=ast.Syntax)
 
 
+_PLAIN = frozenset(("str", "int", "float", "bool", "str | None", "int | None", "float | None", "tuple[float, ...]"))
+"""Annotations of fields that hold no nodes."""
+
 _FIELD_NAMES: dict[type[ast.Syntax], tuple[str, ...]] = {}
-"""Cache of `fields` by class, without which a walk would take twice as long."""
+"""Names of the fields that may hold nodes, by class."""
 
 
 def _field_names(kind: type[ast.Syntax]) -> tuple[str, ...]:
     if kind not in _FIELD_NAMES:
-        _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind) if field.init and field.name != "span")
+        _FIELD_NAMES[kind] = tuple(
+            field.name for field in fields(kind) if field.init and field.name != "span" and field.type not in _PLAIN
+        )
     return _FIELD_NAMES[kind]
 
 
 def children(node: ast.Syntax) -> list[ast.Syntax]:
     """The direct children, in the order of the text."""
     nodes: list[ast.Syntax] = []
-    for name in _field_names(type(node)):
+    names = _FIELD_NAMES.get(type(node))
+    for name in _field_names(type(node)) if names is None else names:
         value = getattr(node, name)
         if isinstance(value, ast.Syntax):
             nodes.append(value)
@@ -51,7 +57,9 @@ def walk(node: ast.Syntax) -> Iterator[ast.Syntax]:
     while waiting:
         below = waiting.pop()
         yield below
-        waiting += reversed(children(below))
+        if more := children(below):
+            more.reverse()
+            waiting += more
 
 
 def variables(node: ast.Syntax) -> frozenset[str]:

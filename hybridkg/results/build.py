@@ -12,7 +12,7 @@ from hybridkg.algebra.visible import visible_matches
 from hybridkg.errors import HybridkgError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
-from hybridkg.query.scope import is_hybrid
+from hybridkg.query.scope import is_hybrid, ranked_items
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal
@@ -34,7 +34,7 @@ class Shape:
         scores: (variable, label) of every score in the rows.
         ranked_by: the variable that ranks.
         reranked_by: the score variable of the outermost RERANK; None without one.
-        prefixes: (prefix, IRI) pairs of the query.
+        snippets: the variables of SNIPPET.
         is_select, is_ask, is_graph: the query form; CONSTRUCT and DESCRIBE make a graph.
         is_hybrid: whether the query ranks.
     """
@@ -45,7 +45,7 @@ class Shape:
     scores: tuple[tuple[str, str], ...]
     ranked_by: str | None
     reranked_by: str | None
-    prefixes: tuple[tuple[str, str], ...]
+    snippets: tuple[str, ...]
     is_select: bool
     is_ask: bool
     is_graph: bool
@@ -63,7 +63,7 @@ class Shape:
             scores=scores,
             ranked_by=ranked_by,
             reranked_by=reranked_by(logical),
-            prefixes=query.prefixes,
+            snippets=tuple(item.snippet.name for item in ranked_items(form) if item.snippet is not None),
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
             is_graph=is_graph,
@@ -73,11 +73,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class LazyProvenance:
-    """Evidence and score explanations of the rows of a SELECT, made at first use from the bound query and its plan."""
+    """Evidence and score explanations of the rows of a SELECT, made at first use from the bound query and its plan.
 
+    `variables` are the names of the cells in the plan.
+    """
+
+    variables: tuple[str, ...]
     query: Callable[[], ast.Query]
     logical: Callable[[], nodes.Plan]
     context: ExecutionContext
+    name_of: Callable[[str], str] = str
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -92,7 +97,7 @@ class LazyProvenance:
         """The explainer of the scores of a row."""
         from hybridkg.results.why import ScoreExplainer
 
-        return ScoreExplainer.of(self.logical(), self.context)
+        return ScoreExplainer.of(self.logical(), self.context, self.name_of)
 
 
 def build_result(
@@ -108,36 +113,41 @@ def build_result(
     generation: str,
     stale_indexes: tuple[str, ...],
     warnings: tuple[HybridkgError, ...] = (),
+    name_of: Callable[[str], str] = str,
+    prefixes: tuple[tuple[str, str], ...] = (),
 ) -> ResultSet:
     """The result of a query; `matches` are all of the bound query, `limit` is that of the call, not of the query.
 
-    `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported for
-    hybrid queries only.
+    `name_of` gives the name of a variable in the text of the query, also inside a sentence; `prefixes` are those of the
+    text. `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported
+    for hybrid queries only.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
     is_ask, returned = shape.is_ask, len(solutions.rows)
     is_short = returned < requested if requested is not None else bool(matches) and not returned
     has_shortfall = is_short and not is_ask and not shape.is_graph
+    columns = solutions.variables if shape.columns is None else shape.columns
     return ResultSet(
-        columns=solutions.variables if shape.columns is None else shape.columns,
-        _variables=() if is_ask else solutions.variables,
+        columns=tuple(map(name_of, columns)),
+        _variables=() if is_ask else tuple(map(name_of, solutions.variables)),
         cells=[] if is_ask else solutions.rows,
-        _scores=shape.scores,
-        _ranked_by=shape.ranked_by,
-        _reranked_by=shape.reranked_by,
-        reranked=tuple(map(str, context.reorderings.values())),
+        _scores=tuple((name_of(variable), name_of(label)) for variable, label in shape.scores),
+        _ranked_by=None if shape.ranked_by is None else name_of(shape.ranked_by),
+        _reranked_by=None if shape.reranked_by is None else name_of(shape.reranked_by),
+        reranked=tuple(name_of(str(reordering)) for reordering in context.reorderings.values()),
         requested=requested,
         exact=context.exact,
-        limits_reached=limits_reached(matches, context),
-        shortfall=shortfall(returned, shape.offset, matches, context) if has_shortfall else "",
+        limits_reached=tuple(map(name_of, limits_reached(matches, context))),
+        shortfall=name_of(shortfall(returned, shape.offset, matches, context)) if has_shortfall else "",
         generation=generation,
         stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,
         warnings=warnings,
-        _prefixes=shape.prefixes,
+        _snippets=tuple(map(name_of, shape.snippets)),
+        _prefixes=prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=shape.is_graph,
-        _provenance=LazyProvenance(query, logical, context) if shape.is_select else None,
+        _provenance=LazyProvenance(solutions.variables, query, logical, context, name_of) if shape.is_select else None,
     )
 
 

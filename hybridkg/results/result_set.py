@@ -46,6 +46,10 @@ class Provenance(Protocol):
     """Evidence and score explanations of the rows (results/build.py)."""
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of all cells in the plan; those in the text may differ."""
+
+    @property
     def evidence(self) -> Evidence:
         """The finder of the triples of a row."""
 
@@ -118,8 +122,10 @@ class Row(Mapping[str, Any]):
 
     def triples(self) -> list[Triple]:
         """The triples of `facts`, in the engine's types."""
-        bound, provenance = dict(zip(self._result._variables, self._cells, strict=True)), self._result._provenance
-        return [] if provenance is None else provenance.evidence.triples(bound)
+        provenance = self._result._provenance
+        if provenance is None:
+            return []
+        return provenance.evidence.triples(dict(zip(provenance.variables, self._cells, strict=True)))
 
     def why(self) -> Why:
         """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
@@ -129,12 +135,13 @@ class Row(Mapping[str, Any]):
         """
         from hybridkg.results.why import Why
 
-        reasons = None if self._result._provenance is None else self._result._provenance.reasons
-        if reasons is None or not (reasons.matches or reasons.reranked):
+        provenance = self._result._provenance
+        reasons = None if provenance is None else provenance.reasons
+        if provenance is None or reasons is None or not (reasons.matches or reasons.reranked):
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
-        bound = dict(zip(self._result._variables, self._cells, strict=True))
+        bound = dict(zip(provenance.variables, self._cells, strict=True))
         hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
         return Why(self.scores, hits, tuple(self.triples()), reasons.ranked_by, *place)
 
@@ -173,6 +180,7 @@ class ResultSet(Sequence[Row]):
         _scores: (variable, label) of every score.
         _ranked_by: the variable that orders the rows; None without a ranking.
         _reranked_by: the score variable of the outermost RERANK; None without one.
+        _snippets: the variables of SNIPPET, whose texts have marked words.
         _prefixes: (prefix, IRI) pairs of the query.
         _provenance: evidence and score explanations of the rows of a SELECT.
     """
@@ -195,6 +203,7 @@ class ResultSet(Sequence[Row]):
     _scores: tuple[tuple[str, str], ...] = ()
     _ranked_by: str | None = None
     _reranked_by: str | None = None
+    _snippets: tuple[str, ...] = ()
     _prefixes: tuple[tuple[str, str], ...] = ()
     _provenance: Provenance | None = field(default=None, repr=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -126,11 +126,11 @@ class ScoreExplainer:
     reranked: str = ""
 
     @classmethod
-    def of(cls, plan: Plan, context: ExecutionContext) -> ScoreExplainer:
-        """The explainer for the rows of a plan."""
+    def of(cls, plan: Plan, context: ExecutionContext, name_of: Callable[[str], str] = str) -> ScoreExplainer:
+        """The explainer for the rows of a plan; `name_of` gives names of variables in the text, also in a sentence."""
         matches = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
-        labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in matches)
-        return cls(tuple(labelled), context, _ranked_by(plan), reranked_by(plan) or "")
+        labelled = ((m.match, m.score, name_of(m.score if m.match.score else m.match.entity.name)) for m in matches)
+        return cls(tuple(labelled), context, name_of(_ranked_by(plan)), reranked_by(plan) or "")
 
     def reordering(self, bound: Mapping[str, Term | None]) -> tuple[str, Mapping[str, float]]:
         """The reranker that placed a row and the parts of its score; empty without one."""

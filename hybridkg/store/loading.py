@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from pyoxigraph import Store
+from pyoxigraph import RdfFormat, Store, parse
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
@@ -27,6 +27,9 @@ from hybridkg.store.rdf_io.rdf_parsing import quads_of
 from hybridkg.store.rdf_io.rdflib_input import name_of, quads_of_rdflib
 
 STATEMENTS_PER_REPORT = 8_192
+
+FEW = 10_000
+"""Statements of an input whose quads are looked up one by one: 5 us each, against 0.2 us for each quad of the graph."""
 
 Also = Callable[[bytes], None]
 """Receives the loaded statements as N-Quads."""
@@ -101,27 +104,65 @@ def _load(
     store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None, also: Also | None
 ) -> SourceCount:
     try:
-        with _opened(source, building.next_document(), progress, base_iri) as reading, PartWriter(store) as writer:
-            quads = _with_blank_nodes(reading, writer, also)
-            read_before = -1
-            while reading.statements > read_before:
-                read_before = reading.statements
-                store.bulk_extend(islice(quads, PART))
-        before, building.counts["quads"] = building.counts["quads"], len(store)
+        with _opened(source, building.next_document(), progress, base_iri) as reading:
+            batches = iter(reading)
+            first = [*_up_to(FEW, batches)]
+            if sum(batch.statements for batch in first) < FEW:
+                new = _add_few(store, first, also)
+            else:
+                _add_many(store, chain(first, batches), also)
+                new = len(store) - building.counts["quads"]
+        building.counts["quads"] += new
         progress.done(reading.statements)
-        return SourceCount(reading.name, reading.statements, building.counts["quads"] - before)
+        return SourceCount(reading.name, reading.statements, new)
     finally:
         del store
 
 
-def _with_blank_nodes(reading: _Reading, writer: PartWriter, also: Also | None) -> Iterator[Quad]:
+def _up_to(statements: int, batches: Iterator[StatementBatch]) -> Iterator[StatementBatch]:
+    """Batches until they have so many statements."""
+    for batch in batches:
+        yield batch
+        statements -= batch.statements
+        if statements <= 0:
+            return
+
+
+def _add_few(store: Store, batches: Sequence[StatementBatch], also: Also | None) -> int:
+    """Adds quads that are looked up one by one, because the length of a store is known only by reading all of it.
+
+    Returns:
+        the number of quads that were not there.
+    """
+    quads: dict[Quad, None] = {}
+    for batch in batches:
+        quads.update(dict.fromkeys(batch.renamed))
+        quads.update(dict.fromkeys(parse(batch.plain, RdfFormat.N_QUADS, lenient=True)))
+        _tell(batch, also)
+    new = [quad for quad in quads if quad not in store]
+    store.bulk_extend(new)
+    return len(new)
+
+
+def _add_many(store: Store, batches: Iterator[StatementBatch], also: Also | None) -> None:
+    with PartWriter(store) as writer:
+        quads = _with_blank_nodes(batches, writer, also)
+        while (first := next(quads, None)) is not None:
+            store.bulk_extend(chain((first,), islice(quads, PART - 1)))
+
+
+def _with_blank_nodes(batches: Iterator[StatementBatch], writer: PartWriter, also: Also | None) -> Iterator[Quad]:
     """The quads with blank nodes; the others go straight to the writer."""
-    for batch in reading:
+    for batch in batches:
         writer.add(batch.plain, batch.plain_statements)
-        if also is not None:
-            also(batch.plain)
-            also(batch.renamed_text)
+        _tell(batch, also)
         yield from batch.renamed
+
+
+def _tell(batch: StatementBatch, also: Also | None) -> None:
+    if also is not None:
+        also(batch.plain)
+        also(batch.renamed_text)
 
 
 class _Reading:

@@ -20,6 +20,7 @@ from sampling import examples
 from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.errors import (
     CorruptError,
+    IndexCorruptError,
     IndexMissingError,
     LoadError,
     LockedError,
@@ -81,6 +82,20 @@ def test_an_open_knowledge_base_stays_on_its_state_until_refreshed(tmp_path):
     assert len(reader.query("SELECT ?s { ?s ?p ?o }")) == 0
     reader.refresh()
     assert len(reader.query(SPACE)) == 4
+
+
+def test_a_refresh_keeps_the_state_when_the_newest_one_is_damaged(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "f.kb")
+    kb.load(FILMS, index=True)
+    reader = KnowledgeBase.open(tmp_path / "f.kb")
+    rows = reader.query(SPACE).to_python()
+    kb.index()
+    generation = tmp_path / "f.kb" / (tmp_path / "f.kb" / "CURRENT").read_text().strip()
+    description = generation / "text" / "text.json"
+    description.write_bytes(b"{" * description.stat().st_size)
+    with pytest.raises(IndexCorruptError):
+        reader.refresh()
+    assert reader.query(SPACE).to_python() == rows
 
 
 def test_many_threads_read_beside_a_writer(tmp_path):

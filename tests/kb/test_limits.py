@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.errors import ParameterError, QueryLimitError, QueryStoppedError, UserError
+from hybridkg.errors import OverloadedError, ParameterError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.interfaces.meter import Meter
 from hybridkg.kb import cancellation
 from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
@@ -190,8 +190,15 @@ def test_only_so_much_is_left_behind():
             with pytest.raises(QueryStoppedError):
                 stoppable(lambda meter: stop.wait(30), timeout=0.01)
         assert cancellation.count_orphans() == MAX_ORPHANS
-        with pytest.raises(QueryLimitError, match=f"{MAX_ORPHANS} queries that were stopped are still at work"):
-            stoppable(lambda meter: 1, timeout=5)
+        with pytest.raises(
+            OverloadedError, match=f"{MAX_ORPHANS} queries that were stopped are still at work"
+        ) as raised:
+            stoppable(lambda meter: 1, timeout=0.1)
+        assert raised.value.exit_code == 1  # no mistake of the user
+        with ThreadPoolExecutor(1) as pool:  # a query with time waits until one of them ends
+            waiting = pool.submit(stoppable, lambda meter: 1, timeout=30)
+            stop.set()
+            assert waiting.result() == 1
     finally:
         stop.set()
     for _ in range(200):

@@ -21,7 +21,9 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import ParameterError, QuerySyntaxError, SourceName
 from hybridkg.interfaces.graph_index import BoundPattern
 from hybridkg.interfaces.parameter import Parameter
-from hybridkg.kb.prepared import LruCache, ParsedQuery, query_text
+from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.parsed_query import ParsedQuery
+from hybridkg.kb.shared_text import query_text
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.query.checks.check import check

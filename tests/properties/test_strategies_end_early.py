@@ -240,6 +240,8 @@ def films() -> Iterator[KnowledgeBase]:
 
 @pytest.mark.parametrize("strategy", STRATEGIES.names())
 def test_every_strategy_can_be_asked_for(films, strategy):
+    if strategy not in APPLIES:
+        pytest.skip("a strategy from outside has the law of test_plans_are_equivalent")
     text = "SELECT * { " + APPLIES[strategy]
     forced, chosen = films.query(text, strategy=strategy), films.query(text)
     assert forced.strategy == strategy

@@ -23,6 +23,7 @@ characters, which would fill any memory."""
 MIN_SUGGESTED = 3
 """Shorter prefixes get no suggestion: each is similar to a dozen others."""
 
+_INTEGER, _DECIMAL, _DOUBLE = XSD + "integer", XSD + "decimal", XSD + "double"
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))", re.DOTALL)
@@ -107,9 +108,7 @@ class TermBuilders:
                 token.start + len(prefix) + 1,
                 self._prefix_hint(prefix),
             )
-        if "\\" in local:
-            local = _ESCAPE.sub(r"\1", local)
-        return self._checked(namespace + local, token)
+        return self._checked(namespace + local_name(local), token)
 
     def _prefix_hint(self, prefix: str) -> str:
         namespace = WELL_KNOWN.get(prefix)
@@ -132,9 +131,7 @@ class TermBuilders:
 
     def string(self, c: list[Any], start: int, end: int) -> str:
         token: Token = c[0]
-        quotes = 3 if "LONG" in token.type else 1
-        text = token.text[quotes:-quotes]
-        return _STRING_ESCAPE.sub(_unescaped, text) if "\\" in text else text
+        return string_value(token.text, is_long="LONG" in token.type)
 
     argument_string = string
 
@@ -165,8 +162,7 @@ class TermBuilders:
     def numeric_literal_unsigned(self, c: list[Any], start: int, end: int) -> ast.Lit:
         """An INTEGER, DECIMAL or DOUBLE, signed or unsigned."""
         token: Token = c[0]
-        kind = token.type.partition("_")[0].lower()
-        return ast.Lit(token.text, XSD + kind, span=self.span(start, end))
+        return ast.Lit(token.text, number_datatype(token.text), span=self.span(start, end))
 
     numeric_literal_positive = numeric_literal_negative = number = threshold = numeric_literal_unsigned
 
@@ -188,6 +184,27 @@ class TermBuilders:
         label = f"{self._fresh_prefix}{self._fresh}"
         self._fresh += 1
         return ast.Blank(label, span=self.span(start, end))
+
+
+def string_value(written: str, *, is_long: bool) -> str:
+    """The string of a token; `is_long` says that it has three quotes on each side."""
+    quotes = 3 if is_long else 1
+    text = written[quotes:-quotes]
+    return _STRING_ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def local_name(written: str) -> str:
+    """The local part of a prefixed name, without its escapes."""
+    return _ESCAPE.sub(r"\1", written) if "\\" in written else written
+
+
+def number_datatype(written: str) -> str:
+    """The datatype of a number as written.
+
+    >>> [number_datatype(text).partition("#")[2] for text in ("-7", ".5", "1e9")]
+    ['integer', 'decimal', 'double']
+    """
+    return _DOUBLE if "e" in written or "E" in written else _DECIMAL if "." in written else _INTEGER
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -48,7 +48,8 @@ class TripleBuilders(TermBuilders):
 
     def collection(self, c: list[Any], start: int, end: int) -> NodeWithTriples:
         """`( node ... )`, expanded to rdf:first and rdf:rest."""
-        first, rest = ast.Iri(ast.RDF + "first"), ast.Iri(ast.RDF + "rest")
+        span = self.span(start, end)
+        first, rest = ast.Iri(ast.RDF + "first", span=span), ast.Iri(ast.RDF + "rest", span=span)
         cells = [self.fresh_blank_node([], start, end) for _ in c[1]]
         tails: list[ast.Blank | ast.Iri] = [*cells[1:], ast.Iri(ast.RDF + "nil")]
         triples: list[ast.TriplePattern] = []
@@ -80,7 +81,7 @@ class TripleBuilders(TermBuilders):
 
     def inverse_rdf_type(self, c: list[Any], start: int, end: int) -> ast.PathInverse:
         """`^a` with `a` as rdf:type."""
-        return ast.PathInverse(ast.Iri(RDF_TYPE), span=self.span(start, end))
+        return ast.PathInverse(ast.Iri(RDF_TYPE, span=self.span(start + 1, end)), span=self.span(start, end))
 
     def path_repeat(self, c: list[Any], start: int, end: int) -> ast.PathRepeat:
         return ast.PathRepeat(c[0], c[1].text, span=self.span(start, end))

@@ -45,7 +45,9 @@ def result_to_html(result: ResultSet) -> str:
     for cells in result.cells[:MAX_ROWS]:
         columns = zip(result.columns, cells, right, strict=False)
         row = (
-            f"<td{_RIGHT if is_right else _LEFT}>{term_to_html(term, is_score=name in scores)}</td>"
+            f"<td{_RIGHT if is_right else _LEFT}>"
+            + term_to_html(term, is_score=name in scores, is_snippet=name in result._snippets)
+            + "</td>"
             for name, term, is_right in columns
         )
         rows.append(f"<tr>{''.join(row)}</tr>")
@@ -54,12 +56,12 @@ def result_to_html(result: ResultSet) -> str:
     return f"{table if result.columns else ''}\n<p>{escape(_about(result))}</p>{warnings}"
 
 
-def term_to_html(term: Term | None, *, is_score: bool = False) -> str:
-    """The HTML of one value.
+def term_to_html(term: Term | None, *, is_score: bool = False, is_snippet: bool = False) -> str:
+    """The HTML of one value; the marks of a snippet become `<mark>`.
 
     >>> term_to_html(NamedNode("http://e/a?b&c"))
     '<a href="http://e/a?b&amp;c">http://e/a?b&amp;c</a>'
-    >>> term_to_html(NamedNode("javascript:alert(1)")), term_to_html(Literal("a **red** fish <"))
+    >>> term_to_html(NamedNode("javascript:alert(1)")), term_to_html(Literal("a **red** fish <"), is_snippet=True)
     ('javascript:alert(1)', 'a <mark>red</mark> fish &lt;')
     """
     match term:
@@ -76,7 +78,9 @@ def term_to_html(term: Term | None, *, is_score: bool = False) -> str:
                 return f"{score:.4f}"
             if is_number(term):
                 return _escaped(term.value)
-            return _marked(term.value) + (f" <small>@{escape(term.language)}</small>" if term.language else "")
+            return (_marked if is_snippet else _escaped)(term.value) + (
+                f" <small>@{escape(term.language)}</small>" if term.language else ""
+            )
     return _escaped(str(term))
 
 

@@ -1,80 +1,108 @@
 """SPARQL 1.1 Query Results JSON Format (W3C Recommendation 2013), with an additional member `x-hybridkg`.
 
-It has the properties of the result as a whole and the scores of each row; readers of the standard format ignore it.
+The member has the properties of the result as a whole and the scores of each row; readers of the standard format ignore
+it. The document is compact, a line for each row, and is written row by row.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from json.encoder import encode_basestring
 from typing import Any, TextIO
 
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.results.result_set import ResultSet
 from hybridkg.terminal_text import printable_json
 
+ROWS_PER_WRITE = 1_000
+"""Rows that are written at once; the memory of the writer does not grow with the result."""
+
 
 def write_json(result: ResultSet, out: TextIO) -> None:
     """Writes one JSON document, ending in a newline."""
-    answer: dict[str, Any] = (
-        {"boolean": result.boolean}
-        if result.boolean is not None
-        else {"results": {"bindings": [binding(result, cells) for cells in result.cells]}}
-    )
-    about = {
-        "requested": result.requested,
-        "returned": result.returned,
-        "shortfall": result.shortfall,
-        "exact": result.exact,
-        "generation": result.generation,
-        "strategy": result.strategy,
-        "stale_indexes": list(result.stale_indexes),
-        "limits_reached": list(result.limits_reached),
-        "reranked": list(result.reranked),
-        "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in result.warnings],
-        "scores": [row.scores for row in result],
-    }
-    # `x-hybridkg` precedes the bindings: Oxigraph's reader, for one, fails at any member after them.
     head = {} if result.boolean is not None else {"vars": list(result.columns)}
-    document = {"head": head, "x-hybridkg": about, **answer}
-    # A score that is NaN or infinite has no JSON form and is written as null.
-    for piece in json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False).iterencode(_finite(document)):
-        out.write(printable_json(piece))
-    out.write("\n")
+    # `x-hybridkg` precedes the bindings: Oxigraph's reader, for one, fails at any member after them.
+    out.write(f'{{"head":{_json(head)},\n"x-hybridkg":{_about(result)[:-1]},"scores":[')
+    _write_lines(out, _scores(result))
+    out.write("]},\n")
+    if result.boolean is not None:
+        out.write(f'"boolean":{_json(result.boolean)}}}\n')
+        return
+    out.write('"results":{"bindings":[')
+    names = [f"{_quoted(name)}:" for name in result.columns]
+    _write_lines(out, (_binding(names, cells) for cells in result.cells))
+    out.write("]}}\n")
 
 
-def binding(result: ResultSet, cells: tuple[Term | None, ...]) -> dict[str, Any]:
-    """The bound variables of a row."""
-    return {name: term_json(cell) for name, cell in zip(result.columns, cells, strict=False) if cell is not None}
+def _about(result: ResultSet) -> str:
+    return _json(
+        {
+            "requested": result.requested,
+            "returned": result.returned,
+            "shortfall": result.shortfall,
+            "exact": result.exact,
+            "generation": result.generation,
+            "strategy": result.strategy,
+            "stale_indexes": list(result.stale_indexes),
+            "limits_reached": list(result.limits_reached),
+            "reranked": list(result.reranked),
+            "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in result.warnings],
+        }
+    )
 
 
-def term_json(term: Term) -> dict[str, Any]:
+def _scores(result: ResultSet) -> Iterator[str]:
+    """The scores of each row; a score that is NaN or infinite has no JSON form and is written as null."""
+    if result.score_names:
+        for row in result:
+            yield _json({name: score if score - score == 0 else None for name, score in row.scores.items()})
+
+
+def _write_lines(out: TextIO, lines: Iterator[str]) -> None:
+    """Writes the items of a list, a line for each."""
+    start = "\n"
+    while part := ",\n".join(islice(lines, ROWS_PER_WRITE)):
+        out.write(start + printable_json(part))
+        start = ",\n"
+
+
+def _binding(names: Sequence[str], cells: Sequence[Term | None]) -> str:
+    """The bound variables of a row; `names` are quoted, with a colon."""
+    return (
+        "{"
+        + ",".join([name + term_json(cell) for name, cell in zip(names, cells, strict=False) if cell is not None])
+        + "}"
+    )
+
+
+def term_json(term: Term) -> str:
     """A term by section 3.2.2 of the format.
 
     >>> term_json(Literal("chat", language="fr"))
-    {'type': 'literal', 'value': 'chat', 'xml:lang': 'fr'}
+    '{"type":"literal","value":"chat","xml:lang":"fr"}'
     """
-    match term:
-        case NamedNode():
-            return {"type": "uri", "value": term.value}
-        case BlankNode():
-            return {"type": "bnode", "value": term.value}
-        case Literal():
-            value = {"type": "literal", "value": term.value}
-            if term.language:
-                value["xml:lang"] = term.language
-            elif term.datatype not in (XSD_STRING, RDF_LANG_STRING):
-                value["datatype"] = term.datatype.value
-            return value
-        case Triple():
-            parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
-            return {"type": "triple", "value": {name: term_json(part) for name, part in parts.items()}}
+    kind = type(term)
+    if kind is NamedNode:
+        return f'{{"type":"uri","value":{_quoted(term.value)}}}'  # type: ignore[union-attr]
+    if kind is BlankNode:
+        return f'{{"type":"bnode","value":{_quoted(term.value)}}}'  # type: ignore[union-attr]
+    if isinstance(term, Triple):
+        parts = zip(("subject", "predicate", "object"), (term.subject, term.predicate, term.object), strict=True)
+        return f'{{"type":"triple","value":{{{",".join(f"{_quoted(name)}:{term_json(one)}" for name, one in parts)}}}}}'
+    assert isinstance(term, Literal)
+    value = f'{{"type":"literal","value":{_quoted(term.value)}'
+    datatype = term.datatype
+    if datatype == XSD_STRING:
+        return value + "}"
+    if datatype == RDF_LANG_STRING:
+        return f'{value},"xml:lang":{_quoted(term.language or "")}}}'
+    return f'{value},"datatype":{_quoted(datatype.value)}}}'
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value
+_quoted = encode_basestring
+
+
+def _json(value: Any) -> str:
+    return printable_json(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))

@@ -20,13 +20,24 @@ TAG = "hybridkg"
 def ranking(result: ResultSet) -> Iterator[tuple[str, float]]:
     """(document, score) of each distinct entity, in the order of the rows.
 
-    The document is the first projected value that is an IRI or a blank node; an entity counts at its best row.
+    The document is the value of the column that has IRIs or blank nodes; an entity counts at its best row.
 
     Raises:
-        UnsupportedQueryError: an ASK, or a row without such a value or without a score.
+        UnsupportedQueryError: an ASK, a row without such a value or without a score, or entities in two columns.
     """
     if result.boolean is not None or result._ranked_by is None:
         raise _no_run()
+    entities = [
+        name
+        for at, name in enumerate(result.columns)
+        if any(isinstance(c[at], NamedNode | BlankNode) for c in result.cells)
+    ]
+    if len(entities) > 1:
+        raise UnsupportedQueryError(
+            f"a TREC run has one entity in a row, and these rows have {len(entities)}: "
+            + ", ".join(f"?{name}" for name in entities),
+            hint=f"project one of them: SELECT ?{entities[0]} ...",
+        )
     seen: set[str] = set()
     for row in result:
         term = next((t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None)

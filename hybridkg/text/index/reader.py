@@ -53,8 +53,9 @@ OFTEN_READ = (
 )  # fmt: skip
 """Arrays that most queries read, without positions, which are the largest and needed by few."""
 
-QUERY_AS_POSTINGS = 8_000
-"""The constant cost of a query with numpy, about 0.3 ms, in postings."""
+QUERY_AS_POSTINGS = 100_000
+"""What a query counts towards the load of a kernel, besides its postings: who has asked thirty will ask more. With
+numpy a query takes 0.8 ms more (100,000 papers of benchmarks.hybrid)."""
 
 MAX_CACHED_QUERIES = 32
 """Cached resolved queries."""

@@ -7,9 +7,10 @@ with phi_t(x) = gain * x / (k1 + x) for BM25F, and for the language models
 
     phi_t(x) = gain * ln(x + sum_f background[t, f] / (base[f] + slope[f] * length_f(d)) + constant[t])
 
-So the compiled kernels of text/index/topk/ (windowed_kernel.py, small_kernel.py and block_max_kernel.py) rank by any of
-them, directly from packed postings, and one kind of upper bound prunes for all of them (block_max.py). `score_numpy` is
-the reference: the kernels do the same operations in the same order and give the same bits. Change all together.
+So the compiled kernels of text/index/topk/ (windowed_kernel.py, small_kernel.py, and block_max_kernel.py with
+entity_bounds_kernel.py) and of evaluation/tuning/kernels.py rank by any of them, directly from packed postings, and
+one kind of upper bound prunes for all of them (block_max.py). `score_numpy` is the reference: the kernels do the same
+operations in the same order and give the same bits. Change all together.
 """
 
 from __future__ import annotations

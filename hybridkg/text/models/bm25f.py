@@ -136,7 +136,7 @@ class BM25F(AdditiveModel):
         return Bm25fTemplate(as_numbers(replace(task, terms=())), idf_of(task), task.n_entities, task.lengths)
 
     def form(self, task: ScoringTask) -> AdditiveForm:
-        """tf / ((1 - b) + b * length / mean), weighted and saturated."""
+        """The numbers of tf / ((1 - b) + b * length / mean), weights and idf, from which `additive` computes scores."""
         return self.frame(task).form([term.count for term in task.terms], [term.df for term in task.terms])
 
     def explain(self, task: ScoringTask) -> list[TermShare]:

@@ -83,8 +83,9 @@ def test_only_addresses_of_the_web_are_links(iri, is_link):
 
 
 def test_the_marks_of_a_snippet_are_mark_elements():
-    assert term_to_html(Literal("a **red** fish")) == "a <mark>red</mark> fish"
-    assert term_to_html(Literal("2 ** 3")) == "2 ** 3"
+    assert term_to_html(Literal("a **red** fish"), is_snippet=True) == "a <mark>red</mark> fish"
+    assert term_to_html(Literal("a **red** fish")) == "a **red** fish"
+    assert term_to_html(Literal("2 ** 3"), is_snippet=True) == "2 ** 3"
 
 
 def test_scores_stand_right_and_are_rounded():

@@ -1,4 +1,6 @@
-"""Upper bounds of single entities in a batch of document blocks. Import it from kernel modules only: it imports numba.
+"""Scores and upper bounds of single entities in a batch of document blocks.
+
+Import it from kernel modules only: it imports numba.
 
 The bound of an entity is the sum of its partial score, `total`, and the maximum gains of the remaining terms, `rest`.
 Mixture models of equal gains multiply instead, before any logarithm is taken: the factor of a word is at most

@@ -1,0 +1,125 @@
+"""The plan of a query text with parameters in it, and the same with values in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from hybridkg.algebra import nodes
+from hybridkg.errors import HybridkgError, QueryWarning
+from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
+from hybridkg.kb.data_warnings import predicates_and_classes
+from hybridkg.query import ast
+from hybridkg.query.scope import ranked_items
+from hybridkg.query.warnings import advise
+from hybridkg.results.build import Shape
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTemplate:
+    """The plan of a text for one set of parameters, which are part of it unless their values are.
+
+    Args:
+        written: the query as written.
+        query: with parameters or values in place.
+        logical: its plan.
+        parameters: names of the parameters.
+        is_cached: whether later requests use it.
+    """
+
+    written: ast.Query
+    query: ast.Query
+    logical: nodes.Plan
+    parameters: frozenset[str] = frozenset()
+    is_cached: bool = False
+
+    @cached_property
+    def logical_of(self) -> Substitution:
+        return Substitution(self.logical)
+
+    @cached_property
+    def query_of(self) -> Substitution:
+        return Substitution(self.query)
+
+    @cached_property
+    def matches(self) -> tuple[ast.RankedItem, ...]:
+        return tuple(ranked_items(self.query.form))
+
+    @cached_property
+    def matches_of(self) -> Substitution:
+        return Substitution(self.matches)
+
+    @cached_property
+    def has_parameter_names(self) -> bool:
+        """Whether a predicate or a class is a parameter."""
+        try:
+            return any(isinstance(iri, ast.IriParameter) for _, iri in predicates_and_classes(self.query.form))
+        except UnboundParameterError:
+            return True
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The properties of the result that do not depend on a run."""
+        return Shape.of(self.query, self.logical)
+
+    @cached_property
+    def advice(self) -> tuple[QueryWarning, ...]:
+        """Static warnings about the text."""
+        return tuple(advise(self.written, self.parameters))
+
+
+class Wording(Protocol):
+    """How messages of a query name the variables and places of its text."""
+
+    prefixes: tuple[tuple[str, str], ...]
+
+    def name(self, canonical: str) -> str:
+        """The name of a variable, or a message with the names of variables."""
+
+    def own(self, error: HybridkgError) -> HybridkgError:
+        """An error or a warning with the names and the place of this text."""
+
+    def advice(self, template: QueryTemplate) -> tuple[QueryWarning, ...]:
+        """Static warnings about this text."""
+
+
+class OwnWording:
+    """Wording of a query that was parsed from its own text."""
+
+    def __init__(self, prefixes: tuple[tuple[str, str], ...]):
+        self.prefixes = prefixes
+
+    def name(self, canonical: str) -> str:
+        """The name as it is."""
+        return canonical
+
+    def own(self, error: HybridkgError) -> HybridkgError:
+        """The error as it is."""
+        return error
+
+    def advice(self, template: QueryTemplate) -> tuple[QueryWarning, ...]:
+        """The warnings of the template."""
+        return template.advice
+
+
+class BoundQuery:
+    """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place."""
+
+    def __init__(self, template: QueryTemplate, values: tuple[ast.Value, ...], wording: Wording):
+        self.template, self.values, self.wording = template, values, wording
+
+    @cached_property
+    def logical(self) -> nodes.Plan:
+        plan: nodes.Plan = self.template.logical_of(self) if self.values else self.template.logical
+        return plan
+
+    @cached_property
+    def query(self) -> ast.Query:
+        query: ast.Query = self.template.query_of(self) if self.values else self.template.query
+        return query
+
+    @cached_property
+    def matches(self) -> tuple[ast.RankedItem, ...]:
+        matches: tuple[ast.RankedItem, ...] = self.template.matches_of(self) if self.values else self.template.matches
+        return matches

@@ -1,0 +1,222 @@
+"""Texts of one shape share their parse, their checks and the template of their plan.
+
+`query_text` scans a text (query/text_shape.py). Where a text of the same shape has been asked before, the constants of
+this one are values of the parameters of a shared tree, and its variables have canonical names there: nothing is parsed.
+Messages, columns and places are put into the words of the text at hand. Whatever fails is asked once more with the text
+parsed alone, so that an error is that of the text. The law: rows, warnings, errors and plan are those of `ParsedQuery`
+(tests/kb/test_shared_text.py).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from pathlib import Path
+
+from hybridkg.errors import HybridkgError, QueryWarning, Span, UserError
+from hybridkg.interfaces.parameter import UnboundParameterError
+from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.parsed_query import CheckedTree, Parameters, ParsedQuery, signed_parameters
+from hybridkg.kb.query_template import BoundQuery, QueryTemplate
+from hybridkg.query import ast
+from hybridkg.query.parser import UnexpectedTokenError
+from hybridkg.query.shared_parse import NoSharedTreeError, SharedTree, parse_shared
+from hybridkg.query.text_shape import (
+    CANONICAL_NAMES,
+    IRI,
+    MAX_SHARED_LENGTH,
+    TextShape,
+    boundaries,
+    is_valid_iri,
+    read_shape,
+    restored,
+)
+
+MAX_TEXTS = 256
+"""Capacity of the caches of texts and of shared trees."""
+
+
+FIXED = ast.Lit("")
+"""In place of a constant that belongs to the tree."""
+
+
+class SharedQuery:
+    """The tree of all texts of a shape whose fixed constants are equal, with its templates."""
+
+    def __init__(self, parsed: SharedTree):
+        self.parsed = parsed
+        self.tree = CheckedTree(parsed.query, parsed.text, len(parsed.shape.constants))
+        self._fixed = frozenset(parsed.fixed)
+        self._open = [
+            (number, kind, *parsed.suffixes.get(number, (kind, None)))
+            for number, (kind, _) in enumerate(parsed.shape.constants)
+            if number not in self._fixed
+        ]
+
+    def values(self, shape: TextShape) -> tuple[ast.Value, ...] | None:
+        """The constants of a text, FIXED in place of fixed ones; None if one is no valid IRI."""
+        values: list[ast.Value] = [FIXED] * len(shape.constants)
+        for number, kind, datatype, language in self._open:
+            value = shape.constants[number][1]
+            if kind == IRI:
+                if not is_valid_iri(value):
+                    return None
+                values[number] = ast.Iri(value)
+            else:
+                values[number] = ast.Lit(value, datatype, language)
+        return tuple(values)
+
+    @cached_property
+    def boundaries(self) -> list[tuple[int, int]]:
+        """(start, end) of each token of the text of the tree."""
+        return [*boundaries(self.parsed.text)]
+
+
+class SharedText(ParsedQuery):
+    """A text that is asked by a shared tree."""
+
+    def __init__(self, text: str, shape: TextShape, shared: SharedQuery, values: tuple[ast.Value, ...]):
+        self.text, self.tree, self.prefixes = text, shared.tree, shape.prefixes
+        self._names, self._shared, self._values = shape.names, shared, values
+
+    @cached_property
+    def alone(self) -> ParsedQuery:
+        """The same text, parsed by itself: its errors name the variables and places of this text."""
+        return ParsedQuery(self.text)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters: variables written with `$`, or without a binding."""
+        return tuple(map(self.name, self.tree.parameters))
+
+    def request(
+        self, params: Parameters | None = None, *, folder: Path | None = None, services: bool = False
+    ) -> BoundQuery:
+        """As `ParsedQuery.request`, by the shared tree; what cannot be bound there is bound to this text alone."""
+        signed = None if self.tree.has_files or (self.has_service and not services) else signed_parameters(params)
+        template = None
+        if signed is not None:
+            own = dict(zip(self._names, CANONICAL_NAMES, strict=False))
+            signature = tuple((own.get(name, name), kind) for name, kind in signed[0])
+            if not (signed[1] and self.tree.compares_constants):
+                template = self.tree.template(signature, signed[1])
+        if signed is None or template is None:
+            return self.alone.request(params, folder=folder, services=services)
+        return BoundQuery(template, self._values + signed[1], self)
+
+    # --- the wording of messages -------------------------------------------------
+
+    def name(self, canonical: str) -> str:
+        """The name of a variable, or a message with the names of variables."""
+        return restored(canonical, self._names)
+
+    def own(self, error: HybridkgError) -> HybridkgError:
+        """An error or a warning with the names and the place of this text."""
+        error.message, error.hint = self.name(error.message), self.name(error.hint)
+        error.args = (error.message,)
+        if error.span is not None:
+            error.span = Span(self._offset(error.span.start, 0), self._offset(error.span.end, 1))
+        return error
+
+    def advice(self, template: QueryTemplate) -> tuple[QueryWarning, ...]:
+        """Static warnings about this text; they may name variables that are spelled alike."""
+        if not template.advice:
+            return ()
+        given = frozenset(map(self.name, template.parameters))
+        return QueryTemplate(self.alone.written, self.alone.written, template.logical, given).advice
+
+    def _offset(self, offset: int, side: int) -> int:
+        """The offset in this text for the start (side 0) or the end (side 1) of tokens of the tree."""
+        if self.text == self._shared.parsed.text:
+            return offset
+        tokens = self._shared.boundaries
+        at = bisect_right(tokens, offset - side, key=lambda token: token[0]) - 1
+        return self._boundaries[max(at, 0)][side]
+
+    @cached_property
+    def _boundaries(self) -> list[tuple[int, int]]:
+        return [*boundaries(self.text)]
+
+
+_TEXTS: LruCache[str, ParsedQuery] = LruCache(MAX_TEXTS)
+_FIXED: LruCache[object, tuple[int, ...]] = LruCache(MAX_TEXTS)
+"""Numbers of the fixed constants of a shape."""
+
+NO_TREE = (-1,)
+"""In place of the fixed constants of a shape that has no shared tree."""
+
+_SHARED: LruCache[object, SharedQuery] = LruCache(MAX_TEXTS)
+"""Shared trees, by shape and fixed constants."""
+
+
+def query_text(text: str | ParsedQuery, name: str = "query") -> ParsedQuery:
+    """The parsed and checked text, cached unless it has an error.
+
+    Raises:
+        HybridkgError: the text is not a query, or breaks a rule.
+    """
+    if isinstance(text, ParsedQuery):
+        return text
+    if not isinstance(text, str):
+        raise UserError(f"a query is a text, not {type(text).__name__!r}")
+    parsed = _TEXTS.get(text)
+    if parsed is None:
+        parsed = _by_shape(text) or ParsedQuery(text, name)
+        if len(text) <= MAX_SHARED_LENGTH:
+            _TEXTS.put(text, parsed)
+    return parsed
+
+
+def _by_shape(text: str) -> SharedText | None:
+    """The text by its shape; None where it has an error or no shared tree."""
+    shape = read_shape(text)
+    if shape is None:
+        return None
+    fixed = _FIXED.get(shape.key)
+    if fixed == NO_TREE:
+        return None
+    shared = None if fixed is None else _SHARED.get(_key(shape, fixed))
+    if shared is None:
+        try:
+            shared = _new_shared(text, shape, frozenset(fixed or ()))
+        except NoSharedTreeError:
+            _FIXED.put(shape.key, NO_TREE)
+            return None
+        except (HybridkgError, UnexpectedTokenError, RecursionError):
+            return None
+        _FIXED.put(shape.key, shared.parsed.fixed)
+        _SHARED.put(_key(shape, shared.parsed.fixed), shared)
+    values = shared.values(shape)
+    return None if values is None else SharedText(text, shape, shared, values)
+
+
+def _key(shape: TextShape, fixed: tuple[int, ...]) -> object:
+    return shape.key, tuple([shape.constants[number] for number in fixed])
+
+
+def _new_shared(text: str, shape: TextShape, fixed: frozenset[int]) -> SharedQuery:
+    """The shared tree of a first text; the constants that decide its plan are fixed.
+
+    Raises:
+        HybridkgError: the text has an error, or a combination that is not supported.
+        UnexpectedTokenError: the text does not follow the grammar.
+        NoSharedTreeError: its shape has no shared tree.
+    """
+    everything = frozenset(range(len(shape.constants)))
+    while True:
+        shared = SharedQuery(parse_shared(text, shape, fixed))
+        if shared.tree.has_service:  # another server reads the names, and may log them
+            raise NoSharedTreeError
+        known = frozenset(shared.parsed.fixed)
+        # Equal constants have one number, but "7"^^xsd:integer equals 7.
+        if shared.tree.compares_constants and known < everything and "^^" in shape.key[0]:
+            fixed = everything
+            continue
+        try:
+            shared.tree.keep_template()
+        except UnboundParameterError as e:
+            if known == everything:
+                raise NoSharedTreeError from e
+            fixed = everything if e.number is None or e.number in known else known | {e.number}
+            continue
+        return shared

@@ -1,0 +1,235 @@
+"""The shape of a query text: its keywords, punctuation and structure, apart from its constants and variable names.
+
+Texts of one shape differ in literals, IRIs, names of variables, white space, comments and declared prefixes. They have
+one parse, so their syntax trees differ in the same parts. `read_shape` scans a text with the terminals of the lexer,
+without the parser; whoever parses a first text of a shape compares the token boundaries of both (`boundaries`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from hybridkg.query import ast, tables
+from hybridkg.query.builders.terms import local_name, number_datatype, string_value
+from hybridkg.query.iris import is_absolute
+from hybridkg.query.lexer import FIRST, FUSION, NOT_ASCII
+from hybridkg.rdf.terms import NamedNode
+
+MAX_SHARED_LENGTH = 20_000
+"""Maximum length of a text whose plan is shared with others; its tree takes about 100 bytes a character."""
+
+MAX_NAMESPACE_LENGTH = 500
+"""Maximum length of a declared namespace in a shared text, so that no expansion exceeds the limits of the parser."""
+
+MAX_VARIABLES = 256
+"""Maximum number of variable names in a shared text: canonical names have two digits."""
+
+_DIGITS = "".join(chr(code) for code in range(0x2FE0, 0x2FF0))
+"""Digits of canonical variable names: code points that SPARQL allows in names and that Unicode does not assign, so no
+text has them by accident."""
+
+CANONICAL_NAMES = tuple(high + low for high in _DIGITS for low in _DIGITS)
+"""Names of the variables of a shared text, in the order of their first appearance; they sort in this order."""
+
+_NUMBER_OF = {name: number for number, name in enumerate(CANONICAL_NAMES)}
+_CANONICAL = re.compile(f"[{_DIGITS}]{{2}}")
+_UNSHARED = re.compile(f"[{_DIGITS}\ufeff\ud800-\udfff]")
+"""Characters of texts that are not shared: digits of canonical names, a byte order mark, half surrogate pairs."""
+
+_HOLES = frozenset(
+    ("VAR1", "VAR2", "IRIREF", "PNAME_LN", "PNAME_NS", "STRING_LITERAL1", "STRING_LITERAL2", "STRING_LITERAL_LONG1",
+     "STRING_LITERAL_LONG2", "INTEGER", "DECIMAL", "DOUBLE", "INTEGER_POSITIVE", "DECIMAL_POSITIVE",
+     "DOUBLE_POSITIVE", "INTEGER_NEGATIVE", "DECIMAL_NEGATIVE", "DOUBLE_NEGATIVE")
+)  # fmt: skip
+"""Terminals in which texts of one shape may differ."""
+
+_VOCABULARY = ast.RDF
+"""IRIs that the algebra treats by name, such as rdf:type, belong to the shape."""
+
+Constant: TypeAlias = tuple[str, str]
+"""(datatype of a number, "iri" or "string", value) of a constant; equal for equal terms."""
+
+IRI, STRING = "iri", "string"
+
+
+class Scanner(NamedTuple):
+    """Compiled expressions: `tokens` of the body (hole, other token), `prologue`, and its `declarations`."""
+
+    tokens: re.Pattern[str]
+    prologue: re.Pattern[str]
+    declarations: re.Pattern[str]
+
+
+@cache
+def _scanner(*, ascii_only: bool) -> Scanner:
+    loaded = tables.load()
+    patterns = {name: NOT_ASCII.sub("", text) if ascii_only else text for name, text in loaded.terminals}
+    holes = "|".join(text for name, text in patterns.items() if name in _HOLES)
+    others = [text for name, text in patterns.items() if name not in _HOLES and name not in (*FIRST, FUSION)]
+    others += [r"[^\W\d]\w*+", *map(re.escape, loaded.punctuation), "."]
+    skip = loaded.skip
+    prefix = rf"{skip}(?i:PREFIX){skip}{{0}}{skip}{{1}}"
+    declaration = prefix.format(f"({patterns['PNAME_NS']})", f"({patterns['IRIREF']})")
+    anywhere = prefix.format(patterns["PNAME_NS"], patterns["IRIREF"])
+    return Scanner(
+        re.compile(f"(?:({holes})|({'|'.join(others)})){skip}", re.DOTALL),
+        re.compile(f"(?:{anywhere})*+{skip}"),
+        re.compile(declaration),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TextShape:
+    """The shape of a text, with the parts in which the text differs from others.
+
+    Args:
+        key: equal for texts of one shape.
+        prefixes: (prefix, namespace) pairs that the text declares.
+        names: its variables, in the order of their first appearance.
+        constants: its constants, in the order of their first appearance, without repetitions.
+        uses: number of occurrences of each constant.
+    """
+
+    key: tuple[tuple[str, ...], tuple[str | int, ...]]
+    prefixes: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+    constants: tuple[Constant, ...]
+    uses: tuple[int, ...]
+
+
+def read_shape(text: str) -> TextShape | None:
+    """The shape of a text; None for a text that is not shared: too long, with BASE, or with an escape or an invalid
+    name that only the parser judges.
+
+    >>> a = read_shape('PREFIX e: <http://e/> SELECT ?x { ?x a e:C ; e:p "fish" }')
+    >>> b = read_shape('PREFIX f: <http://f/>\\nSELECT ?y{?y a f:D;f:q "boat"} # another one')
+    >>> a.key == b.key, a.names, b.constants[2]
+    (True, ('x',), ('string', 'boat'))
+    """
+    if len(text) > MAX_SHARED_LENGTH or "\\u" in text or "\\U" in text:
+        return None
+    is_ascii = text.isascii()
+    if not is_ascii and _UNSHARED.search(text):
+        return None
+    scanner = _scanner(ascii_only=is_ascii)
+    start = scanner.prologue.match(text).end()  # type: ignore[union-attr]  # it may be empty
+    prefixes = _prefixes(scanner, text[:start])
+    if prefixes is None:
+        return None
+    return _Reader(prefixes).shape(scanner.tokens.findall(text, start))
+
+
+def boundaries(text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of each token of a text that has a shape, those of its declarations apart."""
+    scanner = _scanner(ascii_only=text.isascii())
+    start = scanner.prologue.match(text).end()  # type: ignore[union-attr]
+    for token in scanner.tokens.finditer(text, start):
+        yield token.span(token.lastindex or 0)
+
+
+def restored(text: str, names: tuple[str, ...]) -> str:
+    """A message with the names of a text in place of canonical ones.
+
+    >>> restored(f"nothing binds ?{CANONICAL_NAMES[1]}", ("film", "year"))
+    'nothing binds ?year'
+    """
+    if text.isascii():
+        return text
+    return _CANONICAL.sub(lambda found: names[_NUMBER_OF[found[0]]], text)
+
+
+class _Reader:
+    """Reader of the tokens behind the prologue."""
+
+    def __init__(self, prefixes: tuple[tuple[str, str], ...]):
+        self.prefixes = prefixes
+        self.names: dict[str, int] = {}
+        self.constants: dict[Constant, int] = {}
+        self.uses: list[int] = []
+
+    def shape(self, tokens: list[tuple[str, str]]) -> TextShape | None:
+        """The shape; None if a text with these tokens is not shared."""
+        if not tokens or tokens[0][1].upper() in _UNSHARED_BEGINNINGS:
+            return None
+        kinds: list[str | int] = []
+        namespaces, names = dict(self.prefixes), self.names
+        for hole, _ in tokens:
+            if not hole:
+                continue
+            mark = hole[0]
+            if mark in "?$":
+                kinds += (mark, names.setdefault(hole[1:], len(names)))
+            elif mark in "\"'":
+                is_long = hole.startswith(mark * 3)
+                kinds.append(mark * 3 if is_long else mark)
+                self._constant(kinds, (STRING, string_value(hole, is_long=is_long)))
+            elif mark in "0123456789+-.":
+                datatype = number_datatype(hole)
+                kinds.append(f"{mark if mark in '+-' else ''}{datatype}")
+                self._constant(kinds, (datatype, hole))
+            else:
+                iri = hole[1:-1] if mark == "<" else _expanded(hole, namespaces)
+                if iri is None or not is_absolute(iri):
+                    return None
+                if iri.startswith(_VOCABULARY):
+                    kinds.append(iri)
+                    continue
+                kinds.append("<" if mark == "<" else ":" if hole[-1] == ":" else "a:b")
+                self._constant(kinds, (IRI, iri))
+        if len(names) > MAX_VARIABLES:
+            return None
+        key = tuple([other for _, other in tokens]), tuple(kinds)
+        return TextShape(key, self.prefixes, tuple(names), tuple(self.constants), tuple(self.uses))
+
+    def _constant(self, kinds: list[str | int], constant: Constant) -> None:
+        number = self.constants.setdefault(constant, len(self.uses))
+        if number == len(self.uses):
+            self.uses.append(0)
+        self.uses[number] += 1
+        kinds.append(number)
+
+
+_UNSHARED_BEGINNINGS = ("BASE", "PREFIX", "EXPLAIN")
+
+
+def _expanded(name: str, namespaces: dict[str, str]) -> str | None:
+    prefix, _, local = name.partition(":")
+    namespace = namespaces.get(prefix)
+    return None if namespace is None else namespace + local_name(local)
+
+
+_known_prologues: dict[tuple[bool, str], tuple[tuple[str, str], ...] | None] = {}
+MAX_PROLOGUES = 64
+
+
+def _prefixes(scanner: Scanner, prologue: str) -> tuple[tuple[str, str], ...] | None:
+    """The declarations; None where one is relative, invalid or long. The last declaration of a prefix holds."""
+    key = prologue.isascii(), prologue
+    if key not in _known_prologues:
+        if len(_known_prologues) >= MAX_PROLOGUES:
+            _known_prologues.clear()
+        _known_prologues[key] = _read_prefixes(scanner, prologue)
+    return _known_prologues[key]
+
+
+def _read_prefixes(scanner: Scanner, prologue: str) -> tuple[tuple[str, str], ...] | None:
+    found: dict[str, str] = {}
+    for name, reference in scanner.declarations.findall(prologue):
+        namespace = reference[1:-1]
+        if len(namespace) > MAX_NAMESPACE_LENGTH or not is_absolute(namespace) or not is_valid_iri(namespace):
+            return None
+        found[name[:-1]] = namespace
+    return tuple(found.items())
+
+
+def is_valid_iri(iri: str) -> bool:
+    """Whether a text is an absolute IRI."""
+    try:
+        NamedNode(iri)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,300 @@
+"""A text of a known shape is answered as if it were the first: rows, warnings, errors and plan."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg import HybridkgError, KnowledgeBase
+from hybridkg.errors import ParameterError, QueryLimitError, UnknownNameError
+from hybridkg.kb import parsed_query, shared_text
+from hybridkg.kb.parsed_query import ParsedQuery
+from hybridkg.kb.shared_text import SharedText, query_text
+from hybridkg.query import text_shape
+from hybridkg.query.text_shape import CANONICAL_NAMES, MAX_SHARED_LENGTH, read_shape
+
+FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
+PREFIX = "PREFIX f: <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+HEADS = (
+    "SELECT *",
+    "SELECT ?x",
+    "SELECT DISTINCT ?x ?y",
+    'SELECT ?x (CONCAT(STR(?y), "!") AS ?str)',
+    "SELECT (COUNT(*) AS ?count)",
+    "ASK",
+    "CONSTRUCT { ?x f:seen 7 }",
+    "DESCRIBE ?x",
+)
+TAILS = (
+    "",
+    "LIMIT 3",
+    "RANK BY ?s",
+    "RANK BY ?s + 0.5 * ?y AS ?r LIMIT 2",
+    "RANK BY ?s + IF(EXISTS { ?x f:director f:Villeneuve }, 1, 0)",
+    "RANK BY rrf(?s, ?u)",
+    "ORDER BY ?y ?x LIMIT 4 OFFSET 1",
+    "GROUP BY ?y",
+    "GROUP BY ?x HAVING (COUNT(*) > 1)",
+)
+ELEMENTS = (
+    "?x f:director f:Scott .",
+    "?x <http://example.org/films/director> ?d .",
+    "f:Alien ?p ?x .",
+    "?x a f:Film ; f:year ?y .",
+    "?x f:director/rdfs:label 'Ridley Scott' .",
+    "?x f:year 1979 , ?y .",
+    "FILTER(?y > 1979)",
+    "FILTER(?y -1 > 1979.5 || ?y = 1e3)",
+    "FILTER(?y IN (1982, 1979, 2001))",
+    'FILTER(LANG(?l) = "en")',
+    'FILTER(REGEX(?l, "^A", "i"))',
+    'FILTER(?l != "Alien"@en && ?l != "x"^^xsd:string)',
+    "FILTER EXISTS { ?x f:director f:Scott }",
+    "FILTER NOT EXISTS { ?x f:year 1979 }",
+    "OPTIONAL { ?x f:year ?w FILTER(?w != 1982) }",
+    "MINUS { ?x f:year 1979 }",
+    '?x MATCH "space" AS ?s .',
+    "?x MATCH 'crew ship' TOP 3 AS ?s .",
+    '?x MATCH QUERY "label:space^2 -crew" AS ?s .',
+    '?x MATCH ALL "mars \\"crew\\"" ON (label^2, abstract) AS ?s SNIPPET ?n .',
+    '?x MATCH "mars" AS ?u SNIPPET ?m .',
+    '?x MATCH "ship" USING bm25(k1=1.4) AS ?s .',
+    '{ ?x f:director f:Scott } UNION { ?x MATCH "alien" AS ?s }',
+    "{ SELECT ?x WHERE { ?x f:director f:Scott ; f:year ?v } }",
+    '{ SELECT ?x WHERE { ?x MATCH "space" AS ?q } RANK BY ?q LIMIT 2 }',
+    'BIND("1979"^^xsd:integer AS ?c2)',
+    "BIND(?y + 10 AS ?d2)",
+    "VALUES ?y { 1979 1982 UNDEF }",
+    "VALUES (?x ?y) { (f:Alien 1979) (<http://example.org/films/Arrival> 2016) }",
+    "GRAPH ?g { ?x f:year ?y }",
+    "?x rdfs:label ?l .",
+    "[] f:director ?x .",
+    "?x ?p ( 1 2 ) .",
+)
+CONSTANTS = ("f:Scott", "f:Alien", "<http://example.org/films/Villeneuve>", "f:nowhere", "f:a\\.b", "rdf:type")
+STRINGS = (
+    '"space"', "'crew of a ship'", '"""long "text\n of lines"""', '""', '"caf\N{LATIN SMALL LETTER E WITH ACUTE}"',
+    '"a\\tb"', '"spa*"', '"crew~"', '"label:x"', '"("',
+)  # fmt: skip
+NUMBERS = ("1979", "2016", "0", "10", "1.5", "2e0", "99999999999999999999999")
+NAMES = ("x", "y", "film", "zeta", "a1", "\N{GREEK SMALL LETTER PI}", "titel", "s", "score")
+TOKEN = re.compile(
+    r'"""[\s\S]*?"""|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|<[^<>\s]*>|[?$]\w+|\b\w*:\w+|\b\d[\d.]*\b|\s+'
+)
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> str:
+    """Queries of whole elements; names and constants are shared between them."""
+    elements = draw(st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=4, unique=True))
+    head, tail = draw(st.sampled_from(HEADS)), draw(st.sampled_from(TAILS))
+    text = f"{head} {{ {' '.join(elements)} }} {tail}"
+    return re.sub(r"\$(\w+)", r"?\1", text)
+
+
+PROLOGUE = PREFIX + "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+
+
+def mutated(text: str, seed: int) -> str:
+    """Another text, mostly of the same shape: other names, constants and white space; at times with a mistake."""
+    rng = random.Random(seed)
+    names: dict[str, str] = {}
+
+    def change(found: re.Match[str]) -> str:
+        token = found[0]
+        if token[0] in "?$":
+            return token[0] + names.setdefault(token[1:], rng.choice((*NAMES, token[1:] + str(rng.randrange(3)))))
+        if rng.random() < 0.5:
+            return token
+        if token[0] in "\"'":
+            return rng.choice(STRINGS)
+        if token[0] == "<" or ":" in token:
+            return token if rng.random() < 0.6 else rng.choice(CONSTANTS)
+        if token[0].isdigit():
+            return rng.choice(NUMBERS)
+        return rng.choice((" ", "\n  ", " # a comment\n", "\t"))
+
+    text = TOKEN.sub(change, text)
+    if rng.random() < 0.1:
+        at = rng.randrange(len(text))
+        text = text[:at] + text[at + 1 :]
+    return (
+        PROLOGUE if rng.random() < 0.8 else PROLOGUE.replace("f:", "g:", 1) + "PREFIX f: <http://example.org/films/> "
+    ) + text
+
+
+def outcome(work: Any) -> Any:
+    try:
+        return work()
+    except HybridkgError as e:
+        return type(e), e.render()
+
+
+def answer(kb: KnowledgeBase, query: Any) -> Any:
+    """All that a user sees of an answer."""
+
+    def work() -> Any:
+        result = kb.query(query)
+        about = (
+            result.requested,
+            result.exact,
+            result.strategy,
+            result.shortfall,
+            result.limits_reached,
+            result.reranked,
+        )
+        warnings = [(w.code, w.render()) for w in result.warnings]
+        rows = [(row.facts(), row.scores, row.rank_score) for row in result[:2]]
+        try:
+            why = [str(row.why()) for row in result[:1]]
+        except Exception as e:  # the same kind of refusal
+            why = [str(e)]
+        cells = sorted(map(str, result.cells)) if result._ranked_by is None else [str(cells) for cells in result.cells]
+        visible = [tuple(map(str, list(row.values()))) for row in result] if result._ranked_by else []
+        return result.columns, result.score_names, result.boolean, about, warnings, rows, why, len(cells), visible
+
+    return outcome(work)
+
+
+def planned(kb: KnowledgeBase, query: ParsedQuery) -> Any:
+    """Strategies with their estimated times, as `choose` sees them."""
+
+    def work() -> Any:
+        session = kb._current_session()
+        plan = session.plan(session.bind(query, None, services=False), None, None)
+        return plan.strategy, plan.cost, [(other.strategy, other.cost) for other in plan.rejected]
+
+    return outcome(work)
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    kb = KnowledgeBase.create(tmp_path_factory.mktemp("shared") / "films.kb")
+    kb.load(FILMS, index=True)
+    return kb
+
+
+@settings(max_examples=examples(150, 3000), deadline=None)
+@given(queries(), st.lists(st.integers(0, 2**32), min_size=3, max_size=5))
+def test_a_text_of_a_known_shape_is_answered_as_if_it_were_alone(films, text, seeds):
+    for seed in seeds:
+        other = mutated(text, seed)
+        alone = outcome(lambda other=other: ParsedQuery(other))
+        if not isinstance(alone, ParsedQuery):
+            assert outcome(lambda other=other: query_text(other)) == alone
+            continue
+        shared = query_text(other)
+        assert answer(films, shared) == answer(films, alone), other
+        if isinstance(shared, SharedText):
+            assert planned(films, shared) == planned(films, alone), other
+
+
+def test_the_second_text_of_a_shape_is_not_parsed(films, monkeypatch):
+    def text(name: str, year: int, space: str = " ") -> str:
+        return (
+            f'{PREFIX}SELECT ?{name}{space}{{ ?{name} f:year {year} ; rdfs:label ?l FILTER(?l != "x{year}") }} LIMIT 4'
+        )
+
+    first = films.query(text("film", 1979))
+    monkeypatch.setattr(shared_text, "parse_shared", None)
+    monkeypatch.setattr(parsed_query, "parse", None)
+    assert films.query(text("film", 1979)).cells == first.cells
+    other = films.query(text("zz", 2016, "\n\t "))
+    assert other.columns == ("zz",)
+    assert other.cells != first.cells
+    with pytest.raises(TypeError):  # another LIMIT is another plan
+        films.query(text("film", 1979).replace("LIMIT 4", "LIMIT 5"))
+
+
+def test_names_are_those_of_the_text(films):
+    def text(film: str, score: str) -> str:
+        return f'SELECT ?{film} ?{score} {{ ?{film} MATCH "space crew" AS ?{score} }} RANK BY ?{score} LIMIT 2'
+
+    films.query(text("a", "b"))
+    result = films.query(text("zeta", "alpha"))
+    assert result.columns == ("zeta", "alpha")
+    row = result[0]
+    assert list(row) == ["zeta", "alpha"]
+    assert list(row.scores) == ["alpha"]
+    assert "?alpha of" in str(row.why())
+    assert row.rank_score == row.scores["alpha"]
+    nothing = films.query('SELECT ?beta ?x { ?beta MATCH "qqqq" AS ?x } RANK BY ?x LIMIT 2')
+    assert nothing.shortfall == "no entity matches the text of ?beta"
+
+
+def test_a_warning_points_into_the_text(films):
+    def text(name: str, space: str) -> str:
+        return f"{PREFIX}SELECT ?{name} {{{space}?{name} f:nothing ?o }}"
+
+    films.query(text("x", " "))
+    (warning,) = films.query(text("longer", " # a comment\n   ")).warnings
+    assert "query:2:12" in warning.render()
+    assert warning.render().count("^") == len("f:nothing")
+
+
+def test_an_error_of_the_run_names_the_variables_of_the_text(films):
+    def text(one: str, other: str) -> str:
+        return f'SELECT ?{one} {{ ?{one} ?p ?o . ?{other} MATCH "space" AS ?s }} RANK BY ?s'
+
+    for names in (("a", "b"), ("zeta", "alpha")):
+        with pytest.raises(QueryLimitError) as raised:
+            films.query(text(*names), max_rows=3)
+        assert all(name not in raised.value.render() for name in CANONICAL_NAMES[:8])
+
+
+def test_parameters_keep_their_names(films):
+    def text(name: str) -> str:
+        return f"{PREFIX}SELECT ?x {{ ?x f:year ${name} FILTER(STRLEN(STR(?x)) > 3) }}"
+
+    for name in ("year", "wanted"):
+        prepared = films.prepare(text(name))
+        assert prepared.parameters == (name,)
+        assert len(prepared.query({name: 1979})) == len(films.query(text(name), {name: 1979})) > 0
+        with pytest.raises(ParameterError, match="it uses: " + ", ".join(sorted((name, "x")))):
+            prepared.query({"other": 1})
+
+
+def test_equal_constants_are_equal_in_every_text_of_the_shape(films):
+    template = PREFIX + "SELECT ?x { ?x f:year %d , %d }"
+    assert read_shape(template % (1979, 1979)).key != read_shape(template % (1979, 1980)).key
+    assert read_shape(template % (1982, 1983)).key == read_shape(template % (1979, 1980)).key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BASE <http://e/> SELECT ?x { ?x ?p <a> }",
+        "EXPLAIN SELECT ?x { ?x ?p ?o }",
+        "SELECT ?\\u0061 { ?a ?p ?o }",
+        "SELECT ?x { ?x ?p <relative> }",
+        "SELECT ?x { ?x e:undeclared ?o }",
+        f"SELECT ?x {{ ?x ?p '{CANONICAL_NAMES[0]}' }}",
+        f"SELECT ?x {{ ?x ?p '{'a' * MAX_SHARED_LENGTH}' }}",
+        f"SELECT ?x {{ {' '.join(f'?v{n} ?p ?x .' for n in range(300))} }}",
+        f"PREFIX e: <http://e/{'a' * 600}> SELECT ?x {{ ?x e:p ?o }}",
+    ],
+)
+def test_texts_without_a_shape(text):
+    assert read_shape(text) is None
+
+
+def test_words_that_the_parser_reads_in_another_way_have_no_shared_tree(films):
+    for _ in range(2):
+        assert not isinstance(query_text('SELECT ?x { ?x MATCH "space" ON (own-field) AS ?s }'), SharedText)
+    with pytest.raises(UnknownNameError, match="own-field"):
+        films.query('SELECT ?x { ?x MATCH "space" ON (own-field) AS ?s }')
+
+
+def test_hostile_texts_do_not_fill_the_caches(films):
+    for number in range(3 * shared_text.MAX_TEXTS):
+        query_text(f"SELECT ?x {{ ?x ?p ?o . {'?x ?p ?o . ' * (number % 30)} FILTER(?o > {number}) }} LIMIT {number}")
+    for cache in (shared_text._TEXTS, shared_text._FIXED, shared_text._SHARED):
+        assert len(cache._items) <= shared_text.MAX_TEXTS
+    assert len(text_shape._known_prologues) <= text_shape.MAX_PROLOGUES

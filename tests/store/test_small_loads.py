@@ -1,0 +1,48 @@
+"""A small load is counted by its own quads; the graph and the counts are those of a large load."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg import KnowledgeBase
+from hybridkg.store import loading
+
+NODES = st.sampled_from(["<x:a>", "<x:b>", "_:n", "_:m"])
+LINES = st.lists(st.tuples(NODES, st.sampled_from(["<x:p>", "<x:q>"]), NODES | st.just('"t"')), max_size=12)
+
+
+def loaded(folder, parts: list[str]) -> tuple[list[object], int]:
+    kb = KnowledgeBase.create(folder)
+    reports = []
+    for number, text in enumerate(parts):
+        path = folder.parent / f"{number}.nt"
+        path.write_text(text)
+        reports.append(kb.load(path, index=False))
+    rows = sorted(str(row.to_python()) for row in kb.query("SELECT * { ?s ?p ?o }"))
+    return [(report.triples, rows) for report in reports], kb.stats()["triples"]
+
+
+@settings(max_examples=examples(4, 100), deadline=None)
+@given(st.lists(LINES, min_size=1, max_size=3))
+def test_small_and_large_loads_agree(tmp_path_factory, parts):
+    texts = ["".join(f"{' '.join(line)} .\n" for line in lines) for lines in parts]
+    found = []
+    for few in (10_000, 1, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loading, "FEW", few)
+            found.append(loaded(tmp_path_factory.mktemp("few") / "kb", texts))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_small_load_does_not_read_the_graph(tmp_path, monkeypatch):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    (tmp_path / "a.nt").write_text("<x:a> <x:p> <x:b> .\n")
+    kb.load(tmp_path / "a.nt", index=False)
+    monkeypatch.setattr(loading, "_add_many", None)
+    assert kb.load(tmp_path / "a.nt", index=False).triples == 0
+    (tmp_path / "a.nt").write_text("<x:a> <x:p> <x:b> .\n<x:a> <x:p> 2 .\n<x:a> <x:p> 2 .\n".replace(" 2 ", ' "2" '))
+    assert kb.load(tmp_path / "a.nt", index=False).triples == 1
+    assert kb.stats()["triples"] == 2
