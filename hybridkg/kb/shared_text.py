@@ -97,8 +97,9 @@ class SharedText(ParsedQuery):
         template = None
         if signed is not None:
             own = dict(zip(self._names, CANONICAL_NAMES, strict=False))
-            signature = tuple((own.get(name, name), kind) for name, kind in signed[0])
-            if not (signed[1] and self.tree.compares_constants):
+            is_known = all(name in own for name, _ in signed[0])
+            if is_known and not (signed[1] and self.tree.compares_constants):
+                signature = tuple((own[name], kind) for name, kind in signed[0])
                 template = self.tree.template(signature, signed[1])
         if signed is None or template is None:
             return self.alone.request(params, folder=folder, services=services)

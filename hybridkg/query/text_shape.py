@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from hybridkg.query import ast, tables
@@ -21,6 +21,9 @@ from hybridkg.rdf.terms import NamedNode
 
 MAX_SHARED_LENGTH = 20_000
 """Maximum length of a text whose plan is shared with others; its tree takes about 100 bytes a character."""
+
+MAX_RUN = 300
+"""Maximum length of a run without white space in a shared text: a prefixed name is looked for at each of its words."""
 
 MAX_NAMESPACE_LENGTH = 500
 """Maximum length of a declared namespace in a shared text, so that no expansion exceeds the limits of the parser."""
@@ -57,11 +60,11 @@ IRI, STRING = "iri", "string"
 
 
 class Scanner(NamedTuple):
-    """Compiled expressions: `tokens` of the body (hole, other token), `prologue`, and its `declarations`."""
+    """Compiled expressions: `tokens` of the body (hole, other token), and what comes before them."""
 
     tokens: re.Pattern[str]
-    prologue: re.Pattern[str]
-    declarations: re.Pattern[str]
+    declaration: re.Pattern[str]
+    skip: re.Pattern[str]
 
 
 @cache
@@ -70,15 +73,14 @@ def _scanner(*, ascii_only: bool) -> Scanner:
     patterns = {name: NOT_ASCII.sub("", text) if ascii_only else text for name, text in loaded.terminals}
     holes = "|".join(text for name, text in patterns.items() if name in _HOLES)
     others = [text for name, text in patterns.items() if name not in _HOLES and name not in (*FIRST, FUSION)]
-    others += [r"[^\W\d]\w*+", *map(re.escape, loaded.punctuation), "."]
+    # What is no token is all of the rest: nothing is scanned twice, and the parser refuses the text.
+    others += [r"[^\W\d]\w*+", *map(re.escape, loaded.punctuation), ".++"]
     skip = loaded.skip
-    prefix = rf"{skip}(?i:PREFIX){skip}{{0}}{skip}{{1}}"
-    declaration = prefix.format(f"({patterns['PNAME_NS']})", f"({patterns['IRIREF']})")
-    anywhere = prefix.format(patterns["PNAME_NS"], patterns["IRIREF"])
+    some_skip = f"{skip.removesuffix('*+')}++"
     return Scanner(
         re.compile(f"(?:({holes})|({'|'.join(others)})){skip}", re.DOTALL),
-        re.compile(f"(?:{anywhere})*+{skip}"),
-        re.compile(declaration),
+        re.compile(rf"{skip}(?ai:PREFIX){some_skip}({patterns['PNAME_NS']}){skip}({patterns['IRIREF']})"),
+        re.compile(skip),
     )
 
 
@@ -112,12 +114,13 @@ def read_shape(text: str) -> TextShape | None:
     """
     if len(text) > MAX_SHARED_LENGTH or "\\u" in text or "\\U" in text:
         return None
+    if len(text) > MAX_RUN and max(map(len, text.split()), default=0) > MAX_RUN:
+        return None
     is_ascii = text.isascii()
     if not is_ascii and _UNSHARED.search(text):
         return None
     scanner = _scanner(ascii_only=is_ascii)
-    start = scanner.prologue.match(text).end()  # type: ignore[union-attr]  # it may be empty
-    prefixes = _prefixes(scanner, text[:start])
+    prefixes, start = _prologue(scanner, text)
     if prefixes is None:
         return None
     return _Reader(prefixes).shape(scanner.tokens.findall(text, start))
@@ -126,7 +129,7 @@ def read_shape(text: str) -> TextShape | None:
 def boundaries(text: str) -> Iterator[tuple[int, int]]:
     """(start, end) of each token of a text that has a shape, those of its declarations apart."""
     scanner = _scanner(ascii_only=text.isascii())
-    start = scanner.prologue.match(text).end()  # type: ignore[union-attr]
+    _, start = _prologue(scanner, text)
     for token in scanner.tokens.finditer(text, start):
         yield token.span(token.lastindex or 0)
 
@@ -202,28 +205,24 @@ def _expanded(name: str, namespaces: dict[str, str]) -> str | None:
     return None if namespace is None else namespace + local_name(local)
 
 
-_known_prologues: dict[tuple[bool, str], tuple[tuple[str, str], ...] | None] = {}
-MAX_PROLOGUES = 64
+def _prologue(scanner: Scanner, text: str) -> tuple[tuple[tuple[str, str], ...] | None, int]:
+    """The declarations of a text, and the offset behind them; None where one is relative, invalid or long.
 
-
-def _prefixes(scanner: Scanner, prologue: str) -> tuple[tuple[str, str], ...] | None:
-    """The declarations; None where one is relative, invalid or long. The last declaration of a prefix holds."""
-    key = prologue.isascii(), prologue
-    if key not in _known_prologues:
-        if len(_known_prologues) >= MAX_PROLOGUES:
-            _known_prologues.clear()
-        _known_prologues[key] = _read_prefixes(scanner, prologue)
-    return _known_prologues[key]
-
-
-def _read_prefixes(scanner: Scanner, prologue: str) -> tuple[tuple[str, str], ...] | None:
+    The last declaration of a prefix holds.
+    """
     found: dict[str, str] = {}
-    for name, reference in scanner.declarations.findall(prologue):
-        namespace = reference[1:-1]
-        if len(namespace) > MAX_NAMESPACE_LENGTH or not is_absolute(namespace) or not is_valid_iri(namespace):
-            return None
-        found[name[:-1]] = namespace
-    return tuple(found.items())
+    at, is_shared = 0, True
+    while declaration := scanner.declaration.match(text, at):
+        at, namespace = declaration.end(), declaration[2][1:-1]
+        is_shared = is_shared and len(namespace) <= MAX_NAMESPACE_LENGTH and _is_namespace(namespace)
+        found[declaration[1][:-1]] = namespace
+    start = scanner.skip.match(text, at).end()  # type: ignore[union-attr]  # it may be empty
+    return tuple(found.items()) if is_shared else None, start
+
+
+@lru_cache(maxsize=256)
+def _is_namespace(namespace: str) -> bool:
+    return is_absolute(namespace) and is_valid_iri(namespace)
 
 
 def is_valid_iri(iri: str) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg import HybridkgError, KnowledgeBase
-from hybridkg.errors import ParameterError, QueryLimitError, UnknownNameError
+from hybridkg.errors import ParameterError, QueryLimitError, QuerySyntaxError, UnknownNameError
 from hybridkg.kb import parsed_query, shared_text
 from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.kb.shared_text import SharedText, query_text
@@ -292,9 +292,39 @@ def test_words_that_the_parser_reads_in_another_way_have_no_shared_tree(films):
         films.query('SELECT ?x { ?x MATCH "space" ON (own-field) AS ?s }')
 
 
+def test_only_declarations_declare(films):
+    body = "SELECT ?x { ?x <http://example.org/films/director> f:%s }"
+    known = films.query(PREFIX + body % "Scott")
+    assert len(known) > 0
+    for text in (PREFIX + "# PREFIX f: <http://old.org/>\n" + body % "Scott", "# a\n" + PREFIX + body % "Scott"):
+        assert films.query(text).cells == known.cells
+    for text in (
+        "#PREFIX f: <http://example.org/films/>\n" + body % "Scott",
+        "PREFIXf:<http://example.org/films/>" + body % "Scott",
+        PREFIX.replace("PREFIX f", "PREF\u0130X f") + body % "Scott",
+    ):
+        with pytest.raises(QuerySyntaxError):
+            films.query(text)
+
+
+def test_a_canonical_name_is_no_parameter(films):
+    with pytest.raises(ParameterError, match="has no variable"):
+        films.query(PREFIX + "SELECT ?x { ?x f:year ?y }", {CANONICAL_NAMES[1]: 1979})
+
+
+def test_nothing_of_a_hostile_text_is_scanned_twice():
+    commented = read_shape("#\n" * 9_000 + "SELECT ?x { ?x ?p ?y }")
+    assert commented is not None
+    assert commented.names == ("x", "p", "y")
+    for word in ("a.", "'\\\\", "<a"):  # each could begin a token that reaches to the end
+        assert read_shape("SELECT ?x { ?x ?p " + word * 6_000 + " }") is None
+    unclosed = read_shape("SELECT ?x { ?x ?p " + "'\\' " * 4_000 + " }")
+    assert unclosed is not None
+    assert len(unclosed.key[0][-1]) > 10_000  # the rest is one token, which the parser refuses
+
+
 def test_hostile_texts_do_not_fill_the_caches(films):
     for number in range(3 * shared_text.MAX_TEXTS):
         query_text(f"SELECT ?x {{ ?x ?p ?o . {'?x ?p ?o . ' * (number % 30)} FILTER(?o > {number}) }} LIMIT {number}")
     for cache in (shared_text._TEXTS, shared_text._FIXED, shared_text._SHARED):
         assert len(cache._items) <= shared_text.MAX_TEXTS
-    assert len(text_shape._known_prologues) <= text_shape.MAX_PROLOGUES

@@ -6,6 +6,7 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pyoxigraph
@@ -137,10 +138,25 @@ def test_a_graph_is_read_back(fmt, syntax):
     assert found == wanted
 
 
-def test_a_predicate_without_an_xml_name_is_an_error():
-    odd = Triple(NamedNode("http://e/s"), NamedNode("http://e/p/"), Literal("x"))
+@pytest.mark.parametrize(
+    ("predicate", "value"),
+    [
+        ("http://e/p/", "x"),
+        ("http://e/1", "x"),
+        ("http://e/v\N{SUPERSCRIPT TWO}", "x"),
+        ("http://www.w3.org/1999/02/22-rdf-syntax-ns#li", "x"),
+        ("http://e/p", "a control \x0b"),
+    ],
+)
+def test_what_rdf_xml_cannot_write_is_an_error(predicate, value):
+    odd = Triple(NamedNode("http://e/s"), NamedNode(predicate), Literal(value))
     with pytest.raises(UnsupportedQueryError, match="RDF/XML cannot write"):
         written("rdf-xml", graph_of([odd]))
+
+
+def test_reserved_prefixes_are_left_out_of_rdf_xml():
+    result = replace(graph_of(GRAPH), _prefixes=(("xml", "http://e/"), ("xmlns", "http://f/")))
+    assert len(list(pyoxigraph.parse(written("rdf-xml", result), pyoxigraph.RdfFormat.RDF_XML))) == 2
 
 
 @pytest.mark.parametrize("fmt", ["json", "xml", "csv", "tsv", "ndjson"])
