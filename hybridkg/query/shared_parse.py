@@ -113,7 +113,10 @@ class SharedBuilder(Builder):
         return node
 
     def var(self, c: list[Any], start: int, end: int) -> ast.Var:
-        return ast.Var(self._canonical[c[0].text[1:]], span=self.span(start, end))
+        name = self._canonical.get(c[0].text[1:])
+        if name is None:  # behind a FILE, which `read_shape` does not know
+            raise NoSharedTreeError
+        return ast.Var(name, span=self.span(start, end))
 
     def iri(self, c: list[Any], start: int, end: int) -> ast.Iri:
         node = super().iri(c, start, end)

@@ -17,7 +17,6 @@ from hybridkg.errors import ParameterError, QueryLimitError, QuerySyntaxError, U
 from hybridkg.kb import parsed_query, shared_text
 from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.kb.shared_text import SharedText, query_text
-from hybridkg.query import text_shape
 from hybridkg.query.text_shape import CANONICAL_NAMES, MAX_SHARED_LENGTH, read_shape
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
@@ -288,6 +287,7 @@ def test_texts_without_a_shape(text):
 def test_words_that_the_parser_reads_in_another_way_have_no_shared_tree(films):
     for _ in range(2):
         assert not isinstance(query_text('SELECT ?x { ?x MATCH "space" ON (own-field) AS ?s }'), SharedText)
+        assert not isinstance(query_text('SELECT ?x { ?x MATCH "space" USING bm25(@../a.toml) AS ?s }'), SharedText)
     with pytest.raises(UnknownNameError, match="own-field"):
         films.query('SELECT ?x { ?x MATCH "space" ON (own-field) AS ?s }')
 
