@@ -116,7 +116,7 @@ def costs(kb: Any, text: str) -> dict[str, Any]:
     def fresh() -> str:
         number = next(numbers)
         inline = text.replace("$words", f'"space crew{number}"').replace("$year", str(number))
-        return re.sub(r"\?(\w+)", rf"?\1{number}", inline)
+        return re.sub(r"\?(\w+)", rf"?\g<1>{number}", inline)
 
     def forget() -> str:
         for cache in (shared_text._TEXTS, shared_text._FIXED, shared_text._SHARED):

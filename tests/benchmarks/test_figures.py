@@ -82,6 +82,27 @@ def hybrid() -> Iterator[str]:
     assert at["losing_cells"] == []
 
 
+def fresh() -> Iterator[str]:
+    """The mode in which no text repeats."""
+    result = results("hybrid_fresh")
+    assert result["fresh"] is True
+    at = result["sizes"]["100000"]
+    for name, label in {**PEERS, "hybridkg": "hybridkg"}.items():
+        system = at["systems"][name]
+        first, answers = system["first"], system["answers"]
+        yield row(label, f"{first[0]:.2f}", f"{first[1]:.1f}", answers["right"], answers["questions"])
+    lost, cells = len(at["losing_cells"]), len(at["cells"])
+    assert f"In {lost} of the {cells} questions an exact peer is faster" in " ".join(PAGE.split())
+    warm = results("hybrid_fresh_warm")["sizes"]["100000"]["systems"]["hybridkg"]
+    assert f"the median is {warm['first'][0]:.2f} ms and the P99 {warm['first'][1]:.1f} ms" in " ".join(PAGE.split())
+    costs = results("prepared")
+    names = [name for name, own in costs.items() if isinstance(own, dict) and "whole, known shape" in own]
+    for name in names:
+        own = costs[name]
+        ways = ("whole, other values", "whole, known shape", "whole, new shape")
+        yield row(name, *(f"{own[way]['median_us'] / 1000:.2f}" for way in ways))
+
+
 def growth() -> Iterator[str]:
     for papers, point in sorted(HYBRID["growth"]["points"].items(), key=lambda item: -int(item[0])):
         yield row(
@@ -268,6 +289,7 @@ def tools() -> Iterator[str]:
 
 TABLES = (
     cold,
+    fresh,
     hybrid,
     growth,
     planner,
