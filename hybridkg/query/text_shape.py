@@ -142,7 +142,7 @@ def restored(text: str, names: tuple[str, ...]) -> str:
     """
     if text.isascii():
         return text
-    return _CANONICAL.sub(lambda found: names[_NUMBER_OF[found[0]]], text)
+    return _CANONICAL.sub(lambda found: (*names, found[0])[min(_NUMBER_OF[found[0]], len(names))], text)
 
 
 class _Reader:

@@ -17,7 +17,7 @@ from hybridkg.errors import ParameterError, QueryLimitError, QuerySyntaxError, U
 from hybridkg.kb import parsed_query, shared_text
 from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.kb.shared_text import SharedText, query_text
-from hybridkg.query.text_shape import CANONICAL_NAMES, MAX_SHARED_LENGTH, read_shape
+from hybridkg.query.text_shape import CANONICAL_NAMES, MAX_SHARED_LENGTH, read_shape, restored
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 PREFIX = "PREFIX f: <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -258,6 +258,11 @@ def test_parameters_keep_their_names(films):
         assert len(prepared.query({name: 1979})) == len(films.query(text(name), {name: 1979})) > 0
         with pytest.raises(ParameterError, match="it uses: " + ", ".join(sorted((name, "x")))):
             prepared.query({"other": 1})
+
+
+def test_other_canonical_names_in_a_message_stay():
+    message = f"?{CANONICAL_NAMES[0]} is not <http://e/{CANONICAL_NAMES[200]}>"
+    assert restored(message, ("film",)) == f"?film is not <http://e/{CANONICAL_NAMES[200]}>"
 
 
 def test_equal_constants_are_equal_in_every_text_of_the_shape(films):
