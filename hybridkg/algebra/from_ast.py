@@ -222,7 +222,12 @@ class _Builder:
         plan = self._grouped(plan, query, tie_breakers) if grouped else self._ungrouped(plan, query, tie_breakers)
         hidden: tuple[str, ...] = ()
         if outermost or modifiers.rerank is not None:
-            hidden = tuple(sorted(plan.variables - frozenset(columns)))
+            place = {
+                name: at for at, name in enumerate(dict.fromkeys(v.name for v in walk(query) if isinstance(v, ast.Var)))
+            }
+            hidden = tuple(
+                sorted(plan.variables - frozenset(columns), key=lambda name: (place.get(name, len(place)), name))
+            )
         plan = nodes.Project(plan, columns, query.reduction == "DISTINCT", hidden)
         if modifiers.rerank is not None:
             plan = reranked(plan, modifiers, self.names)
