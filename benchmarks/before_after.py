@@ -28,6 +28,10 @@ RUNS = {
         "planner_small",
         ["benchmarks.planner", "--papers", "20000", "--cells", "6", "--record", "planner_small"],
     ),
+    "planner_large": (
+        "planner_large",
+        ["benchmarks.planner", "--papers", "100000", "--cells", "6", "--record", "planner_large"],
+    ),
     "text": (
         "text_small",
         [
@@ -76,14 +80,16 @@ def run(checkout: Path, name: str, scratch: Path) -> dict[str, Any]:
     result, command = RUNS[name]
     # Both sides of `text` build the same bytes, so they share the corpus.
     own = scratch / (name.removesuffix("_latency") if name.startswith("text") else f"{name}-{checkout.name}")
-    extra = ["--scratch", str(own)] if name in WITH_SCRATCH else ["--data", str(own)] if name == "planner" else []
+    extra = (
+        ["--scratch", str(own)] if name in WITH_SCRATCH else ["--data", str(own)] if name.startswith("planner") else []
+    )
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     stored = checkout / "benchmarks" / "results" / f"{result}.json"
     subprocess.run(
         [sys.executable, "-m", *command, *extra], cwd=checkout, env=environment, check=True, stdout=sys.stderr
     )
     found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))
-    if result != name:  # a small run is no result of its own
+    if result != name or name == "planner_large":  # such a run is no result of its own
         stored.unlink()
     return found
 
