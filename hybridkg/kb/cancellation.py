@@ -27,6 +27,9 @@ MAX_ORPHANS = 8
 POLL_S = 0.05
 """Interval at which a waiting thread checks for cancellation."""
 
+MAX_WAIT_S = 10.0
+"""Time that a query without a deadline waits for an orphaned thread to end."""
+
 PATIENCE_S = 0.15
 """Time that stopped work gets to end before its thread is orphaned."""
 
@@ -128,9 +131,10 @@ class StoppableThread:
 
 
 def _wait_for_orphans(deadline: float | None, cancel: threading.Event | None) -> None:
-    """Waits until fewer than MAX_ORPHANS threads are orphaned, at most until the deadline of the query."""
+    """Waits until fewer than MAX_ORPHANS threads are orphaned, at most until the deadline or MAX_WAIT_S."""
+    latest = monotonic() + MAX_WAIT_S if deadline is None else deadline
     while (orphans := count_orphans()) >= MAX_ORPHANS:
-        if (deadline is not None and monotonic() >= deadline) or (cancel is not None and cancel.is_set()):
+        if monotonic() >= latest or (cancel is not None and cancel.is_set()):
             raise OverloadedError(
                 f"{orphans} queries that were stopped are still at work in the background",
                 hint="ask again when they are done; Oxigraph cannot be stopped inside a query that it has been given",

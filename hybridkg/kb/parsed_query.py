@@ -127,7 +127,7 @@ class CheckedTree:
         }
         query = bind(self.written, bound)
         template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(bound), is_cached=True)
-        if values:
+        if values or self._constants:  # raises where a part may hide a parameter
             _ = template.logical_of, template.matches_of
         return template
 

@@ -77,6 +77,7 @@ class QueryRun:
 
     def plan(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> tuple[BoundQuery, PhysicalPlan]:
         """Binds the parameters and chooses the physical plan; `services` allows SERVICE."""
+        self._query = None  # an error of `bind` has the words of the text already, also after an earlier attempt
         query = self._query = self._step(self._session.bind, text, params, services=services)
         return query, self._step(self._session.plan, query, self._limit, self._strategy)
 

@@ -83,11 +83,10 @@ def term_json(term: Term) -> str:
     >>> term_json(Literal("chat", language="fr"))
     '{"type":"literal","value":"chat","xml:lang":"fr"}'
     """
-    kind = type(term)
-    if kind is NamedNode:
-        return f'{{"type":"uri","value":{_quoted(term.value)}}}'  # type: ignore[union-attr]
-    if kind is BlankNode:
-        return f'{{"type":"bnode","value":{_quoted(term.value)}}}'  # type: ignore[union-attr]
+    if isinstance(term, NamedNode):
+        return f'{{"type":"uri","value":{_quoted(term.value)}}}'
+    if isinstance(term, BlankNode):
+        return f'{{"type":"bnode","value":{_quoted(term.value)}}}'
     if isinstance(term, Triple):
         parts = zip(("subject", "predicate", "object"), (term.subject, term.predicate, term.object), strict=True)
         return f'{{"type":"triple","value":{{{",".join(f"{_quoted(name)}:{term_json(one)}" for name, one in parts)}}}}}'
