@@ -46,6 +46,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.tuning
 	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.prepared
+	$(BIN)/python -m benchmarks.writers
 	$(BIN)/python -m benchmarks.projection
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.hybrid
