@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.operators.aggregates import PlainGroups
+from hybridkg.operators.aggregates import PlainGroups, written
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
@@ -91,6 +91,15 @@ def test_groups_are_those_of_oxigraph(text, rows):
     with patch.object(PlainGroups, "rows", lambda *_: None):
         want = run(operator)
     assert operator._plain is not None
+    assert run(operator) == want
+
+
+def test_a_double_has_the_digits_of_oxigraph_where_two_forms_are_as_short():
+    assert written(2.0**-25).value == "0.000000029802322387695313"  # repr: 2.9802322387695312e-08
+    rows = [(NamedNode("e:1"), None, double(0.0), double(0.0)), (NamedNode("e:1"), None, double(2.0**-24), double(0.0))]
+    operator = group_rows("SELECT (AVG(?s) AS ?x) { } GROUP BY ?a", rows)
+    with patch.object(PlainGroups, "rows", lambda *_: None):
+        want = run(operator)
     assert run(operator) == want
 
 
