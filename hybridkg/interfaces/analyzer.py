@@ -34,13 +34,19 @@ class Analyzer(Protocol):
         """
 
     def term(self, word: str, stemmer: str) -> str:
-        """The term of a raw word; empty for a stop word, which keeps its position but is not indexed."""
+        """The term of a raw word; empty for a dropped word, which keeps its position but is not indexed."""
+
+    def is_stop_word(self, word: str, stemmer: str) -> bool:
+        """Whether a raw word is a stop word: it is indexed with its position, so that phrases find it, but is no plain
+        word of a query and does not count in the length of a field (docs/language.md, "Stop words").
+        """
 
 
 ANALYZERS = Registry(
     "analyzer",
     "hybridkg.analyzers",
     {
+        "all_words": "hybridkg.text.analysis.standard:all_words",
         "identifier": "hybridkg.text.analysis.identifier:IdentifierAnalyzer",
         "plain": "hybridkg.text.analysis.standard:plain",
         "standard": "hybridkg.text.analysis.standard:standard",

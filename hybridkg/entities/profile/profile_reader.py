@@ -35,10 +35,10 @@ HK = "https://w3id.org/hybridkg/ns#"
 SH = "http://www.w3.org/ns/shacl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-PROFILE_PROPERTIES = ("entities", "fields", "filters", "ignore", "labels")
+PROFILE_PROPERTIES = ("analyzer", "entities", "fields", "filters", "ignore", "labels")
 FIELD_PROPERTIES = ("analyzer", "b", "languages", "localName", "name", "path", "rest", "text", "weight")
 VALUES = ("Literals", "Strings", "Labels")
-NAMES = ("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, *VALUES)
+NAMES = tuple(dict.fromkeys(("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, *VALUES)))
 PATH_PROPERTIES = ("inversePath", "alternativePath", "zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath")
 MARKS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 
@@ -127,9 +127,10 @@ class _Reader:
         if len(lists) > 1:
             raise self._error("hk:fields is given twice", "fields", hint="one list with all fields in it")
         labels = [self._list(node, "hk:labels") for node in self._values(profiles[0], "labels")]
+        analyzer = str(self._one(profiles[0], "analyzer", "the profile") or "standard")
         return Profile(
             self.name,
-            tuple(self._field(node) for node in (lists[0] if lists else [])),
+            tuple(self._field(node, analyzer) for node in (lists[0] if lists else [])),
             entities=self._iris(self._values(profiles[0], "entities"), "hk:entities"),
             labels=self._iris(labels[0], "hk:labels") if labels else LABEL_PREDICATES,
             ignore=self._iris(self._values(profiles[0], "ignore"), "hk:ignore"),
@@ -151,7 +152,8 @@ class _Reader:
             )
         return filters
 
-    def _field(self, node: Any) -> Field:
+    def _field(self, node: Any, analyzer: str) -> Field:
+        """A field; `analyzer` is that of the profile."""
         name = self._one(node, "name", "field without hk:name")
         if name is None:
             raise ProfileError("a field has no name", hint='hk:name "title"')
@@ -175,7 +177,7 @@ class _Reader:
                 languages=tuple(sorted(str(tag).lower() for tags in languages for tag in tags)),
                 weight=self._number(node, "weight", subject, 1.0),
                 b=self._number(node, "b", subject, 0.75),
-                analyzer=str(self._one(node, "analyzer", subject) or "standard"),
+                analyzer=str(self._one(node, "analyzer", subject) or analyzer),
             )
         except ProfileError as e:
             raise self._located(e, f'"{name}"') from None

@@ -88,6 +88,11 @@ class IdentifierAnalyzer:
         word = fold_accents(plain_number(fold_case(word)))
         return word if any(map(str.isalnum, word)) else ""
 
+    def is_stop_word(self, word: str, stemmer: str) -> bool:
+        """False: the words of identifiers are few, and all of them name."""
+        del word, stemmer
+        return False
+
 
 def _pieces(unit: str, boundary: Any) -> Iterator[tuple[str, int]]:
     """The pieces between boundaries with their offsets."""

@@ -59,6 +59,11 @@ class NativeAnalyzer:
         del stemmer
         return word
 
+    def is_stop_word(self, word: str, stemmer: str) -> bool:
+        """False: the server drops the stop words of its analyzers, so they are no words here."""
+        del word, stemmer
+        return False
+
     def _tokens(self, text: str) -> tuple[tuple[str, int, int], ...]:
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         with self._lock:

@@ -29,6 +29,7 @@ class _Word:
     term: str
     start: int
     end: int
+    is_stop: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,14 @@ class _Unit:
     """The words of one field within an interval of the text.
 
     Args:
-        parts: (place, term) of the words that are not split further; the term of a stop word is empty.
+        parts: (place, term) of the words that are not split further; the term of a dropped word is empty.
         wholes: the terms of the words that are split into parts.
+        is_stop: whether it is a stop word.
     """
 
     parts: Words
     wholes: tuple[str, ...] = ()
+    is_stop: bool = False
 
     def terms(self) -> tuple[str, ...]:
         return tuple(term for _, term in self.parts)
@@ -67,7 +70,14 @@ class _Reading:
 
 
 def items_of(
-    text: str, phrase: bool, only: str, language: str, on: Sequence[ResolvedField], synonyms: Synonyms = NO_SYNONYMS
+    text: str,
+    phrase: bool,
+    only: str,
+    language: str,
+    on: Sequence[ResolvedField],
+    synonyms: Synonyms = NO_SYNONYMS,
+    *,
+    stop_words: bool = True,
 ) -> list[tuple[int, Item]]:
     """The items of a text with the places of their first words.
 
@@ -78,6 +88,7 @@ def items_of(
         language: tag of the text's language, which selects the stemmer of fields without a language of their own.
         on: the ON fields.
         synonyms: alternatives of words; a phrase has none.
+        stop_words: whether stop words are items; a phrase has them in any case.
     """
     keys = [
         None
@@ -99,7 +110,8 @@ def items_of(
     items = []
     for place, (start, end) in enumerate(stretches):
         alternatives = {
-            key: _alternatives(_joined(units[start:end]), tables.get(key)) for key, units in units_of.items()
+            key: _alternatives(_joined(units[start:end]), tables.get(key), phrase or stop_words)
+            for key, units in units_of.items()
         }
         item = Item(tuple(() if key is None else alternatives[key][0] for key in keys), _written(alternatives.values()))
         if any(item.places):
@@ -161,15 +173,16 @@ def _contains_another(words: Words, by_first: Mapping[str, Sequence[Words]]) -> 
 
 
 def _read(text: str, analyzer: Analyzer, stemmer: str) -> _Reading:
-    terms: dict[str, str] = {}
+    terms: dict[str, tuple[str, bool]] = {}
     words, gaps = [], []
     for place, (raw, start, end) in enumerate(analyzer.spans(text)):
         if end == start:
             gaps.append(start)
             continue
         if raw not in terms:
-            terms[raw] = analyzer.term(raw, stemmer)
-        words.append(_Word(place, terms[raw], start, end))
+            terms[raw] = analyzer.term(raw, stemmer), analyzer.is_stop_word(raw, stemmer)
+        term, is_stop = terms[raw]
+        words.append(_Word(place, term, start, end, is_stop))
     return _Reading(sorted(words, key=lambda word: (word.start, -word.end, word.place)), sorted(gaps))
 
 
@@ -202,7 +215,7 @@ def _unit(words: Sequence[_Word]) -> _Unit:
     if not words:
         return _NOTHING
     if len(words) == 1:
-        return _Unit(((words[0].place, words[0].term),))
+        return _Unit(((words[0].place, words[0].term),), (), words[0].is_stop)
     parts, wholes = [], []
     for word, following in zip(words, (*words[1:], None), strict=True):
         is_same = following is None or (word.start, word.end) == (following.start, following.end)
@@ -249,10 +262,12 @@ def _stretches(
     return stretches
 
 
-def _alternatives(unit: _Unit, table: SynonymTable | None) -> tuple[Patterns, bool]:
+def _alternatives(unit: _Unit, table: SynonymTable | None, stop_words: bool) -> tuple[Patterns, bool]:
     """The patterns of a stretch in one field, and whether they come from a synonyms file."""
     others = table.alternatives.get(unit.terms()) if table is not None else None
-    return (unit.patterns(), False) if others is None else (as_patterns(others), True)
+    if others is not None:
+        return as_patterns(others), True
+    return ((), False) if unit.is_stop and not stop_words else (unit.patterns(), False)
 
 
 def _written(alternatives: Iterable[tuple[Patterns, bool]]) -> str:

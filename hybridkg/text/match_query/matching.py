@@ -43,6 +43,7 @@ class MatchClauses:
 
     Args:
         vocabulary: the terms of the index, for prefixes and fuzzy words; None where the index cannot list them.
+        stop_words: whether stop words are items as other words are, because the text has nothing else.
         counts: the scoring items with their counts, in order of first appearance.
         runs: runs of consecutive plain words, each with the count of its words.
     """
@@ -51,6 +52,7 @@ class MatchClauses:
     on: Sequence[ResolvedField]
     vocabulary: IndexVocabulary | None
     synonyms: Synonyms = NO_SYNONYMS
+    stop_words: bool = False
     counts: dict[Item, float] = field(default_factory=dict)
     runs: list[tuple[float, Run]] = field(default_factory=lambda: [(1, [])])
     _excluded: dict[Item, None] = field(default_factory=dict)
@@ -98,7 +100,11 @@ class MatchClauses:
                     span=clause.span,
                 )
         else:
-            items = items_of(clause.text, clause.phrase, clause.field, self.language, self.on, self.synonyms)
+            excluded = not scores  # an excluded word is meant as it is written
+            items = items_of(
+                clause.text, clause.phrase, clause.field, self.language, self.on, self.synonyms,
+                stop_words=self.stop_words or excluded,
+            )  # fmt: skip
             if clause.near is not None:
                 items = [(place, _near(item, clause)) for place, item in items]
         self._follow(clause, items, boost, scores)

@@ -44,9 +44,12 @@ def resolve(
     arguments, choices = _arguments(query.arguments, model.arguments, owner)
     on = _on_fields(query, fields, analyzers, model)
     _check_traits(query, on, _traits(model, choices))
-    clauses = MatchClauses(query.language, on, vocabulary, synonyms)
     parts = parse_query_string(query.text) if query.syntax else (Clause(query.text),)
+    clauses = MatchClauses(query.language, on, vocabulary, synonyms)
     matching = clauses.group(parts, all_terms=query.all_terms)
+    if not clauses.counts:  # the text has nothing but stop words
+        clauses = MatchClauses(query.language, on, vocabulary, synonyms, stop_words=True)
+        matching = clauses.group(parts, all_terms=query.all_terms)
     ordered: dict[Item, float] = {}
     unordered: dict[Item, float] = {}
     if model.traits.pairs:

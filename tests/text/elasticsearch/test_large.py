@@ -43,7 +43,7 @@ def documents():
     chance = random.Random(5)
     made = {}
     for entity in range(N):
-        texts = {"title": ["same words"]} if entity < SAME else {}
+        texts = {"title": ["equal words"]} if entity < SAME else {}
         words = [chance.choice(["red", "fish", "sea", "old", "man"]) for _ in range(chance.randrange(4))]
         if entity % 100 == 7:
             words.append(f"rare{chr(97 + entity // 100 % 26)}")
@@ -104,7 +104,7 @@ BOTH = (FieldChoice("title", 1.0), FieldChoice("body", 1.0))
 class TestManyRows:
     @pytest.mark.parametrize("model", SOME_MODELS)
     def test_a_relation_of_several_pages_is_complete(self, large, model):
-        for text, least in [("same red", SAME), ("same", SAME), ('"same words" sea', SAME), ("red -fish", N // 7)]:
+        for text, least in [("equal red", SAME), ("equal", SAME), ('"equal words" sea', SAME), ("red -fish", N // 7)]:
             query = TextQuery(text, model=model)
             assert len(large.elastic.score_all(query)[0]) == large.elastic.match_count_bound(query) >= least
             assert assert_same_relation(large, query) >= least
@@ -112,12 +112,12 @@ class TestManyRows:
     @pytest.mark.parametrize("model", SOME_MODELS)
     @pytest.mark.parametrize("k", [10, 10_000, SAME])
     def test_the_best_of_many(self, large, model, k):
-        for text in ("same red fish", "red sea"):
+        for text in ("equal red fish", "red sea"):
             assert_same_best(large, TextQuery(text, model=model), k)
 
     @pytest.mark.parametrize("model", SOME_MODELS)
     def test_thousands_of_ties_are_settled_by_the_rank_of_the_node(self, large, model):
-        query = TextQuery("same", fields=TITLE_ONLY, model=model)
+        query = TextQuery("equal", fields=TITLE_ONLY, model=model)
         assert large.elastic.topk(query, 10)[0].tolist() == [SAME - 1 - i for i in range(10)]
         assert assert_same_best(large, query, 10) == 10
 
@@ -125,12 +125,12 @@ class TestManyRows:
         ids = np.random.default_rng(1).integers(0, 2**32 - 1, 70_000, np.uint32)
         ids = np.concatenate([ids, np.arange(N, dtype=np.uint32)[::-1], ids[:5], np.arange(N, dtype=np.uint32)])
         for model in MODELS:
-            query = TextQuery('same "red fish" old', model=model)
+            query = TextQuery('equal "red fish" old', model=model)
             assert_same_scores(large.elastic.score(query, ids), large.embedded.score(query, ids))
 
     def test_most_is_exact_above_ten_thousand(self, large):
-        assert large.elastic.match_count_bound(TextQuery("same")) == SAME
-        assert large.elastic.match_count_bound(TextQuery("same", fields=BODY_ONLY)) == 0
+        assert large.elastic.match_count_bound(TextQuery("equal")) == SAME
+        assert large.elastic.match_count_bound(TextQuery("equal", fields=BODY_ONLY)) == 0
 
 
 class TestQuestionsTogether:
@@ -153,7 +153,7 @@ class TestQuestionsTogether:
                 assert_same_scores(own_scores, scores)
 
     def test_questions_of_many_pages_together(self, large):
-        queries = [TextQuery("same"), TextQuery("same red", model="bm25"), TextQuery("zebra"), TextQuery("red fish")]
+        queries = [TextQuery("equal"), TextQuery("equal red", model="bm25"), TextQuery("zebra"), TextQuery("red fish")]
         questions = [IndexRequest(query, k) for query in queries for k in (None, SAME - 1_000)]
         for question, (ids, scores) in zip(questions, large.elastic.batch(questions), strict=True):
             query, k = question.query, question.k
@@ -188,7 +188,7 @@ class TestConditions:
     @pytest.mark.parametrize("model", SOME_MODELS)
     def test_an_entity_that_breaks_a_condition_is_left_out_and_no_other(self, large, model):
         held = filters()
-        plain = TextQuery("same red sea", model=model)
+        plain = TextQuery("equal red sea", model=model)
         ids, scores = large.embedded.score_all(plain)
         branches = AnyCondition(((CONDITIONS[0], CONDITIONS[12]), (CONDITIONS[2],), (CONDITIONS[11],)))
         some = [(one,) for one in CONDITIONS] + [tuple(CONDITIONS[9::-9]), (CONDITIONS[0], CONDITIONS[12])]
@@ -210,7 +210,7 @@ class TestConditions:
 
     def test_there_is_one_zero(self, large):
         zeros = [PushdownCondition(YEAR, low=low, high=high) for low in (0.0, -0.0, None) for high in (0.0, -0.0)]
-        found = {zero: large.elastic.match_count_bound(TextQuery("same", conditions=(zero,))) for zero in zeros}
+        found = {zero: large.elastic.match_count_bound(TextQuery("equal", conditions=(zero,))) for zero in zeros}
         assert found[zeros[0]] == found[zeros[1]] == found[zeros[2]] == found[zeros[3]] > 0
         assert found[zeros[4]] == found[zeros[5]]
 
@@ -254,7 +254,7 @@ class TestPointsInTime:
         place = elastic.request("POST", f"/{index}/_pit?keep_alive=1m")[1]["id"]
         assert contexts() > before
         assert elastic.request("DELETE", "/_pit", {"id": place})[0] == 200
-        large.elastic.score_all(TextQuery("same"))
-        large.elastic.topk(TextQuery("same"), SAME - 1_000)
-        large.elastic.batch([IndexRequest(TextQuery("same red"), None), IndexRequest(TextQuery("same"), 3)])
+        large.elastic.score_all(TextQuery("equal"))
+        large.elastic.topk(TextQuery("equal"), SAME - 1_000)
+        large.elastic.batch([IndexRequest(TextQuery("equal red"), None), IndexRequest(TextQuery("equal"), 3)])
         assert contexts() <= before

@@ -53,7 +53,7 @@ MISSING_TERM = -1
 """The number of a term that the index lacks."""
 
 STOPPED = ""
-"""The term of a stop word."""
+"""The term of a word that is not searched: a stop word, or one that the analyzer drops."""
 
 
 class BagQuery(NamedTuple):
@@ -71,8 +71,8 @@ class BagQuery(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of a text: the term of each (STOPPED for a stop word); count in the text, number (or MISSING_TERM), df
-    and cf, int64[t, f], of each distinct term; lists, int64[5, l], of QueryLists, and their postings.
+    """The words of a text: the term of each, or STOPPED; count in the text, number (or MISSING_TERM), df and cf,
+    int64[t, f], of each distinct term; lists, int64[5, l], of QueryLists, and their postings.
     """
 
     terms: list[str]
@@ -97,7 +97,7 @@ class _Shape:
     window: int
     """Width of the unordered window of neighbouring words; 0 for a model without pairs."""
     terms: dict[str, str]
-    """Word -> its term or STOPPED."""
+    """Word -> its term, STOPPED for a stop word."""
     texts: dict[str, _Words] = field(default_factory=dict)
     """Cached."""
     single_call: list[SingleCallFrame] = field(default_factory=list)
@@ -153,7 +153,7 @@ class BagOfWords:
         shape = None if single_call is None else self._shape_of(query)
         if single_call is None or shape is None or query.text in shape.texts:
             return None
-        words = [term for term in self._terms_of(shape, shape.analyzer.words(query.text)) if term]
+        words = [term for term in self._searched(shape, shape.analyzer.words(query.text)) if term]
         if not 0 < len(words) <= (1 if shape.window else MAX_WORDS_OF_CALL) or len({*words}) < len(words):
             return None
         if not shape.single_call:
@@ -168,7 +168,7 @@ class BagOfWords:
             return None
         shape, words = read
         counts = list(words.counts.values())
-        pairs = _pairs(words.terms, self._places(shape, query)) if shape.window else {}
+        pairs = _pairs(words.terms, self._places(shape, query, words.terms)) if shape.window else {}
         if not pairs:
             form = shape.frame.form(counts, words.df, words.cf)
             return BagQuery(form, QueryLists(words.lists), words.postings, words.numbers, shape.fields)
@@ -216,11 +216,16 @@ class BagOfWords:
             raw = shape.analyzer.words(query.text)
             if len(raw) > MAX_WORDS:
                 return None
-            words = self._look_up(shape, self._terms_of(shape, raw))
+            words = self._look_up(shape, self._searched(shape, raw))
             if len(shape.texts) >= MAX_CACHED_TEXTS:
                 shape.texts.clear()
             shape.texts[query.text] = words
         return shape, words
+
+    def _searched(self, shape: _Shape, words: list[str]) -> list[str]:
+        """The term of each word, STOPPED for a stop word, unless the text has nothing else."""
+        terms = self._terms_of(shape, words)
+        return terms if any(terms) else [shape.analyzer.term(word, shape.stemmer) for word in words]
 
     def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
         """The term of each word, STOPPED for a stop word."""
@@ -231,20 +236,21 @@ class BagOfWords:
             if term is None:
                 if len(cache) >= MAX_CACHED_WORDS:
                     cache.clear()
-                term = cache[word] = shape.analyzer.term(word, shape.stemmer)
+                is_stop = shape.analyzer.is_stop_word(word, shape.stemmer)
+                term = cache[word] = STOPPED if is_stop else shape.analyzer.term(word, shape.stemmer)
             terms.append(term)
         return terms
 
-    def _places(self, shape: _Shape, query: TextQuery) -> Sequence[int]:
+    def _places(self, shape: _Shape, query: TextQuery, terms: Sequence[str]) -> Sequence[int]:
         """The place of each word, as of text/match_query/matching.py: a clause follows the last word of the one before
-        that is not a stop word.
+        that is searched. `terms` are those of the words.
         """
         if not query.syntax or query.text.isascii():
             return range(MAX_WORDS)
         places: list[int] = []
         begin = 0
         for clause in query.text.split():
-            own = self._terms_of(shape, shape.analyzer.words(clause))
+            own = terms[len(places) : len(places) + len(shape.analyzer.words(clause))]
             places += range(begin, begin + len(own))
             begin += max((i for i, term in enumerate(own) if term), default=0) + 1
         return places
