@@ -45,6 +45,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.linking
 	$(BIN)/python -m benchmarks.tuning
 	$(BIN)/python -m benchmarks.models
+	$(BIN)/python -m benchmarks.stop_words
 	$(BIN)/python -m benchmarks.prepared
 	$(BIN)/python -m benchmarks.writers
 	$(BIN)/python -m benchmarks.projection

@@ -90,6 +90,8 @@ def _print_analysis(analysis: TextAnalysis) -> None:
     _print_words(analysis)
     if not any(word.term for word in analysis.words):
         echo("no term of this text is indexed: it matches nothing")
+    elif all(word.is_stop or not word.term for word in analysis.words):
+        echo("the text has nothing but stop words: a query searches them")
     for alternatives in analysis.synonyms:
         echo(f"synonyms: {alternatives.translate(CONTROL)}")
 
@@ -103,7 +105,7 @@ def _print_words(analysis: TextAnalysis) -> None:
 
     console = console_on(sys.stdout)
     heads = ["word", "term"]
-    rows = [[word.word, word.term or "(stop word)"] for word in analysis.words]
+    rows = [[w.word, f"{w.term} (stop word)" if w.is_stop else w.term or "(dropped)"] for w in analysis.words]
     if any(word.df for word in analysis.words):
         counts = [[f"{w.df[f]:,}" if w.df else "-" for f in analysis.fields] for w in analysis.words]
         columns = zip([*heads, *analysis.fields], *([*a, *b] for a, b in zip(rows, counts, strict=True)), strict=True)

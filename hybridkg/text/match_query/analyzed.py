@@ -35,13 +35,15 @@ class AnalyzedWord:
 
     Args:
         word: as written.
-        term: the indexed term; empty for a stop word, which keeps its position.
+        term: the indexed term; empty for a dropped word, which keeps its position.
         df: entities that have the term, by field; empty without an index.
+        is_stop: whether it is a stop word, which a query searches in phrases, or where it has no other word.
     """
 
     word: str
     term: str
     df: Mapping[str, int] = field(default_factory=dict)
+    is_stop: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class TextAnalysis:
     synonyms: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        words = [{"word": w.word, "term": w.term, "df": dict(w.df)} for w in self.words]
+        words = [{"word": w.word, "term": w.term, "df": dict(w.df), "stop": w.is_stop} for w in self.words]
         return vars(self) | {"fields": list(self.fields), "words": words, "synonyms": list(self.synonyms)}
 
 
@@ -126,7 +128,7 @@ def _analysis_by(
             raise TextQueryError(f"more than {MAX_DISTINCT_WORDS:,} different words in one text")
         term = analyzer.term(raw, stemmer)
         df = {f: _df(index, word, language, f) for f in fields} if term and index is not None else {}
-        analyzed_words[word] = AnalyzedWord(word, term, df)
+        analyzed_words[word] = AnalyzedWord(word, term, df, analyzer.is_stop_word(raw, stemmer))
     expanded: dict[str, None] = {}
     if synonyms.rules:
         on = ResolvedField(0, fields[0], 1, 0, analyzer, {})
