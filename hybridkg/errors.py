@@ -137,6 +137,18 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
         return QueryWarning(self.code, self.message, hint=self.hint, span=self.span)
 
 
+class EvaluationWarning(HybridkgError):  # noqa: N818 - not an error
+    """A figure that may be wrong. Never raised: it is part of a report (`report.warnings`, `outcome.warnings()`).
+
+    W201: a measure reads equal scores, and a run file has separated them, as trec_eval needs.
+    """
+
+    label, code = "warning", "W201"
+
+    def to_json(self) -> dict[str, str]:
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

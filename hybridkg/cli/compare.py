@@ -74,6 +74,8 @@ def compare(
         case _:
             _print_separated(report, per_topic, fmt)
             echo(report.method(), err=True)
+    for warning in evaluated.warnings:
+        echo(warning.render(), err=True)
     for run in evaluated.runs:
         if note := run.note():
             echo(note, err=True)

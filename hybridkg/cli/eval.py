@@ -59,6 +59,8 @@ def evaluate(
             _print_separated(report, per_topic, fmt)
     count = len(report.topics)
     echo(f"{count:,} topic{'' if count == 1 else 's'}", err=True)
+    for warning in report.warnings:
+        echo(warning.render(), err=True)
     for run in report.runs:
         if note := run.note():
             echo(note, err=True)

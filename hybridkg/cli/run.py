@@ -49,6 +49,8 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     for name, one in outcome.runs.items():
         if one.kept:
             echo(f"{name}: unchanged, not run again", err=True)
+    for warning in outcome.warnings():
+        echo(warning.render(), err=True)
     for note in outcome.notes():
         echo(f"note: {note}", err=True)
     if missing:

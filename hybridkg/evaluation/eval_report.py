@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hybridkg.errors import LoadError
+from hybridkg.errors import EvaluationWarning, LoadError
+from hybridkg.evaluation.lost_ties import lost_ties
 from hybridkg.evaluation.measures import Measure, evaluate, mean
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
@@ -72,12 +73,19 @@ class ReportRow:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """Several runs under the same judgements; `topics` are those of the qrels, `categories` are by topic or empty."""
+    """Several runs under the same judgements.
+
+    Args:
+        topics: those of the qrels.
+        categories: by topic; empty for none.
+        warnings: about figures that may be wrong.
+    """
 
     measures: tuple[str, ...]
     topics: tuple[str, ...]
     runs: tuple[RunScores, ...]
     categories: Mapping[str, str]
+    warnings: tuple[EvaluationWarning, ...] = ()
 
     def groups(self) -> dict[str, list[str]]:
         """Topics by category, in the order of the qrels."""
@@ -102,6 +110,7 @@ class EvalReport:
             "measures": list(self.measures),
             "topics": len(self.topics),
             "runs": [self._run_json(run, per_topic) for run in self.runs],
+            "warnings": [warning.to_json() for warning in self.warnings],
         }
 
     def _run_json(self, run: RunScores, per_topic: bool) -> dict[str, Any]:
@@ -135,7 +144,7 @@ def eval_report(
 ) -> EvalReport:
     """Evaluates runs, each with its file, which names runs with equal tags; LoadError if no topic of one is judged."""
     names = _names([(path, run.name) for path, run in runs])
-    scores = []
+    scores, warnings = [], []
     for name, (path, run) in zip(names, runs, strict=True):
         own = run_scores(name, qrels, run, evaluate(qrels, run, measures))
         if len(own.unanswered) == len(qrels):
@@ -146,9 +155,9 @@ def eval_report(
                 place=str(path),
             )
         scores.append(own)
-    return EvalReport(
-        tuple(dict.fromkeys(measure.name for measure in measures)), tuple(qrels.grades), tuple(scores), categories or {}
-    )
+        warnings += lost_ties(name, run, measures, path)
+    shown = tuple(dict.fromkeys(measure.name for measure in measures))
+    return EvalReport(shown, tuple(qrels.grades), tuple(scores), categories or {}, tuple(warnings))
 
 
 def run_scores(name: str, qrels: Qrels, run: Run, values: Mapping[str, Mapping[str, float]]) -> RunScores:

@@ -1,7 +1,8 @@
 """Runs: a system's rankings of documents by topic, and TREC files of them.
 
 The order of a ranking is authoritative, not its scores. Files have scores that strictly decrease in float32, so that
-trec_eval and `read_run` restore the order (evaluation.md, trap 6).
+trec_eval and `read_run` restore the order (evaluation.md, trap 6). Which scores were equal is lost; measures that read
+ties warn of it (`lost_ties`).
 """
 
 from __future__ import annotations

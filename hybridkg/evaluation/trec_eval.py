@@ -6,7 +6,10 @@ newer versions use double). Scores that strictly decrease in float32 have the sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 LARGEST = int(np.finfo(np.float32).max.view(np.int32))
 """The ordinal of the largest finite float32, counted from zero."""
@@ -39,13 +42,30 @@ def falling(scores: list[float]) -> np.ndarray:
     wide = np.asarray(scores, float)
     with np.errstate(over="ignore"):
         narrow = np.where(np.isnan(wide), np.inf, wide).astype(np.float32)
-    # The ordinal of each float32, so that the next smaller one is one less.
-    bits = narrow.view(np.int32).astype(np.int64)
-    places = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    places = _ordinals(narrow)
     rank = np.arange(len(places))
     places = np.minimum.accumulate(np.minimum(places, LARGEST) + rank) - rank
     places = np.maximum(places, -LARGEST + rank[::-1])  # leaves room for the later scores
     return np.where(places < 0, -places | 0x80000000, places).astype(np.uint32).view(np.float32)
+
+
+def separated(scores: Sequence[float]) -> int:
+    """Number of scores of a ranking, best first, that are the next smaller float32 of their predecessor.
+
+    `falling` writes equal scores so. Scores that were never equal are so close only by chance.
+
+    >>> separated(falling([2.0, 2.0, 2.0, 1.0]).tolist()), separated([2.0, 2.0, 1.0])
+    (2, 0)
+    """
+    with np.errstate(over="ignore"):
+        places = _ordinals(np.asarray(scores, float).astype(np.float32))
+    return int(np.count_nonzero(places[:-1] - places[1:] == 1))
+
+
+def _ordinals(scores: NDArray[np.float32]) -> NDArray[np.int64]:
+    """int64[n], the ordinal of each float32, so that the next smaller one is one less."""
+    bits = scores.view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 
 
 def score_texts(scores: list[float]) -> list[str]:

@@ -92,9 +92,9 @@ def test_a_system_with_a_new_name_is_not_asked_again(films, tmp_path, monkeypatc
     assert not asked
     assert second.runs["new"].kept
     assert second.means()["new"] == first.means()["old"]
-    assert names(out) == ({"plain.run", "new.run"}, {"topics-new.svg"})
+    assert names(out) == ({"plain.run", "plain.scores", "new.run", "new.scores"}, {"topics-new.svg"})
     assert read_run(out / "runs" / "new.run").name == "new"
-    assert not (out / ".work" / "old.run").exists()
+    assert not list((out / ".work").glob("old.*"))
     assert ran(films, {"plain": PLAIN, "new": LM}, out).to_json() == second.to_json()
 
 
@@ -102,14 +102,14 @@ def test_a_system_that_is_left_out_is_found_when_it_comes_back(films, tmp_path, 
     out = tmp_path / "out"
     first = ran(films, {"plain": PLAIN, "lm": LM}, out)
     ran(films, {"plain": PLAIN}, out)
-    assert names(out) == ({"plain.run"}, set())
+    assert names(out) == ({"plain.run", "plain.scores"}, set())
     assert json.loads((out / "manifest.json").read_text())["systems"].keys() == {"plain"}
     ran(films, {"plain": PLAIN, "x": LM.replace("USING lm", "USING lm(mu=9)")}, out)
     asked = asked_of(monkeypatch)
     again = ran(films, {"plain": PLAIN, "lm": LM}, out)
     assert not asked
     assert again.to_json() == first.to_json()
-    assert names(out) == ({"plain.run", "lm.run"}, {"topics-lm.svg"})
+    assert names(out) == ({"plain.run", "plain.scores", "lm.run", "lm.scores"}, {"topics-lm.svg"})
     assert (out / ".work" / "x.run").exists()
 
 

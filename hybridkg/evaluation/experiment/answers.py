@@ -143,8 +143,9 @@ class Answers:
     def run(self, name: str, topics: Mapping[str, str]) -> Run:
         return Run(name, {topic: self.found[topic].ranking for topic in topics if topic in self.found})
 
-    def told(self) -> dict[str, Told]:
-        return {topic: answer.told for topic, answer in self.found.items()}
+    def told(self, topics: Mapping[str, str]) -> dict[str, Told]:
+        """Details of each answer, in the order of the topics, like the rankings of `run`."""
+        return {topic: self.found[topic].told for topic in topics if topic in self.found}
 
     def _read(self, file: BinaryIO) -> Iterator[TopicRanking | Took]:
         """The entries before the first incomplete line."""

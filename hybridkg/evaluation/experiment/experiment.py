@@ -224,10 +224,9 @@ class Experiment:
             system.answer(jobs, answers, _Named(progress, spec.name))
         if self._key(spec, system) != key:
             raise StorageError(f"a file that {spec.name!r} reads {CHANGED}", hint=AGAIN)
-        run = answers.run(spec.name, self._topics.texts)
-        return stored.keep(
-            SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned, took=answers.took)
-        )
+        topics = self._topics.texts
+        run, told = answers.run(spec.name, topics), answers.told(topics)
+        return stored.keep(SystemRun(spec, run, key, told, kept=False, learned=answers.learned, took=answers.took))
 
     def _systems(self, collection: Collection) -> dict[str, tuple[SystemSpec, SystemKind]]:
         """All systems, made before the first one runs, so that mistakes show at once."""

@@ -7,12 +7,15 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybridkg.errors import EvaluationWarning
 from hybridkg.evaluation.comparison import ComparisonReport, compare_evaluated
 from hybridkg.evaluation.eval_report import ALL, EvalReport, run_scores
 from hybridkg.evaluation.experiment.answers import Told, Took
 from hybridkg.evaluation.experiment.spec import ExperimentSpec, PublishedFigure, SystemSpec
+from hybridkg.evaluation.lost_ties import lost_ties, separated_ties
 from hybridkg.evaluation.measures import Measure, evaluate, mean
 from hybridkg.evaluation.measures.stark import AnswerCandidates, measure_over
 from hybridkg.evaluation.qrels import Qrels
@@ -35,6 +38,7 @@ class SystemRun:
         kept: whether it comes from the result folder.
         learned: by fold, the learned model; empty for systems that learn nothing.
         took: total time; None for a run that the caller passed.
+        file: the run in the result folder; None without one.
     """
 
     spec: SystemSpec
@@ -44,6 +48,7 @@ class SystemRun:
     kept: bool
     learned: Mapping[str, Any] = field(default_factory=dict)
     took: Took | None = None
+    file: Path | None = None
 
     def latency(self) -> tuple[float, float] | None:
         """(median, 95th percentile) of the milliseconds of a topic; None without measurements."""
@@ -122,7 +127,7 @@ class ExperimentOutcome:
     @cached_property
     def report(self) -> EvalReport:
         scores = tuple(run_scores(name, self.judged, one.run, self.values[name]) for name, one in self.runs.items())
-        return EvalReport(self.names, tuple(self.judged.grades), scores, self.categories)
+        return EvalReport(self.names, tuple(self.judged.grades), scores, self.categories, tuple(self.warnings()))
 
     @cached_property
     def compared(self) -> tuple[str, ...]:
@@ -170,6 +175,16 @@ class ExperimentOutcome:
             if (jobs := one.jobs()) > 1:
                 notes.append(f"{name}: up to {jobs} topics ran in parallel, so that each took longer than alone")
         return notes
+
+    def warnings(self) -> list[EvaluationWarning]:
+        """Equal scores that a run file has lost, or does not have: of runs made elsewhere, and of our own files."""
+        warnings = []
+        for name, one in self.runs.items():
+            if one.spec.kind == "run":
+                warnings += lost_ties(name, one.run, self.measures, one.spec.value)
+            if one.file is not None:
+                warnings += separated_ties(name, one.run, self.measures, one.file)
+        return warnings
 
     def verdicts(self) -> list[Verdict]:
         """Every expected figure next to ours."""

@@ -119,7 +119,7 @@ def method(outcome: ExperimentOutcome) -> Iterator[Part]:
         caption="Measures. Each has a value from 0 to 1 for a topic, unless it says otherwise; means are over all "
         "judged topics, and a topic without an answer counts 0. A document without a judgement is not relevant.",
     )
-    for note in outcome.notes():
+    for note in (*outcome.notes(), *(warning.message for warning in outcome.warnings())):
         yield Paragraph(f"{note[:1].upper()}{note[1:]}." if note[:1].isdigit() else f"{note}.")
     yield from _times(outcome)
     yield from _made_with(outcome)

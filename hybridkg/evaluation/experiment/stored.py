@@ -12,6 +12,7 @@ from typing import Any
 from hybridkg.errors import LockedError
 from hybridkg.evaluation.experiment.answers import Answers, Told, Took
 from hybridkg.evaluation.experiment.collection import file_hash, key_of
+from hybridkg.evaluation.experiment.exact_scores import scores_file, with_scores, write_scores
 from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, SystemRun
 from hybridkg.evaluation.experiment.spec import NAME, SystemSpec
 from hybridkg.evaluation.run import Run, read_run, write_run
@@ -67,14 +68,14 @@ class Stored:
             return None
         for path, entry in self._with_key(spec.name, key):
             try:
-                if not path.exists() or entry["sha256"] != file_hash(path) or entry["told"] != _told_hash(entry):
+                if not _is_whole(path, entry) or entry["told"] != _told_hash(entry):
                     continue
                 told = {topic: Told(**own) for topic, own in entry["topics"].items()}
                 took = Took(**entry["took"]) if entry["took"] else None
-            except (KeyError, TypeError, AttributeError):
+                run = _read(path, spec.name, told)
+            except (KeyError, TypeError, AttributeError, ValueError):
                 continue  # edited by hand
-            run = _read(path, spec.name, told)
-            stored = SystemRun(spec, run, key, told, kept=True, learned=entry["learned"], took=took)
+            stored = SystemRun(spec, run, key, told, kept=True, learned=entry["learned"], took=took, file=path)
             return stored if path == self._path(spec.name) else self.keep(stored)
         return None
 
@@ -90,17 +91,17 @@ class Stored:
         return sorted(runs, key=lambda one: one[0] != self._path(own))
 
     def keep(self, run: SystemRun) -> SystemRun:
-        """Writes a finished run, and deletes its unfinished answers."""
+        """Writes a finished run with its exact scores, and deletes its unfinished answers."""
         if self._folder is None:
             return run
         path = self._path(run.spec.name)
         write_run(run.run, path)
+        write_scores(run.run, scores_file(path))
         self._before = {**self._before, run.spec.name: self._entry(run)}
         self._write({"systems": self._before, ASIDE: self._aside})
         with suppress(OSError):  # an old file does no harm
             (self._folder / WORK / f"{run.spec.name}.jsonl").unlink(missing_ok=True)
-        # Read back, so that figures of a new and of a stored run are equal.
-        return replace(run, run=_read(path, run.spec.name, run.told))
+        return replace(run, file=path)
 
     def _tidied(self, runs: Mapping[str, SystemRun]) -> dict[str, Any]:
         """Moves runs of removed systems to WORK, where `run` finds them if a system returns."""
@@ -113,11 +114,13 @@ class Stored:
                     continue
                 path, target = self._folder / folder / f"{name}.run", self._folder / WORK / f"{name}.run"
                 try:
-                    if entry.get("key") in used:
+                    if entry.get("key") in used or not scores_file(path).exists():
                         path.unlink(missing_ok=True)
+                        scores_file(path).unlink(missing_ok=True)
                         aside.pop(name, None)
                     elif path.exists():
                         path.replace(target)
+                        scores_file(path).replace(scores_file(target))
                         aside[name] = entry
                 except OSError as e:
                     raise storage_error(e, f"putting {str(path)!r} aside") from e
@@ -133,6 +136,7 @@ class Stored:
             "key": run.key,
             "run": f"{RUNS}/{path.name}",
             "sha256": file_hash(path),
+            "scores": {"file": f"{RUNS}/{scores_file(path).name}", "sha256": file_hash(scores_file(path))},
             "kind": run.spec.kind,
             "value": _shown(run.spec.value),
             "params": {name: str(value) for name, value in run.spec.params.items()},
@@ -181,8 +185,16 @@ def _told_hash(entry: Mapping[str, Any]) -> str:
     return key_of([entry[part] for part in ("learned", "took", "topics")])
 
 
+def _is_whole(path: Path, entry: Mapping[str, Any]) -> bool:
+    """Whether the run at `path` and its scores are those of the entry."""
+    files = {path: entry["sha256"], scores_file(path): entry["scores"]["sha256"]}
+    return all(file.exists() and file_hash(file) == digest for file, digest in files.items())
+
+
 def _read(path: Path, name: str, told: Mapping[str, Told]) -> Run:
-    rankings = read_run(path).rankings if path.stat().st_size else {}  # a run may have no answer at all
+    """The stored run, by its exact scores; ValueError if they do not fit."""
+    written = read_run(path) if path.stat().st_size else Run(name, {})  # a run may have no answer at all
+    rankings = with_scores(written, scores_file(path)).rankings
     return Run(name, {topic: rankings.get(topic, ()) for topic in told})
 
 

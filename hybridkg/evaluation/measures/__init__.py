@@ -69,6 +69,8 @@ class MeasureFamily(Protocol):
     """Names of the integer arguments in brackets."""
     about: ClassVar[str]
     """The definition in a report; `{first}` becomes "the first k" or "the whole ranking"."""
+    reads_ties: ClassVar[bool] = False
+    """Whether the value depends on which scores are equal."""
 
     def __call__(self, name: str, k: int | None, **arguments: int) -> Measure:
         """The measure; `name` is the canonical name."""
@@ -133,6 +135,15 @@ def describe(measure: Measure) -> str:
     first = "the whole ranking" if k is None else f"the first {k:,}"
     about = str(getattr(measure, "about", "")).format(first=first)
     return f"{about}; relevant: a grade of at least {rel}" if rel > 1 else about
+
+
+def tied_measures(measures: Iterable[Measure]) -> list[str]:
+    """Names of the measures whose values depend on which scores are equal.
+
+    >>> tied_measures([parse_measure(name) for name in ("ndcg@10", "mtrr", "condensed-tmhits@5")])
+    ['mtrr', 'condensed-tmhits@5']
+    """
+    return [m.name for m in measures if getattr(m.inner if isinstance(m, Condensed) else m, "reads_ties", False)]
 
 
 def evaluate(qrels: Qrels, run: Run, measures: Iterable[Measure]) -> dict[str, dict[str, float]]:

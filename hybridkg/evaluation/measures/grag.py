@@ -75,6 +75,8 @@ class MeanHitsCeiling(ListMeasure):
 
 @dataclass(frozen=True)
 class _Tied(ListMeasure):
+    reads_ties: ClassVar[bool] = True
+
     def of(self, lists: JudgedLists) -> dict[str, float]:
         values = {}
         for topic, grades in lists.ranked.items():

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.measures import Measure, parse_measure
@@ -79,6 +80,7 @@ class StarkMeasure:
 
     name: str
     candidates: AnswerCandidates = field(repr=False)
+    reads_ties: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:
