@@ -1,7 +1,8 @@
 """The reader of KILT's JSON lines: gold records and guesses.
 
 Each line is an object with an `id` and a list `output`; each output may have an `answer` and a list `provenance` of
-objects with a `wikipedia_id`. A guess has exactly one output. Other keys are ignored.
+objects with a `wikipedia_id`. A guess has exactly one output. Other keys are ignored. In gold records an empty list of
+provenance is an evidence set that no guess finds, and an output without a list is none, as in KILT's evaluation.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hybridkg.evaluation.kilt import KiltGold, KiltGuess
+from hybridkg.evaluation.kilt import UNNAMED, KiltGold, KiltGuess
 from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
 
 MAX_SETS = 1_000
@@ -33,10 +34,9 @@ def read_kilt_gold(path: Path) -> dict[str, KiltGold]:
     gold: dict[str, KiltGold] = {}
     for number, key, outputs in _records(Path(path), gold):
         answers = (_answer(path, number, output) for output in outputs)
-        evidence = tuple(tuple(dict.fromkeys(_pages(path, number, output))) for output in outputs)
-        gold[key] = KiltGold(
-            tuple(dict.fromkeys(answer for answer in answers if answer)), tuple(pages for pages in evidence if pages)
-        )
+        with_pages = (output for output in outputs if "provenance" in output)
+        evidence = tuple(tuple(dict.fromkeys(_pages(path, number, output))) for output in with_pages)
+        gold[key] = KiltGold(tuple(dict.fromkeys(answer for answer in answers if answer)), evidence)
     return gold
 
 
@@ -47,7 +47,8 @@ def read_kilt_guess(path: Path) -> dict[str, KiltGuess]:
         if len(outputs) != 1:
             message = f"the record {quoted(key)} has {len(outputs)} outputs; a guess has one"
             refuse(Path(path), number, message, f"for example {EXAMPLE}")
-        guesses[key] = KiltGuess(_answer(path, number, outputs[0]), tuple(_pages(path, number, outputs[0])))
+        pages = tuple(page for page in _pages(path, number, outputs[0]) if page != UNNAMED)
+        guesses[key] = KiltGuess(_answer(path, number, outputs[0]), pages)
     return guesses
 
 
@@ -89,6 +90,7 @@ def _answer(path: Path, number: int, output: dict[str, Any]) -> str:
 
 
 def _pages(path: Path, number: int, output: dict[str, Any]) -> Iterator[str]:
+    """The id of each page; UNNAMED for one without."""
     provenance = output.get("provenance", [])
     if not isinstance(provenance, list) or not all(isinstance(one, dict) for one in provenance):
         refuse(Path(path), number, "a provenance is a list of objects", f"for example {EXAMPLE}")
@@ -97,7 +99,7 @@ def _pages(path: Path, number: int, output: dict[str, Any]) -> Iterator[str]:
     for one in provenance:
         page = one.get("wikipedia_id")
         if page is None:
-            continue  # like KILT, which cannot compare it
+            page = UNNAMED
         if not isinstance(page, str | int) or isinstance(page, bool):
             refuse(Path(path), number, f"{quoted(str(page))} is not a wikipedia_id", f"for example {EXAMPLE}")
         yield str(page).strip()

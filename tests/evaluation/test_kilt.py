@@ -23,23 +23,24 @@ from hybridkg.evaluation.kilt import (
     normal,
     r_precision,
     recall_at,
+    success_at,
     token_f1,
 )
 from hybridkg.evaluation.kilt_lines import read_kilt_gold, read_kilt_guess
 
 page = st.sampled_from(["p1", "p2", "p3", "p4", "p5", "p6"])
-evidence = st.lists(st.lists(page, unique=True, max_size=3).map(tuple), max_size=4).map(tuple)
+evidence = st.lists(st.lists(page | st.just(""), unique=True, max_size=3).map(tuple), max_size=4).map(tuple)
 pages = st.lists(page, max_size=10).map(tuple)
 answer = st.sampled_from(["", "Dover", "dover", "the  Nile!", "a river Nile", "Nile Nile", "The", "U.S."])
 golds = st.builds(KiltGold, st.lists(answer.filter(bool), unique=True, max_size=3).map(tuple), evidence)
 guesses = st.builds(KiltGuess, answer, pages)
 
 
-def slow_recall(k: int, evidence, pages) -> float:
-    """A list of points; each new page of a set moves the point of the set to the end."""
+def slow_points(evidence, pages) -> tuple[list[object], int]:
+    """(points, sets): each new page of a set moves the point of the set to the end; an empty set has none."""
     sets: list[set[str]] = []
     for pages_of_set in evidence:
-        if pages_of_set and set(pages_of_set) not in sets:
+        if set(pages_of_set) not in sets:
             sets.append(set(pages_of_set))
     left = [set(s) for s in sets]
     rank: list[object] = []
@@ -54,12 +55,22 @@ def slow_recall(k: int, evidence, pages) -> float:
                 rank.append(f"set {i}" if missing else True)
         if not touched:
             rank.append(False)
-    return rank[:k].count(True) / len(sets) if sets else 0.0
+    return rank, len(sets)
+
+
+def slow_recall(k: int, evidence, pages) -> float:
+    rank, sets = slow_points(evidence, pages)
+    return rank[:k].count(True) / sets if sets else 0.0
+
+
+def slow_success(k: int, evidence, pages) -> float:
+    return float(True in slow_points(evidence, pages)[0][:k])
 
 
 def slow_rprec(evidence, pages) -> float:
     best = 0.0
-    for wanted in evidence:
+    for with_unnamed in evidence:
+        wanted = [page for page in with_unnamed if page]
         first: list[str] = []
         for page in pages:
             if page not in first and len(first) < len(wanted):
@@ -87,6 +98,7 @@ def slow_f1(guess: str, right: str) -> float:
 @given(evidence, pages, st.integers(1, 6))
 def test_the_pages_are_judged_as_in_kilts_steps(evidence, pages, k):
     assert recall_at(k, evidence, pages) == pytest.approx(slow_recall(k, evidence, pages))
+    assert success_at(k, evidence, pages) == slow_success(k, evidence, pages)
     assert r_precision(evidence, pages) == pytest.approx(slow_rprec(evidence, pages))
 
 
@@ -129,6 +141,25 @@ def test_worked_by_hand():
     assert token_f1("in the city of Paris", "Paris, France") == pytest.approx(2 * (1 / 4) * (1 / 2) / (1 / 4 + 1 / 2))
 
 
+def test_an_output_without_pages_is_a_set_that_no_guess_finds():
+    evidence = (("p1",), (), (), ("p2",))
+    assert recall_at(5, evidence, ("p1", "p2")) == 2 / 3  # the two empty ones are one set
+    assert recall_at(1, evidence, ("p1", "p2")) == 1 / 3
+    assert recall_at(5, ((),), ("p1",)) == 0
+    assert r_precision(evidence, ("p1", "p2")) == 1  # the maximum over the outputs
+    assert success_at(1, evidence, ("p1", "p2")) == 1
+    assert success_at(1, evidence, ("p9", "p2")) == 0
+    assert success_at(2, evidence, ("p9", "p2")) == 1
+    assert success_at(5, (("p1", "p2"),), ("p1", "p9")) == 0  # half of a set is no success
+    assert success_at(5, ((),), ("p1",)) == success_at(5, (), ("p1",)) == 0
+
+
+def test_a_page_without_an_id_leaves_its_set_incomplete():
+    evidence = (("p1", ""), ("p2",))
+    assert recall_at(5, evidence, ("p1", "p2")) == 1 / 2
+    assert r_precision((("p1", ""),), ("p1",)) == 1  # KILT compares the pages with ids here
+
+
 def test_a_right_answer_from_the_wrong_page_does_not_count_in_kilt_ac():
     gold = {k: KiltGold(("Dover",), (("p1",),)) for k in "abcd"}
     guess = {"a": KiltGuess("Dover", ("p1",)), "b": KiltGuess("Dover", ("p2", "p1")), "c": KiltGuess("dover", ("p1",))}
@@ -155,24 +186,32 @@ def record(key: object, *outputs: dict[str, object]) -> str:
 def test_gold_and_guesses_are_read(tmp_path):
     gold = [
         record(
-            7, {"answer": " Dover "}, {"answer": "Dover", "provenance": [{"wikipedia_id": 4}, {"wikipedia_id": "4 "}]}
+            7,
+            {"answer": " Dover "},  # no list of pages: no evidence set
+            {"answer": "Dover", "provenance": [{"wikipedia_id": 4}, {"wikipedia_id": "4 "}]},
+            {"answer": "Folkestone", "provenance": []},
         ),
         record("b", {"provenance": [{"wikipedia_id": "1", "title": "x"}, {"title": "no id"}]}, {"answer": None}),
     ]
     (tmp_path / "gold.jsonl").write_text("\n".join(gold) + "\n\n")
     assert read_kilt_gold(tmp_path / "gold.jsonl") == {
-        "7": KiltGold(("Dover",), (("4",),)),
-        "b": KiltGold((), (("1",),)),
+        "7": KiltGold(("Dover", "Folkestone"), (("4",), ())),
+        "b": KiltGold((), (("1", ""),)),
     }
     (tmp_path / "guess.jsonl").write_text(
         record(
             "7",
-            {"answer": "Dover", "provenance": [{"wikipedia_id": "9"}, {"wikipedia_id": "4"}, {"wikipedia_id": "9"}]},
+            {
+                "answer": "Dover",
+                "provenance": [{"wikipedia_id": "9"}, {"wikipedia_id": "4"}, {"title": "x"}, {"wikipedia_id": "9"}],
+            },
         )
     )
     guess = read_kilt_guess(tmp_path / "guess.jsonl")
     assert guess == {"7": KiltGuess("Dover", ("9", "4", "9"))}
-    assert evaluate_kilt(read_kilt_gold(tmp_path / "gold.jsonl"), guess).means()["recall@5"] == 1 / 2
+    # Of 7 one of two sets, the empty one counted; b has no guess.
+    means = evaluate_kilt(read_kilt_gold(tmp_path / "gold.jsonl"), guess).means()
+    assert (means["recall@5"], means["success@5"]) == (1 / 4, 1 / 2)
 
 
 @pytest.mark.parametrize(
@@ -224,12 +263,14 @@ def test_the_commands_take_kilts_files(tmp_path):
     assert result.stdout.splitlines() == ["run,topics,kilt-ac,rprec", "good,10,0.9000,0.9000", "bad,10,0.0000,0.0000"]
     assert "good: 1 topic without an answer" in result.stderr
     assert "bad: 1 topic of the run not judged" in result.stderr
-    assert command("eval", gold, good).stdout.split()[-8:] == ["0.9000"] * 8
+    assert command("eval", gold, good, "--format", "csv").stdout.splitlines() == [
+        "run,topics,rprec,recall@5,success@5,accuracy,em,f1,kilt-ac,kilt-em,kilt-f1", "good,10" + ",0.9000" * 9
+    ]  # fmt: skip
     compared = command("compare", bad, good, "--qrels", gold, "-m", "kilt-f1", "--by", "prefix", "--format", "json")
     first = json.loads(compared.stdout)["comparisons"][0]
     assert (first["wins"], first["ties"], first["p"]) == (9, 1, 2 / 2**9)
     for wrong, message in [
-        (("-m", "kilt-acc"), "no measure 'kilt-acc' for KILT; known: rprec, recall@5, accuracy"),
+        (("-m", "kilt-acc"), "no measure 'kilt-acc' for KILT; known: rprec, recall@5, success@5, accuracy"),
         (("-m", "ndcg@10"), "no measure 'ndcg@10' for KILT"),
     ]:
         result = command("eval", gold, good, *wrong)
