@@ -1,6 +1,7 @@
 """The questions of STaRK: `stark_qa/stark_qa.csv` and the `split/*.index` files.
 
-The CSV file has the columns id, query, answer_ids; `split/train.index`, `val.index`, `test.index` have one question id
+The CSV file has the columns id, query and answer_ids, in any order and beside others, which are ignored (the
+human-written questions have `answer_ids_source`); `split/train.index`, `val.index`, `test.index` have one question id
 on each line; each file may be packed. The answers, a Python list as text, are parsed as whole numbers, never evaluated.
 """
 
@@ -19,7 +20,7 @@ from hybridkg.evaluation.topics import Topics
 from hybridkg.rdf.input_file import COMPRESSIONS, CONVERT, InputFile
 from hybridkg.registry import did_you_mean
 
-COLUMNS = ["id", "query", "answer_ids"]
+COLUMNS = ("id", "query", "answer_ids")
 
 ANSWERS = re.compile(r"\[ *[0-9]{1,18} *(?:, *[0-9]{1,18} *)*\]")
 IDENTIFIER = re.compile(r"[0-9]{1,18}")
@@ -95,21 +96,24 @@ def read_stark_questions(path: Path) -> tuple[dict[str, str], dict[str, tuple[in
     """(texts, answers) by question id, from `stark_qa.csv`.
 
     Raises:
-        LoadError: with file and line: other columns, an id or answers that are no whole numbers, a repeated question,
-            no text, not CSV, not UTF-8.
+        LoadError: with file and line: a missing column, an id or answers that are no whole numbers, a repeated
+            question, no text, not CSV, not UTF-8.
     """
     path = Path(path)
     texts: dict[str, str] = {}
     answers: dict[str, tuple[int, ...]] = {}
     rows = csv.reader(_lines(path), strict=True)
     try:
-        if next(rows, None) != COLUMNS:
-            refuse(path, 1, "these are not the questions of STaRK", f"the first line is: {','.join(COLUMNS)}")
+        head = next(rows, [])
+        if any(head.count(name) != 1 for name in COLUMNS):
+            hint = f"the first line names the columns {', '.join(COLUMNS)}, each once"
+            refuse(path, 1, "these are not the questions of STaRK", hint)
+        places = [head.index(name) for name in COLUMNS]
         for row in rows:
             number = rows.line_num
-            if len(row) != len(COLUMNS):
-                refuse(path, number, f"{len(row)} columns instead of {len(COLUMNS)}", ",".join(COLUMNS))
-            question, text, listed = row
+            if len(row) != len(head):
+                refuse(path, number, f"{len(row)} columns instead of {len(head)}", ",".join(head))
+            question, text, listed = (row[place] for place in places)
             if IDENTIFIER.fullmatch(question) is None:
                 refuse(path, number, f"{quoted(question)} is not the id of a question", "an id is a whole number")
             if question in texts:

@@ -203,6 +203,21 @@ def test_a_gene_and_a_drug():
     }  # fmt: skip
 
 
+def test_an_unknown_value_of_prime_goes_at_every_depth():
+    details = {
+        "alias": ["A", "nan", ["nan", "B"]], "genomic_pos": {"chr": "nan", "start": 5, "more": {"a": "nan", "b": ""}},
+        "interpro": [{"id": "I", "desc": "nan"}, {"id": "J", "desc": "Kinase"}], "generif": [{"text": "nan"}],
+        "reporter": {"x": {"y": "nan"}, "nan": "kept"}, "summary": "of nan tubes",
+    }  # fmt: skip
+    found = said("prime", "gene/protein", {"name": "nan", "source": "NCBI", "details": details})
+    assert found == {
+        "source": ["NCBI"], "detail_alias": ["A; B"], "detail_genomic_pos": ["start: 5"],
+        "detail_interpro": ["Kinase"], "detail_reporter": ["nan: kept"], "detail_summary": ["of nan tubes"],
+    }  # fmt: skip
+    # Elsewhere STaRK leaves the word: a field of study, or a brand, may have this name.
+    assert said("mag", "field_of_study", {"DisplayName": "nan"}) == {"name": ["nan"]}
+
+
 @pytest.mark.parametrize("kb", KBS)
 def test_the_fields_of_the_profiles_hold_text(made, kb):
     names = [field.name for field in load_profile(f"stark-{kb}").fields]
@@ -224,7 +239,7 @@ def run(*arguments: object) -> object:
 
 def test_the_commands_make_and_measure(sources, tmp_path):
     human = sources / "prime" / "qa" / "stark_qa" / "stark_qa_human_generated_eval.csv"
-    human.write_text('id,query,answer_ids\n0,"of people","[3, 4]"\n')
+    human.write_text('id,query,answer_ids,answer_ids_source\n0,"of people","[3, 4]",[3]\n')
     (sources / "prime" / "qa" / "split" / "test-0.1.index").write_text("2\n")
     nested = tmp_path / "qa"
     shutil.copytree(sources / "prime" / "qa", nested / "primekg")

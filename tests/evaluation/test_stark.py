@@ -152,6 +152,25 @@ def test_a_folder_is_read(tmp_path):
         found.topics("tests")
 
 
+def test_columns_are_read_by_name(tmp_path):
+    path = tmp_path / "human.csv"
+    path.write_text('id,query,answer_ids,answer_ids_source\n0,"a, b","[5, 7]",[7]\n1,c,[8],\n')
+    assert read_stark_questions(path) == ({"0": "a, b", "1": "c"}, {"0": (5, 7), "1": (8,)})
+    path.write_text('note,answer_ids,id,query\nx,"[5, 7]",0,a\n')
+    assert read_stark_questions(path) == ({"0": "a"}, {"0": (5, 7)})
+    for line, message in (("0,a,[5]", "3 columns instead of 4"), ("0,a,[5],[5],6", "5 columns instead of 4")):
+        path.write_text(f"id,query,answer_ids,answer_ids_source\n{line}\n")
+        with pytest.raises(LoadError, match=message) as e:
+            read_stark_questions(path)
+        assert e.value.hint == "id,query,answer_ids,answer_ids_source"
+    for head in ("id,query,answer_ids_source", "id,query,answer_ids,id", ""):
+        path.write_text(f"{head}\n0,a,[5],[5]\n")
+        with pytest.raises(LoadError, match="not the questions of STaRK") as e:
+            read_stark_questions(path)
+        assert e.value.place == f"{path}:1"
+        assert e.value.hint == "the first line names the columns id, query, answer_ids, each once"
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

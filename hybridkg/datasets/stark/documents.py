@@ -1,7 +1,7 @@
 """Properties of a node from its attributes, after STaRK's `get_doc_info`.
 
-White space is normalised, and unknown values (-1, NaN, empty) are left out. Relations are edges, not text: a profile
-makes fields of the names at their ends.
+White space is normalised, and unknown values (-1, NaN, empty; in Prime 'nan' at any depth) are left out. Relations are
+edges, not text: a profile makes fields of the names at their ends.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ MAX_TEXT = 1 << 26
 MAX_PARTS = 1 << 21
 """Texts, numbers, lists and dictionaries in the attributes of a node."""
 
+UNKNOWN = {"prime": "nan"}
+"""The text of an unknown value at any depth, by knowledge base; STaRK removes it from Prime's (`clean_dict`)."""
+
 DEEPEST = 50
 """Nested lists."""
 
@@ -54,7 +57,7 @@ class StarkNode:
     def __init__(self, made: RecipeTriples, kb: str, number: int, type: str, attributes: Attributes):
         self.made, self.iri, self.ns = made, f"{BASE}{kb}/{number}", f"{BASE}{kb}#"
         self.type, self.attributes = type, attributes
-        self._text, self._parts = MAX_TEXT, MAX_PARTS
+        self._text, self._parts, self._unknown = MAX_TEXT, MAX_PARTS, UNKNOWN.get(kb, "")
         made.link(self.iri, RDF + "type", self.ns + local(type))
 
     def put(self, name: str, value: object) -> None:
@@ -90,7 +93,8 @@ class StarkNode:
             raise LoadError(f"the attributes of the node {self.iri} are too large, or contain themselves")
         if isinstance(value, str):
             self._text -= len(value)
-            texts.append(value)
+            if value != self._unknown:
+                texts.append(value)
         elif type(value) in (int, bool) or (type(value) is float and math.isfinite(value)):
             texts.append(str(value))
         elif isinstance(value, list | tuple):
@@ -101,7 +105,7 @@ class StarkNode:
                 inner: list[str] = []
                 self._flatten(part, depth + 1, inner)
                 if text := "; ".join(filter(None, inner)):
-                    texts.append(f"{self.flat(key)}: {text}")
+                    texts.append(f"{self.flat(key) or key}: {text}")
 
 
 def mag(node: StarkNode) -> None:
@@ -158,7 +162,7 @@ def prime(node: StarkNode) -> None:
     node.put("source", node.attributes.get("source"))
     details = node.attributes.get("details")
     for key, value in details.items() if type(details) is dict else ():
-        if type(key) is not str or key.startswith("_") or "_id" in key or value == "nan":
+        if type(key) is not str or key.startswith("_") or "_id" in key:
             continue
         node.put(f"detail_{local(key)[:80]}", _detail(node, key, value))
 
