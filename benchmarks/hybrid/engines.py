@@ -85,10 +85,10 @@ class Contender:
         return found
 
     def bytes(self, data: Data) -> int:
-        """Of its files."""
+        """Of its files; two names of one file count once, as hard links of generations do."""
         paths = [path for name in self.files for path in data.engines.glob(name)]
         files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
-        return sum(file.stat().st_size for file in files)
+        return sum({(stat.st_dev, stat.st_ino): stat.st_size for stat in (file.stat() for file in files)}.values())
 
 
 CONTENDERS = {
