@@ -6,8 +6,9 @@
     for row in kb.query('SELECT ?p { ?p MATCH "machine translation" AS ?s } RANK BY ?s LIMIT 3'):
         print(row["p"], row.scores["s"])
 
-Public names: KnowledgeBase and PreparedQuery; their results ResultSet, Row, Why and Explanation; Profile and Schema;
-every error (hybridkg.errors). They are imported at their first use, so that `import hybridkg` costs nothing.
+Public names: KnowledgeBase and PreparedQuery; their results Result, ResultSet, ResultStream, Row, Why and Explanation;
+Profile and Schema; every error (hybridkg.errors). They are imported at their first use, so that `import hybridkg`
+costs nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ if TYPE_CHECKING:
         VectorReport,
     )
     from hybridkg.planner.explain import Explanation
-    from hybridkg.results.result_set import ResultSet, Row
+    from hybridkg.results.result import Result, Row
+    from hybridkg.results.result_set import ResultSet
+    from hybridkg.results.result_stream import ResultStream
     from hybridkg.results.why import MatchExplanation, Why
 
 __all__ = [
@@ -97,7 +100,9 @@ __all__ = [
     "QuerySyntaxError",
     "QueryWarning",
     "RerankerError",
+    "Result",
     "ResultSet",
+    "ResultStream",
     "Row",
     "Schema",
     "ServiceError",
@@ -128,7 +133,9 @@ _HOMES = {
     "UnusedIndex": "hybridkg.kb.write.reports",
     "VectorReport": "hybridkg.kb.write.reports",
     "ResultSet": "hybridkg.results.result_set",
-    "Row": "hybridkg.results.result_set",
+    "Result": "hybridkg.results.result",
+    "ResultStream": "hybridkg.results.result_stream",
+    "Row": "hybridkg.results.result",
     "MatchExplanation": "hybridkg.results.why",
     "Why": "hybridkg.results.why",
     "Schema": "hybridkg.graph.schema",

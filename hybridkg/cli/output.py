@@ -13,14 +13,13 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.errors import StorageError
-from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.terminal_text import count_lines, for_whom, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from hybridkg.entities.profile.profile import Profile
-    from hybridkg.results.result_set import ExplainedPlan, ResultSet
+    from hybridkg.results.result import ExplainedPlan, Result
 
 
 def separated_writer(fmt: str) -> Any:
@@ -33,27 +32,37 @@ def separated_writer(fmt: str) -> Any:
     return csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
 
 
-def print_result(result: ResultSet, fmt: str) -> None:
-    """Prints the rows in a format; warnings and notes go to stderr."""
-    if result.explanation is not None and fmt in ("table", "json"):
+def print_result(result: Result, fmt: str, file: Path | None = None) -> None:
+    """Writes the rows to a file or prints them, in a format; warnings and notes go to stderr.
+
+    So does the number of rows of a table, and of a stream, which no format can have in front of the rows.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    is_counted = result.returned is not None
+    if file is not None:
+        result.write(file, fmt)
+    elif result.explanation is not None and fmt in ("table", "json"):
         print_explanation(result.explanation, "json" if fmt == "json" else "text")
         return
-    out = sys.stdout
-    if fmt != "table" and hasattr(out, "reconfigure"):
-        out.reconfigure(encoding="utf-8", newline="")  # these formats define their encoding and line ends
-    OUTPUT_FORMATS.get(fmt)(result, out if fmt == "table" else for_whom(out))
-    out.flush()
+    else:
+        out = sys.stdout
+        if fmt != "table" and hasattr(out, "reconfigure"):
+            out.reconfigure(encoding="utf-8", newline="")  # these formats define their encoding and line ends
+        result.write(out if fmt == "table" else for_whom(out), fmt)
+        out.flush()
     for warning in result.warnings:
         echo(warning.render(), err=True)
     for index in result.stale_indexes:
         echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
     for note in (*result.limits_reached, *result.reranked):
         echo(f"note: {note}", err=True)
-    if result.boolean is None and fmt == "table":
+    if result.boolean is None and (fmt == "table" or not is_counted):
         echo(summary(result), err=True)
 
 
-def summary(result: ResultSet) -> str:
+def summary(result: Result) -> str:
     """`10 rows, exact`, with the reason of a shortfall."""
     return f"{result.counted()}, {'exact' if result.exact else 'not exact'}"
 

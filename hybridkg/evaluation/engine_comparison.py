@@ -26,8 +26,8 @@ from hybridkg.query.walk import rebuild
 from hybridkg.query.write import write
 from hybridkg.rdf.terms import Literal, Term
 from hybridkg.results.numbers import FLOATING, as_float
+from hybridkg.results.result import Row as ResultRow
 from hybridkg.results.result_set import ResultSet
-from hybridkg.results.result_set import Row as ResultRow
 from hybridkg.store.generations.folder import Folder
 from hybridkg.text.match_query.synonyms import stored_synonyms
 

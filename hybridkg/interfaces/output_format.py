@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from hybridkg.registry import Registry
+
+Writer = TypeVar("Writer", bound=Callable[..., None])
 
 OUTPUT_FORMATS = Registry(
     "output format",
@@ -21,4 +26,26 @@ OUTPUT_FORMATS = Registry(
         "xml": "hybridkg.results.formats.sparql_xml:write_xml",
     },
 )
-"""Each is a function (ResultSet, TextIO) -> None."""
+"""Each is a function (ResultSet, TextIO) -> None; one marked by `one_pass` takes any Result."""
+
+_MARK = "reads_rows_once"
+
+
+def one_pass(writer: Writer) -> Writer:
+    """Marks a writer that reads `result.rows()` once, and `result.returned` only if it may be None.
+
+    It gets a ResultStream where there is one, so its rows need no memory; any other writer gets a ResultSet.
+
+    >>> @one_pass
+    ... def write_count(result, out):
+    ...     out.write(f"{sum(1 for _ in result.rows())}\\n")
+    >>> is_one_pass(write_count), is_one_pass(print)
+    (True, False)
+    """
+    vars(writer)[_MARK] = True
+    return writer
+
+
+def is_one_pass(writer: Any) -> bool:
+    """Whether a writer of OUTPUT_FORMATS has the mark of `one_pass`."""
+    return bool(getattr(writer, _MARK, False))

@@ -16,7 +16,8 @@ from hybridkg.query.scope import is_hybrid, ranked_items
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal
-from hybridkg.results.result_set import ExplainedPlan, ResultSet
+from hybridkg.results.result import ExplainedPlan
+from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import limits_reached, shortfall
 
 if TYPE_CHECKING:

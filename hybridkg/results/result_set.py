@@ -2,215 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
 from hybridkg.extras import needs_extra
 from hybridkg.rdf.solutions import Row as Cells
-from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
-from hybridkg.registry import did_you_mean
-from hybridkg.results.numbers import as_float
+from hybridkg.rdf.terms import to_rdflib
+from hybridkg.results.result import Result, Row
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import rdflib
-    from rdflib.term import Identifier
-
-    from hybridkg.results.evidence import Evidence
-    from hybridkg.results.why import ScoreExplainer, Why
 
 MAX_SHOWN = 20
 """Rows in the text of a result."""
 
-NO_MORE = "no more rows satisfy the query"
-"""Default reason of a shortfall."""
-
-
-class ExplainedPlan(Protocol):
-    """A plan with its texts (planner/explain.py)."""
-
-    def text(self, width: int | None = None) -> str:
-        """The plan for a terminal of `width` columns."""
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON form."""
-
-    def _repr_html_(self) -> str:
-        """HTML form, for notebooks."""
-
-
-class Provenance(Protocol):
-    """Evidence and score explanations of the rows (results/build.py)."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Names of all cells in the plan; those in the text may differ."""
-
-    @property
-    def evidence(self) -> Evidence:
-        """The finder of the triples of a row."""
-
-    @property
-    def reasons(self) -> ScoreExplainer:
-        """The explainer of the scores of a row."""
-
-
-class Row(Mapping[str, Any]):
-    """One solution: `row["paper"]` is an rdflib term, or None where the variable is unbound.
-
-    Iterates over the names of the projected variables, in the query's order.
-    """
-
-    __slots__ = ("_cells", "_result")
-
-    def __init__(self, result: ResultSet, cells: Cells):
-        self._result, self._cells = result, cells
-
-    def term(self, name: str) -> Term | None:
-        """The term of a projected variable, in the engine's type.
-
-        Raises:
-            UnknownNameError: the query does not project it.
-        """
-        name = name.lstrip("?$")
-        try:
-            return self._cells[self._result.columns.index(name)]
-        except ValueError:
-            raise UnknownNameError(
-                f"the result has no column {name!r}; its columns: {', '.join(self._result.columns)}",
-                hint=did_you_mean(name, list(self._result.columns)),
-            ) from None
-
-    def __getitem__(self, name: str) -> Identifier | None:
-        columns = self._result.columns
-        try:
-            term = self._cells[columns.index(name.lstrip("?$"))]
-        except (ValueError, AttributeError, TypeError):
-            raise KeyError(f"{name!r}; the columns: {', '.join(columns)}") from None
-        return None if term is None else to_rdflib(term)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._result.columns)
-
-    def __len__(self) -> int:
-        return len(self._result.columns)
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """Every score of the row, projected or not, by name.
-
-        The name of a score of MATCH is its AS name, without AS that of its entity; RANK BY has `rank` unless it has a
-        name or is one of these, RERANK has `rerank` unless it has a name. Values that are no numbers are left out.
-        """
-        cells = dict(zip(self._result._variables, self._cells, strict=True))
-        scores = {label: as_float(cells.get(variable)) for variable, label in self._result._scores}
-        return {label: score for label, score in scores.items() if score is not None}
-
-    @property
-    def rank_score(self) -> float | None:
-        """The score that ordered the row, of RERANK if it reordered the row, else of RANK BY; None without a score."""
-        cells = dict(zip(self._result._variables, self._cells, strict=True))
-        reranked = as_float(cells.get(self._result._reranked_by or ""))
-        return as_float(cells.get(self._result._ranked_by or "")) if reranked is None else reranked
-
-    def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
-        """The triples that the triple patterns and paths of the query matched in this row, as rdflib terms."""
-        return [(to_rdflib(t.subject), to_rdflib(t.predicate), to_rdflib(t.object)) for t in self.triples()]
-
-    def triples(self) -> list[Triple]:
-        """The triples of `facts`, in the engine's types."""
-        provenance = self._result._provenance
-        if provenance is None:
-            return []
-        return provenance.evidence.triples(dict(zip(provenance.variables, self._cells, strict=True)))
-
-    def why(self) -> Why:
-        """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
-
-        Raises:
-            UnsupportedQueryError: the rows have no score of a MATCH: the query has none, or groups the rows.
-        """
-        from hybridkg.results.why import Why
-
-        provenance = self._result._provenance
-        reasons = None if provenance is None else provenance.reasons
-        if provenance is None or reasons is None or not (reasons.matches or reasons.reranked):
-            raise UnsupportedQueryError(
-                "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
-            )
-        bound = dict(zip(provenance.variables, self._cells, strict=True))
-        hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
-        return Why(self.scores, hits, tuple(self.triples()), reasons.ranked_by, *place)
-
-    def to_python(self) -> dict[str, Any]:
-        """The row as plain Python values: str, int, float, bool, date ..., None where unbound."""
-        return {
-            name: None if cell is None else to_python(cell)
-            for name, cell in zip(self._result.columns, self._cells, strict=False)
-        }
-
-    def __repr__(self) -> str:
-        return f"Row({', '.join(f'{name}={value!r}' for name, value in self.to_python().items())})"
-
 
 @dataclass(frozen=True)
-class ResultSet(Sequence[Row]):
+class ResultSet(Result, Sequence[Row]):
     """The result of a query: a sequence of rows, with properties of the result as a whole.
 
     Args:
-        columns: projected variables, in the query's order.
         cells: the rows in the engine's types: a cell for each column, then cells that are not projected, such as
             scores.
-        requested: the LIMIT in force; None for all rows.
-        exact: whether rows, scores and order are certainly those that the query means.
-        generation: name of the generation that answered.
-        stale_indexes: indexes that are older than the graph.
-        limits_reached: a sentence for each limit inside the query that was reached.
-        strategy: name of the strategy that ran.
-        warnings: warnings about the query; `str` of one is its text.
-        boolean: the answer of an ASK; None for other forms.
-        is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
-        explanation: the plan, for EXPLAIN; else None.
         shortfall: the reason for fewer rows than requested, or for none of a MATCH or NEAR; else empty.
-        reranked: a sentence for each RERANK.
-        _variables: names of all cells, those of `columns` first.
-        _scores: (variable, label) of every score.
-        _ranked_by: the variable that orders the rows; None without a ranking.
-        _reranked_by: the score variable of the outermost RERANK; None without one.
-        _snippets: the variables of SNIPPET, whose texts have marked words.
-        _prefixes: (prefix, IRI) pairs of the query.
-        _provenance: evidence and score explanations of the rows of a SELECT.
     """
 
-    columns: tuple[str, ...]
-    _variables: tuple[str, ...]
     cells: list[Cells]
-    requested: int | None = None
-    exact: bool = True
-    generation: str = ""
-    stale_indexes: tuple[str, ...] = ()
-    limits_reached: tuple[str, ...] = ()
-    strategy: str = ""
-    warnings: tuple[HybridkgError, ...] = ()
-    boolean: bool | None = None
-    is_graph: bool = False
-    explanation: ExplainedPlan | None = field(default=None, repr=False)
     shortfall: str = ""
-    reranked: tuple[str, ...] = ()
-    _scores: tuple[tuple[str, str], ...] = ()
-    _ranked_by: str | None = None
-    _reranked_by: str | None = None
-    _snippets: tuple[str, ...] = ()
-    _prefixes: tuple[tuple[str, str], ...] = ()
-    _provenance: Provenance | None = field(default=None, repr=False)
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """Names of the scores, the keys of `Row.scores`."""
-        return tuple(label for _, label in self._scores)
+    def rows(self) -> Iterator[Cells]:
+        """As Result has it."""
+        return iter(self.cells)
+
+    def held(self) -> ResultSet:
+        """As Result has it."""
+        return self
 
     @property
     def returned(self) -> int:
@@ -229,16 +58,13 @@ class ResultSet(Sequence[Row]):
             return [Row(self, cells) for cells in self.cells[index]]
         return Row(self, self.cells[index])
 
-    def __iter__(self) -> Iterator[Row]:
-        return (Row(self, cells) for cells in self.cells)
-
     def __repr__(self) -> str:
         if self.explanation is not None:
             return "ResultSet(a plan; print it to read it)"
         if self.boolean is not None:
             return f"ResultSet({'yes' if self.boolean else 'no'})"
         names = " ".join(f"?{name}" for name in self.columns)
-        return f"ResultSet({names}; {self._rows()}, {'exact' if self.exact else 'not exact'})"
+        return f"ResultSet({names}; {self._row_count()}, {'exact' if self.exact else 'not exact'})"
 
     def __str__(self) -> str:
         """The first rows as a table, with the number of rows; the plan for EXPLAIN."""
@@ -254,25 +80,7 @@ class ResultSet(Sequence[Row]):
         if self.boolean is not None:
             return table
         more = f", of which the first {MAX_SHOWN} are shown" if len(self) > MAX_SHOWN else ""
-        return f"{table}\n{self._rows()}{more}, {'exact' if self.exact else 'not exact'}".lstrip("\n")
-
-    def counted(self, *, of_requested: bool = True) -> str:
-        """The number of rows with the reason of a shortfall, `0 rows (...)`.
-
-        With `of_requested`, as `3 rows (of 10 requested: only 3 entities match the text of ?p)`.
-        """
-        if of_requested and self.requested is not None and self.returned < self.requested:
-            return f"{self._rows()} (of {self.requested:,} requested: {self.shortfall or NO_MORE})"
-        return f"{self._rows()} ({self.shortfall})" if self.shortfall and not self.returned else self._rows()
-
-    def _rows(self) -> str:
-        return f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"
-
-    def graph_triples(self) -> list[Triple]:
-        """The triples of a CONSTRUCT or DESCRIBE, in the engine's types; raises as `to_graph`."""
-        if not self.is_graph:
-            raise UnsupportedQueryError("the result has rows, and is no graph", hint="ask with CONSTRUCT or DESCRIBE")
-        return [Triple(*cells) for cells in self.cells]  # type: ignore[arg-type]
+        return f"{table}\n{self._row_count()}{more}, {'exact' if self.exact else 'not exact'}".lstrip("\n")
 
     def to_graph(self) -> rdflib.Graph:
         """The triples of a CONSTRUCT or DESCRIBE as an rdflib Graph.

@@ -8,7 +8,7 @@ from hybridkg.interfaces.meter import POSTINGS
 from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, MatchCount
 from hybridkg.operators.text_query import ranked_query
 from hybridkg.query import ast
-from hybridkg.results.result_set import NO_MORE
+from hybridkg.results.result import NO_MORE
 
 
 def limits_reached(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:

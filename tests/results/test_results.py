@@ -18,6 +18,7 @@ from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.terms import XSD, double
 from hybridkg.results.formats.table import _breaks
+from hybridkg.results.result import Result
 from hybridkg.results.result_set import ResultSet
 
 ROWS = ResultSet(
@@ -319,7 +320,7 @@ def test_the_public_fields_of_a_result_are_few_and_each_is_documented():
         "reranked", "shortfall", "stale_indexes", "strategy", "warnings",
     }  # fmt: skip
     for name in names:
-        assert f"\n        {name}: " in (ResultSet.__doc__ or ""), name
+        assert f"\n        {name}: " in f"{Result.__doc__}{ResultSet.__doc__}", name
     assert ROWS.score_names == ("s", "rank")
     assert all(set(row.scores) <= set(ROWS.score_names) for row in ROWS)
 

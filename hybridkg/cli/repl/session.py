@@ -22,7 +22,8 @@ from hybridkg.terminal_text import for_whom, printable, printable_json
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
-    from hybridkg.results.result_set import ExplainedPlan, ResultSet
+    from hybridkg.results.result import ExplainedPlan
+    from hybridkg.results.result_set import ResultSet
 
 T = TypeVar("T")
 

@@ -6,41 +6,72 @@ from typing import TextIO
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from hybridkg.errors import UnsupportedQueryError
-from hybridkg.rdf.serialize import serialized
-from hybridkg.results.result_set import ResultSet
+from hybridkg.interfaces.output_format import one_pass
+from hybridkg.rdf.serialize import serialize_to
+from hybridkg.results.result import Result
 
 
-def write_turtle(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_turtle(result: Result, out: TextIO) -> None:
     """Writes Turtle (RDF 1.1) with the prefixes of the query, triples in the result's order."""
-    out.write(serialized(result.graph_triples(), "turtle", dict(result._prefixes)))
+    serialize_to(out.write, result.graph_triples(), "turtle", dict(result._prefixes))
 
 
-def write_ntriples(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_ntriples(result: Result, out: TextIO) -> None:
     """Writes N-Triples (RDF 1.1), a line for each triple, in the result's order."""
-    out.write(serialized(result.graph_triples(), "nt"))
+    serialize_to(out.write, result.graph_triples(), "nt")
 
 
-def write_json_ld(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_json_ld(result: Result, out: TextIO) -> None:
     """Writes JSON-LD 1.1, expanded, with a line end."""
-    out.write(serialized(result.graph_triples(), "json-ld").rstrip("\n") + "\n")
+    last = _LineEnd(out)
+    serialize_to(last.write, result.graph_triples(), "json-ld")
+    last.end()
 
 
-def write_rdf_xml(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_rdf_xml(result: Result, out: TextIO) -> None:
     """Writes RDF/XML (RDF 1.1) with the prefixes of the query.
 
     Raises:
         UnsupportedQueryError: the format cannot write a triple: its predicate does not end in an XML name or is a word
-            of RDF/XML, or a value has a character that XML 1.0 lacks.
+            of RDF/XML, or a value has a character that XML 1.0 lacks. Earlier triples may have been written.
     """
     # Oxigraph writes some triples as documents that other readers of XML refuse.
     prefixes = {name: iri for name, iri in result._prefixes if not name.lower().startswith("xml")}
+    last, parser = _LineEnd(out), ParserCreate(namespace_separator=" ")
+
+    def checked(text: str) -> None:
+        parser.Parse(text, False)
+        last.write(text)
+
     try:
-        text = serialized(result.graph_triples(), "rdf-xml", prefixes)
-        ParserCreate(namespace_separator=" ").Parse(text, True)
+        serialize_to(checked, result.graph_triples(), "rdf-xml", prefixes)
+        parser.Parse("", True)
     except (OSError, ValueError, ExpatError) as e:
+        if isinstance(e, OSError) and e.errno is not None:
+            raise  # of the output, not of the serializer
         raise UnsupportedQueryError(
             "RDF/XML cannot write this graph: it needs predicates that end in an XML name and are no words of its own "
             f"syntax, and values without control characters ({e})",
             hint="turtle, nt and json-ld can write every graph",
         ) from None
-    out.write(text.rstrip("\n") + "\n")
+    last.end()
+
+
+class _LineEnd:
+    """Passes text on, without the line ends at the end of all, which has one."""
+
+    def __init__(self, out: TextIO):
+        self._out, self._withheld = out, ""
+
+    def write(self, text: str) -> None:
+        text = self._withheld + text
+        kept = text.rstrip("\n")
+        self._withheld = text[len(kept) :]
+        self._out.write(kept)
+
+    def end(self) -> None:
+        self._out.write("\n")

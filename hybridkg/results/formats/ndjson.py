@@ -11,16 +11,18 @@ import json
 from decimal import Decimal
 from typing import TextIO
 
+from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, Term
 from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
-from hybridkg.results.result_set import ResultSet
+from hybridkg.results.result import Result
 from hybridkg.terminal_text import printable_json
 
 MAX_DIGITS = 18
 """Characters of an integer that is written as a number, so that it fits in 64 bits."""
 
 
-def write_ndjson(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_ndjson(result: Result, out: TextIO) -> None:
     """Writes a line for each row; an ASK is one line, `{"boolean": true}`."""
     if result.boolean is not None:
         out.write(json.dumps({"boolean": result.boolean}) + "\n")

@@ -9,28 +9,31 @@ from __future__ import annotations
 import csv
 from typing import TextIO
 
+from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
-from hybridkg.results.result_set import ResultSet
+from hybridkg.results.result import Result
 
 
-def write_csv(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_csv(result: Result, out: TextIO) -> None:
     """Writes CSV with a header line and CRLF line ends (RFC 4180)."""
     writer = csv.writer(out, lineterminator="\r\n")
     if result.boolean is not None:
         writer.writerow([str(result.boolean).lower()])
         return
     writer.writerow(result.columns)
-    for cells in result.cells:
+    for cells in result.rows():
         writer.writerow([_plain(cell) for cell in cells[: len(result.columns)]])
 
 
-def write_tsv(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_tsv(result: Result, out: TextIO) -> None:
     """Writes TSV with a header line of `?variable` names."""
     if result.boolean is not None:
         out.write(f"{str(result.boolean).lower()}\n")
         return
     out.write("\t".join(f"?{name}" for name in result.columns) + "\n")
-    for cells in result.cells:
+    for cells in result.rows():
         out.write("\t".join(_turtle(cell) for cell in cells[: len(result.columns)]) + "\n")
 
 

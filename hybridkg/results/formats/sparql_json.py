@@ -1,7 +1,9 @@
 """SPARQL 1.1 Query Results JSON Format (W3C Recommendation 2013), with an additional member `x-hybridkg`.
 
 The member has the properties of the result as a whole and the scores of each row; readers of the standard format ignore
-it. The document is compact, a line for each row, and is written row by row.
+it. It is in front of the rows, because Oxigraph's reader, for one, fails at any member after them. What is known only
+after the last row of a ResultStream, `returned` and `shortfall`, is null there. The document is compact, a line for
+each row, and is written row by row.
 """
 
 from __future__ import annotations
@@ -12,18 +14,19 @@ from itertools import islice
 from json.encoder import encode_basestring
 from typing import Any, TextIO
 
+from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
-from hybridkg.results.result_set import ResultSet
+from hybridkg.results.result import Result
 from hybridkg.terminal_text import printable_json
 
 ROWS_PER_WRITE = 1_000
 """Rows that are written at once; the memory of the writer does not grow with the result."""
 
 
-def write_json(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_json(result: Result, out: TextIO) -> None:
     """Writes one JSON document, ending in a newline."""
     head = {} if result.boolean is not None else {"vars": list(result.columns)}
-    # `x-hybridkg` precedes the bindings: Oxigraph's reader, for one, fails at any member after them.
     out.write(f'{{"head":{_json(head)},\n"x-hybridkg":{_about(result)[:-1]},"scores":[')
     _write_lines(out, _scores(result))
     out.write("]},\n")
@@ -32,11 +35,11 @@ def write_json(result: ResultSet, out: TextIO) -> None:
         return
     out.write('"results":{"bindings":[')
     names = [f"{_quoted(name)}:" for name in result.columns]
-    _write_lines(out, (_binding(names, cells) for cells in result.cells))
+    _write_lines(out, (_binding(names, cells) for cells in result.rows()))
     out.write("]}}\n")
 
 
-def _about(result: ResultSet) -> str:
+def _about(result: Result) -> str:
     return _json(
         {
             "requested": result.requested,
@@ -53,7 +56,7 @@ def _about(result: ResultSet) -> str:
     )
 
 
-def _scores(result: ResultSet) -> Iterator[str]:
+def _scores(result: Result) -> Iterator[str]:
     """The scores of each row; a score that is NaN or infinite has no JSON form and is written as null."""
     if result.score_names:
         for row in result:

@@ -8,9 +8,10 @@ from itertools import islice
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
-from hybridkg.results.result_set import ResultSet
+from hybridkg.results.result import Result
 
 NAMESPACE = "http://www.w3.org/2005/sparql-results#"
 
@@ -18,7 +19,8 @@ NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 cannot represent, not even as a reference (section 2.2)."""
 
 
-def write_xml(result: ResultSet, out: TextIO) -> None:
+@one_pass
+def write_xml(result: Result, out: TextIO) -> None:
     """Writes one XML document, a line for each row; a character that XML 1.0 lacks becomes U+FFFD."""
     names = "".join(f"<variable name={quoteattr(name)}/>" for name in result.columns if result.boolean is None)
     out.write(f'<?xml version="1.0"?>\n<sparql xmlns="{NAMESPACE}"><head>{names}</head>')
@@ -27,7 +29,7 @@ def write_xml(result: ResultSet, out: TextIO) -> None:
         return
     out.write("<results>\n")
     heads = [f"<binding name={quoteattr(name)}>" for name in result.columns]
-    rows = (f"<result>{_bindings(heads, cells)}</result>\n" for cells in result.cells)
+    rows = (f"<result>{_bindings(heads, cells)}</result>\n" for cells in result.rows())
     while part := "".join(islice(rows, ROWS_PER_WRITE)):
         out.write(NO_XML.sub("\N{REPLACEMENT CHARACTER}", part))
     out.write("</results></sparql>\n")
