@@ -97,9 +97,16 @@ class StoppableThread:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Ends the thread after the current step."""
+    def close(self, last: Callable[[], None] | None = None) -> None:
+        """Ends the thread after the current step and a last one, which nothing waits for."""
+        if last is not None:
+            self._steps.put(_Step(last))
         self._steps.put(None)
+
+    def prolong(self, seconds: float) -> None:
+        """Moves the deadline: time between two steps in which the caller did something else."""
+        if self._deadline is not None:
+            self._deadline = self.meter.deadline = self._deadline + seconds
 
     def __call__(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The value of `work(*args, **kwargs)`, which checks `meter` about every millisecond.
@@ -177,7 +184,7 @@ class _Step(Generic[T]):
             assert self._work is not None
             self._answer.append(self._work())
         except BaseException as e:
-            _forget_frames(e)
+            forget_frames(e)
             self._failure = e
         finally:
             self._work = None
@@ -191,8 +198,11 @@ class _Step(Generic[T]):
         return self._answer[0]
 
 
-def _forget_frames(error: BaseException) -> None:
-    """Clears the frames of an error in the thread that raised it, where alone an answer of Oxigraph may be freed."""
+def forget_frames(error: BaseException) -> None:
+    """Clears the frames of an error in the thread that raised it, where alone an answer of Oxigraph may be freed.
+
+    Frames that are still at work stay as they are.
+    """
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
     while pending:

@@ -7,9 +7,10 @@ translates and rewrites, then choose, run and return.
 from __future__ import annotations
 
 import copy
-import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,11 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import (
     HybridkgError,
-    IndexCorruptError,
     LoadError,
-    NotAKnowledgeBaseError,
-    QueryLimitError,
-    SourceName,
     UserError,
 )
 from hybridkg.interfaces.progress import SILENT, Progress
@@ -29,14 +26,15 @@ from hybridkg.kb import describe
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.kb.query_options import QueryOptions
-from hybridkg.kb.query_run import QueryRun
+from hybridkg.kb.query_run import QueryRun, source_of
 from hybridkg.kb.query_session import QuerySession
+from hybridkg.kb.row_stream import opened
 from hybridkg.kb.shared_text import query_text
-from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.snapshot import Snapshot, open_snapshot
 from hybridkg.kb.temporary import Removal, make_in_temporary_folder
-from hybridkg.results.build import explained
+from hybridkg.results.result import Result
 from hybridkg.results.result_set import ResultSet
-from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.folder import Folder, checked_path
 
 if TYPE_CHECKING:
     import rdflib
@@ -47,8 +45,6 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.encoder import ConfirmUpload
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex
     from hybridkg.planner.explain import Explanation
-
-EMPTY_PATH = "the path of the knowledge base is empty"
 
 
 class KnowledgeBase:
@@ -76,7 +72,7 @@ class KnowledgeBase:
         self._location = folder
         self._removal: Removal | None = None
         self._progress = SILENT
-        self._state, self._damage = _open_snapshot(folder)
+        self._state, self._damage = open_snapshot(folder)
         self._session: QuerySession | None = None
         self._cached_settings: tuple[object, Config] | None = None
 
@@ -99,7 +95,7 @@ class KnowledgeBase:
             from hybridkg.remote.credentials import ENDPOINT, server_url
 
             server_url(graph, {}, ENDPOINT)
-        return cls(Folder.create(_path(path), config))
+        return cls(Folder.create(checked_path(path), config))
 
     @classmethod
     def open(cls, path: str | Path, *, progress: Progress = SILENT) -> Self:
@@ -108,7 +104,7 @@ class KnowledgeBase:
         Raises:
             NotAKnowledgeBaseError: there is none at this path.
         """
-        kb = cls(Folder.open(_path(path)))
+        kb = cls(Folder.open(checked_path(path)))
         kb._progress = progress
         return kb
 
@@ -126,7 +122,7 @@ class KnowledgeBase:
         """
         from hybridkg.kb.write.prune import remove
 
-        return remove(Folder.open(_path(path)))
+        return remove(Folder.open(checked_path(path)))
 
     @classmethod
     def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> KnowledgeBase:
@@ -197,7 +193,7 @@ class KnowledgeBase:
         Raises:
             IndexCorruptError: the text index of the newest one cannot be read; the state before stays, if there is one.
         """
-        state, damage = _open_snapshot(self._folder)
+        state, damage = open_snapshot(self._folder)
         if damage is not None and self._state is not None:
             raise damage
         self._state, self._damage, self._session = state, damage, None
@@ -237,23 +233,45 @@ class KnowledgeBase:
         """
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
-            parsed = query_text(text, name)
-            try:
-                return self._answer(run, parsed, params)
-            except QueryLimitError:
-                raise
-            except UserError:
-                if parsed.alone is parsed:
-                    raise
-                # The same error, in the words and at the places of this text.
-                return self._answer(run, parsed.alone, params)
+            return run.answer(query_text(text, name), params, run.execute)
 
-    def _answer(self, run: QueryRun, text: ParsedQuery, params: Parameters | None) -> ResultSet:
-        """The steps of `query`: bind and choose a plan, run it, make the result."""
-        query, plan = run.plan(text, params, services=text.has_service and self._settings.service == "allow")
-        if text.written.explain:
-            return explained(run.explain(query, plan, analyze=text.written.explain == "analyze"))
-        return run.result(query, plan, run.execute(query, plan))
+    @contextmanager
+    def stream(
+        self,
+        text: str | ParsedQuery,
+        params: Parameters | None = None,
+        *,
+        limit: int | None = None,
+        strategy: str | None = None,
+        timeout: float | None = None,
+        max_rows: int | None = None,
+        max_megabytes: float | None = None,
+        cancel: threading.Event | None = None,
+        name: str = "query",
+    ) -> Iterator[Result]:
+        """Answers a query as `query` does, for a `with` block that reads the rows once: to write them, for example.
+
+        A long answer without ranks is a ResultStream: its rows are computed while they are read, and take no memory.
+        `timeout` does not count the time in which the caller does something else. Any other answer is a ResultSet.
+
+        Raises:
+            HybridkgError: as for `query`, also while the rows are read.
+
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> kb = KnowledgeBase.create(folder / "f.kb")
+        >>> with kb.stream("SELECT ?n { VALUES ?n { 1 2 3 } }") as result:
+        ...     result.write(folder / "numbers.csv", "csv")
+        >>> (folder / "numbers.csv").read_text().split()
+        ['n', '1', '2', '3']
+        """
+        options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
+        with self._run(text, options, stays_open=True) as run:
+            result = run.answer(query_text(text, name), params, partial(opened, run))
+        try:
+            yield result
+        finally:
+            run.close()
 
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
@@ -270,7 +288,7 @@ class KnowledgeBase:
         try:
             return PreparedQuery(self, query_text(text, name), name)
         except HybridkgError as e:
-            raise e.at(_source(name, text)) from e.__cause__
+            raise e.at(source_of(name, text)) from e.__cause__
 
     def explain(
         self,
@@ -296,12 +314,12 @@ class KnowledgeBase:
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
             parsed = query_text(text, name).alone
-            query, plan = run.plan(parsed, params, services=parsed.has_service and self._settings.service == "allow")
+            query, plan = run.plan(parsed, params)
             return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
-    def _run(self, text: str | ParsedQuery, options: QueryOptions) -> QueryRun:
-        source = _source(options.name, text)
-        return QueryRun(self._current_session(), source, options, self._settings.limits, self._progress)
+    def _run(self, text: str | ParsedQuery, options: QueryOptions, *, stays_open: bool = False) -> QueryRun:
+        session, settings = self._current_session(), self._settings
+        return QueryRun(session, text, options, settings, self._progress, stays_open=stays_open)
 
     def _current_session(self) -> QuerySession:
         """The session of the open generation, which caches the plans of earlier queries."""
@@ -476,24 +494,3 @@ class KnowledgeBase:
         if indexed:
             publish(self._folder)
             measure(self._snapshot)
-
-
-def _path(path: str | Path) -> Path:
-    """Refuses an empty path, which the system would take for the current folder."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"the path of a knowledge base is a str or a Path, not {type(path).__name__}: {path!r}")
-    if path == "":
-        raise NotAKnowledgeBaseError(EMPTY_PATH, hint="for the current folder write '.'")
-    return Path(path)
-
-
-def _open_snapshot(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
-    """The snapshot, or the error of a damaged text index: a writer must be able to build it again."""
-    try:
-        return Snapshot.open(folder), None
-    except IndexCorruptError as e:
-        return None, e
-
-
-def _source(name: str, text: str | ParsedQuery) -> SourceName:
-    return SourceName(name, text.text if isinstance(text, ParsedQuery) else text)

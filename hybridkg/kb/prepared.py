@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
@@ -12,6 +13,7 @@ from hybridkg.query.walk import walk
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
     from hybridkg.planner.explain import Explanation
+    from hybridkg.results.result import Result
     from hybridkg.results.result_set import ResultSet
 
 
@@ -62,6 +64,30 @@ class PreparedQuery:
     ) -> ResultSet:
         """`KnowledgeBase.query` for this text; errors have the name passed to `prepare`."""
         return self._kb.query(
+            self._text,
+            params,
+            limit=limit,
+            strategy=strategy,
+            timeout=timeout,
+            max_rows=max_rows,
+            max_megabytes=max_megabytes,
+            cancel=cancel,
+            name=self._name,
+        )
+
+    def stream(
+        self,
+        params: Parameters | None = None,
+        *,
+        limit: int | None = None,
+        strategy: str | None = None,
+        timeout: float | None = None,
+        max_rows: int | None = None,
+        max_megabytes: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> AbstractContextManager[Result]:
+        """`KnowledgeBase.stream` for this text; errors have the name passed to `prepare`."""
+        return self._kb.stream(
             self._text,
             params,
             limit=limit,

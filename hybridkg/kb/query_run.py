@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
-from hybridkg.config.settings import LimitSettings
-from hybridkg.errors import HybridkgError, SourceName
+from hybridkg.config.settings import Config
+from hybridkg.errors import HybridkgError, QueryLimitError, SourceName, UserError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.kb.cancellation import StoppableThread
+from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
 from hybridkg.kb.limits import Limits, checked_limit
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.query_template import BoundQuery
+from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.planner.choose import PhysicalPlan
-from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
@@ -33,6 +37,9 @@ class QueryRun:
     A HybridkgError leaves the block with the query text as its source; any other error leaves it after the files have
     been compared with their checksums (kb/damage.py), with `progress`. Each step may raise QueryStoppedError.
 
+    Args:
+        stays_open: whether the run may last longer than the block, for rows that are read later; `close` then ends it.
+
     Raises:
         UserError: an option is out of range.
     """
@@ -40,55 +47,141 @@ class QueryRun:
     def __init__(
         self,
         session: QuerySession,
-        source: SourceName,
+        text: str | ParsedQuery,
         options: QueryOptions,
-        defaults: LimitSettings,
+        settings: Config,
         progress: Progress,
+        *,
+        stays_open: bool = False,
     ):
-        self._session, self._source, self._progress = session, source, progress
+        self._session, self._progress, self._stays_open = session, progress, stays_open
+        self._source = source_of(options.name, text)
+        self._allows_services = settings.service == "allow"
         self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
-        limits = Limits.of(defaults, options.timeout, options.max_rows, options.max_megabytes)
-        self._context = limits.apply_to(session.snapshot.context())
+        limits = Limits.of(settings.limits, options.timeout, options.max_rows, options.max_megabytes)
+        self.context = limits.apply_to(session.snapshot.context())
         self._timeout, self._cancel = limits.timeout, options.cancel
         self._thread: StoppableThread | None = None
         self._query: BoundQuery | None = None
+        self._cursor: RowCursor | None = None
+        self._paused_at = 0.0
+        self._has_failed = False
 
     def __enter__(self) -> Self:
-        if self._timeout or self._cancel is not None:
-            thread = StoppableThread(timeout=self._timeout, cancel=self._cancel, doing=self._context.doing)
-            self._thread, self._context.meter = thread, thread.meter
+        # Rows that are read later may be read from any thread, but an answer of Oxigraph belongs to one.
+        if self._timeout or self._cancel is not None or self._stays_open:
+            thread = StoppableThread(timeout=self._timeout, cancel=self._cancel, doing=self.context.doing)
+            self._thread, self.context.meter = thread, thread.meter
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._thread is not None:
-            self._thread.close()
+        if error is not None:
+            self._fail(error)
+        elif not self._stays_open:
+            self.close()
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """A later step of a run that stays open; its errors leave it as they leave the block of the run."""
+        try:
+            yield
+        except BaseException as e:
+            self._fail(e)
+            raise
+
+    def _fail(self, error: BaseException) -> None:
+        if self._has_failed:
+            return  # the error has its source
+        self._has_failed = True
+        self.close()
         if isinstance(error, HybridkgError):
+            forget_frames(error)
             if self._query is not None:
                 self._query.wording.own(error)
             error.at(self._source)
-        elif error is not None and may_be_damage(error):
+        elif may_be_damage(error):
             raise_if_damaged(self._session.snapshot.generation, error, self._progress)
+
+    def close(self) -> None:
+        """Ends the run; called once or more."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.close(None if self._cursor is None else self._cursor.close)
 
     def _step(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls `work`, in the stoppable thread where the run has a time limit or can be cancelled."""
         return work(*args, **kwargs) if self._thread is None else self._thread(work, *args, **kwargs)
 
-    def plan(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> tuple[BoundQuery, PhysicalPlan]:
-        """Binds the parameters and chooses the physical plan; `services` allows SERVICE."""
+    def plan(self, text: ParsedQuery, params: Parameters | None) -> tuple[BoundQuery, PhysicalPlan]:
+        """Binds the parameters and chooses the physical plan."""
         self._query = None  # an error of `bind` has the words of the text already, also after an earlier attempt
+        services = text.has_service and self._allows_services
         query = self._query = self._step(self._session.bind, text, params, services=services)
         return query, self._step(self._session.plan, query, self._limit, self._strategy)
 
     def explain(self, query: BoundQuery, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
         """Explains the plan; with `analyze`, runs it."""
-        return self._step(self._session.explanation, query, plan, self._context if analyze else None)
+        return self._step(self._session.explanation, query, plan, self.context if analyze else None)
 
-    def execute(self, query: BoundQuery, plan: PhysicalPlan) -> Solutions:
-        """Runs the plan."""
-        return self._step(self._session.run, query, plan, self._context)
+    def answer(
+        self,
+        text: ParsedQuery,
+        params: Parameters | None,
+        made: Callable[[BoundQuery, PhysicalPlan], T],
+    ) -> T | ResultSet:
+        """The value of `made` for the plan, or the plan of an EXPLAIN; an error is in the words of the text."""
+        try:
+            return self._answer(text, params, made)
+        except QueryLimitError:
+            raise
+        except UserError:
+            if text.alone is text:
+                raise
+            # The same error, in the words and at the places of this text.
+            return self._answer(text.alone, params, made)
+
+    def _answer(
+        self, text: ParsedQuery, params: Parameters | None, made: Callable[[BoundQuery, PhysicalPlan], T]
+    ) -> T | ResultSet:
+        query, plan = self.plan(text, params)
+        if text.written.explain:
+            return explained(self.explain(query, plan, analyze=text.written.explain == "analyze"))
+        return made(query, plan)
+
+    def execute(self, query: BoundQuery, plan: PhysicalPlan) -> ResultSet:
+        """Runs the plan; returns all rows."""
+        return self.result(query, plan, self._step(self._session.run, query, plan, self.context))
 
     def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
         """Makes the result of the solutions."""
-        return self._step(self._session.result, query, plan, solutions, self._context, self._limit, self._source)
+        return self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source)
+
+    def open(self, query: BoundQuery, plan: PhysicalPlan) -> tuple[str, ...] | None:
+        """Starts a plan whose rows `next_block` returns; the names of its columns, None if it cannot be read so."""
+        self._cursor = RowCursor(plan.root, self.context)
+        return self._step(self._session.open, query, self._cursor)
+
+    def next_block(self) -> tuple[list[Row], bool]:
+        """The next rows of the plan that `open` started, and whether they are the last.
+
+        The time since the block before does not count: it went by while rows were written.
+        """
+        assert self._cursor is not None
+        assert self._query is not None
+        if self._thread is None:
+            raise UserError(
+                "this query has been ended, and gives no more rows",
+                hint="read the rows inside the block: with kb.stream(...) as result: ...",
+            )
+        if self._paused_at:
+            self._thread.prolong(monotonic() - self._paused_at)
+        block = self._step(self._session.next_block, self._query, self._cursor)
+        self._paused_at = monotonic()
+        return block, len(block) < self._cursor.size
+
+
+def source_of(name: str, text: str | ParsedQuery) -> SourceName:
+    """The text that the places of errors point into, and its name."""
+    return SourceName(name, text.text if isinstance(text, ParsedQuery) else text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +17,13 @@ from hybridkg.kb.query_template import BoundQuery, QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
 from hybridkg.query.services import blamed
-from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.results.build import build_result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words
@@ -91,10 +94,18 @@ class QuerySession:
 
     def run(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
         """The solutions of the root operator."""
-        try:
+        with _naming_service(request):
             return context.run_plan(plan.root)
-        except StorageError as e:
-            raise blamed(e, request.query) from e.__cause__
+
+    def open(self, request: BoundQuery, cursor: RowCursor) -> tuple[str, ...] | None:
+        """Starts the plan of a cursor; returns its columns, None if it can only return all rows at once."""
+        with _naming_service(request):
+            return cursor.open()
+
+    def next_block(self, request: BoundQuery, cursor: RowCursor) -> list[Row]:
+        """The next rows of a cursor."""
+        with _naming_service(request):
+            return cursor.next_block()
 
     def explanation(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
         """The plan; with a context, after a run in it.
@@ -157,3 +168,12 @@ class QuerySession:
             if is_cached:
                 self._names.put((template, prefixes), warnings)
         return warnings
+
+
+@contextmanager
+def _naming_service(request: BoundQuery) -> Iterator[None]:
+    """Names the SERVICE of the query that may be the cause of a failure of the store."""
+    try:
+        yield
+    except StorageError as e:
+        raise blamed(e, request.query) from e.__cause__

@@ -344,6 +344,14 @@ class Snapshot:
         }
 
 
+def open_snapshot(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
+    """The snapshot, or the error of a damaged text index: a writer must be able to build it again."""
+    try:
+        return Snapshot.open(folder), None
+    except IndexCorruptError as e:
+        return None, e
+
+
 def snapshot_of(kb: KnowledgeBase) -> Snapshot:
     """The snapshot of an open knowledge base, for packages that rank without a query; raises as a query does."""
     return kb._snapshot

@@ -10,7 +10,7 @@ from hybridkg.interfaces.meter import OPERATORS, ROWS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
-from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.solutions import Solutions, SolutionStream
 
 
 class PhysicalOperator(ABC):
@@ -48,6 +48,10 @@ class PhysicalOperator(ABC):
     @abstractmethod
     def run(self, context: ExecutionContext) -> Solutions:
         """Rows of the operator. Must not modify the rows of the children. Call through `context.run`, which counts."""
+
+    def stream(self, context: ExecutionContext) -> SolutionStream | None:
+        """The rows of `run` as they are computed, for the root of a plan; None if it has to hold them."""
+        return None
 
     @abstractmethod
     def describe(self) -> str:

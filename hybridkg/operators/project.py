@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
-from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,13 @@ class Slice(OneChild):
             context.record_count(TOTAL, solutions.size)
         end = None if self.limit is None else self.offset + self.limit
         return solutions.take(range(solutions.size)[self.offset : end])
+
+    def stream(self, context: ExecutionContext) -> SolutionStream | None:
+        stream = self.child.stream(context)
+        if stream is None:
+            return None
+        end = None if self.limit is None else self.offset + self.limit
+        return SolutionStream(stream.variables, islice(stream.rows, self.offset, end))
 
     def describe(self) -> str:
         limit = "" if self.limit is None else f" limit={self.limit}"

@@ -14,7 +14,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.solutions import Solutions, SolutionStream
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,18 @@ class StoreQuery(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Rows of the answer: ASK returns one row or none, CONSTRUCT and DESCRIBE one for each triple."""
-        if isinstance(self.query, ast.AskQuery):
+        stream = self.stream(context)
+        if stream is None:
             return Solutions((), [()] if context.store.ask(self.sparql) else [])
-        if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
-            triples = context.collect(context.store.triples(self.sparql))
-            return Solutions(GRAPH_COLUMNS, [(t.subject, t.predicate, t.object) for t in triples])
-        stream = context.store.select(self.sparql)
         return Solutions(stream.variables, context.collect(stream.rows))
+
+    def stream(self, context: ExecutionContext) -> SolutionStream | None:
+        if isinstance(self.query, ast.AskQuery):
+            return None
+        if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
+            triples = context.store.triples(self.sparql)
+            return SolutionStream(GRAPH_COLUMNS, ((t.subject, t.predicate, t.object) for t in triples))
+        return context.store.select(self.sparql)
 
     def asks(self, estimates: EstimationContext) -> str:
         return self.sparql

@@ -141,6 +141,17 @@ def test_the_settings_have_limits_for_all_queries(tmp_path):
     assert "timeout = 0.2" in file.read_text()
 
 
+def test_an_error_may_be_dropped_in_another_thread_than_that_of_the_query(films):
+    errors: list[QueryLimitError] = []
+    try:
+        films.query("SELECT * { ?a ?b ?c . ?d ?e ?f }", max_rows=2_100)
+    except QueryLimitError as e:
+        errors.append(e)
+    thread = threading.Thread(target=errors.clear)  # an answer of Oxigraph may not be freed there
+    thread.start()
+    thread.join()
+
+
 def test_many_threads_stop_and_answer_beside_each_other(films):
     want = films.query(SPACE).cells
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,6 +17,7 @@ from hybridkg.cli.query import query
 from hybridkg.errors import QueryLimitError, QueryStoppedError, UnknownNameError, UserError
 from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.kb.query_options import QueryOptions
+from hybridkg.results.result import Result
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 PRODUCT = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
@@ -37,9 +39,11 @@ def keywords(method: Any) -> dict[str, Any]:
 def test_the_doors_of_python_take_the_same_options():
     options = QueryOptions()._asdict()
     assert keywords(KnowledgeBase.query) == options
+    assert keywords(KnowledgeBase.stream) == options
     assert keywords(KnowledgeBase.explain) == {**options, "analyze": False}
     del options["name"]  # given once, to `prepare`
     assert keywords(PreparedQuery.query) == options
+    assert keywords(PreparedQuery.stream) == options
     assert keywords(PreparedQuery.explain) == {**options, "analyze": False}
 
 
@@ -47,7 +51,7 @@ def test_the_commands_take_the_same_options():
     def names(command: click.Command) -> set[str]:
         return {parameter.name or "" for parameter in command.params}
 
-    assert names(query) - names(explain) == {"why", "explain"}
+    assert names(query) - names(explain) == {"why", "explain", "output"}
     assert names(explain) <= names(query)
     assert {"limit", "strategy", "timeout", "max_rows", "max_megabytes"} <= names(explain)
 
@@ -56,10 +60,17 @@ def test_every_door_keeps_every_option(films):
     prepared = films.prepare(PRODUCT)
     stopped = Event()
     stopped.set()
+
+    def read(stream: AbstractContextManager[Result]) -> int:
+        with stream as result:
+            return sum(1 for _ in result)
+
     doors = (
         lambda **options: films.query(PRODUCT, **options),
         lambda **options: films.explain(PRODUCT, analyze=True, **options),
         prepared.query,
+        lambda **options: read(films.stream(PRODUCT, **options)),
+        lambda **options: read(prepared.stream(**options)),
         lambda **options: prepared.explain(analyze=True, **options),
     )
     for door in doors:

@@ -44,6 +44,15 @@ KEPT_GENERATIONS = 2
 """The live one and its predecessor, for a reader that has just read CURRENT. Older ones are removed when unused."""
 
 
+def checked_path(path: str | Path) -> Path:
+    """The path of a knowledge base; refuses an empty one, which the system would take for the current folder."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"the path of a knowledge base is a str or a Path, not {type(path).__name__}: {path!r}")
+    if path == "":
+        raise NotAKnowledgeBaseError("the path of the knowledge base is empty", hint="for the current folder write '.'")
+    return Path(path)
+
+
 class Folder:
     """A knowledge base on disk; `changes` override kb.toml. Safe for many readers, concurrent with one writer."""
 

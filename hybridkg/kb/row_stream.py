@@ -1,0 +1,71 @@
+"""The rows of a query that are computed while they are read: a RowSource (results/result_stream.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridkg.errors import UserError
+from hybridkg.kb.query_run import QueryRun
+from hybridkg.kb.query_template import BoundQuery
+from hybridkg.planner.choose import PhysicalPlan
+from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.results.result import Result
+from hybridkg.results.result_stream import ResultStream
+
+
+def opened(run: QueryRun, query: BoundQuery, plan: PhysicalPlan) -> Result:
+    """The result of a plan: a ResultStream if its rows can be read one after another and are more than a block.
+
+    The first block is read here, so most errors are raised before anything is written, and a short answer is a
+    ResultSet in every respect.
+    """
+    variables = run.open(query, plan)
+    if variables is None:
+        return run.execute(query, plan)
+    first, is_last = run.next_block()
+    known = run.result(query, plan, Solutions(variables, first))
+    return known if is_last else ResultStream.of(known, RowStream(run, first))
+
+
+class RowStream:
+    """The rows of a run, of which one block is held at a time."""
+
+    def __init__(self, run: QueryRun, first: list[Row]):
+        self._run = run
+        self._first: list[Row] | None = first
+        self._returned: int | None = None
+
+    @property
+    def returned(self) -> int | None:
+        """As RowSource has it."""
+        return self._returned
+
+    def rows(self) -> Iterator[Row]:
+        """As RowSource has it."""
+        block, self._first = self._first, None
+        if block is None:
+            raise UserError(
+                "the rows of this result have been read, which is possible once",
+                hint="kb.query(...) returns a result that holds them; kb.stream(...) asks again",
+            )
+        return self._rest(block)
+
+    def _rest(self, block: list[Row]) -> Iterator[Row]:
+        count, is_last = len(block), False
+        yield from block
+        while not is_last:
+            del block  # before the next one is made
+            with self._run.resumed():
+                block, is_last = self._run.next_block()
+            count += len(block)
+            yield from block
+        self._returned = count
+
+    def held(self) -> list[Row]:
+        """As RowSource has it."""
+        with self._run.resumed():
+            return self._run.context.collect(self.rows())
+
+    def close(self) -> None:
+        """As RowSource has it."""
+        self._run.close()
