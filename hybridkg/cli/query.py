@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import WholeNumber, format_option, opened, query_options, read_parameters, read_query
+from hybridkg.cli.options import PATH, WholeNumber, format_option, opened, query_options, read_parameters, read_query
 from hybridkg.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 @click.command()
 @query_options
 @format_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=PATH,
+    help="Write the rows to a file, which appears when it is complete; default: standard output.",
+)
 @click.option(
     "--why",
     metavar="N",
@@ -33,6 +40,7 @@ def query(
     file: Path | None,
     parameters: tuple[str, ...],
     fmt: str,
+    output: Path | None,
     why: tuple[int, ...],
     explain: bool,
     analyze: bool,
@@ -51,6 +59,8 @@ def query(
     from hybridkg.cli.output import print_result
     from hybridkg.results.build import explained
 
+    if output is not None and (why or explain or analyze):
+        raise _no_rows()
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
@@ -59,11 +69,20 @@ def query(
         if explain or analyze:
             print_result(explained(base.explain(query_text, values, analyze=analyze, **options)), fmt)
             return
-        result = base.query(query_text, values, **options)
-        if not (why and fmt == "json"):
-            print_result(result, fmt)
-        if why:
-            _print_reasons(result, why, fmt)
+        with base.stream(query_text, values, **options) as result:
+            if output is not None and result.explanation is not None:
+                raise _no_rows()
+            if not why:
+                print_result(result, fmt, output)
+                return
+            held = result.held()
+            if fmt != "json":
+                print_result(held, fmt)
+            _print_reasons(held, why, fmt)
+
+
+def _no_rows() -> UserError:
+    return UserError("--output takes the rows of a query, not a plan or the reasons of a row", hint="leave it out")
 
 
 def _print_reasons(result: ResultSet, numbers: tuple[int, ...], fmt: str) -> None:

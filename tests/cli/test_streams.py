@@ -102,6 +102,58 @@ def test_a_reader_that_goes_away_is_told_nothing(films):
     assert shell('hk query "$1" "$2" --format tsv | true', films, "SELECT * { ?a ?b ?c . ?d ?e ?f }").stderr == b""
 
 
+MILLIONS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+"""Two million rows of 128 triples."""
+
+
+def test_a_reader_that_goes_away_ends_the_query(films, within):
+    with within(10):  # 0.6 s on an idle machine; all rows take 20
+        found = shell('hk query "$1" "$2" --format ndjson | head -n 3', films, MILLIONS)
+    assert found.stdout.count(b"\n") == 3
+    assert found.stderr == b""
+
+
+@pytest.mark.parametrize("option", ["--timeout 500ms", "--max-rows 5000"])
+def test_an_answer_that_breaks_off_ends_with_an_error(films, tmp_path, option):
+    found = shell(f'hk query "$1" "$2" --format tsv {option}', films, MILLIONS)
+    assert found.returncode == 2
+    assert found.stderr.startswith(b"error[Q10")
+    assert found.stdout.count(b"\n") > 2_000  # the rows until then
+    path = tmp_path / "rows.tsv"
+    assert shell(f'hk query "$1" "$2" --format tsv {option} -o "$3"', films, MILLIONS, path).returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_has_what_standard_output_gets(films, tmp_path):
+    for query, count in (
+        ("SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 5000", "5,000 rows, exact"),
+        ("SELECT * { ?a ?b ?c }", ""),
+        (SPACE, ""),
+    ):
+        for fmt in ("json", "csv"):
+            printed = shell('hk query "$1" "$2" --format "$3"', films, query, fmt)
+            written = shell('hk query "$1" "$2" --format "$3" --output "$4"', films, query, fmt, tmp_path / "rows")
+            assert (tmp_path / "rows").read_bytes() == printed.stdout
+            assert written.stdout == b""
+            assert printed.stderr == written.stderr
+            assert ("".join(printed.stderr.decode().splitlines()[-1:])) == count
+
+
+def test_an_output_that_cannot_be_written_is_an_error(films, tmp_path):
+    found = shell('hk query "$1" "$2" --output "$3"', films, SPACE, tmp_path)
+    assert found.returncode == 1
+    assert found.stderr.startswith(b"error[S401]: cannot write")
+
+
+@pytest.mark.parametrize("arguments", [["--why", "1"], ["--explain"], ["--analyze"]])
+def test_an_output_takes_rows_only(films, tmp_path, arguments):
+    for command in ([SPACE, *arguments], [f"EXPLAIN {SPACE}"]):
+        result = CliRunner().invoke(cli, ["query", str(films), *command, "--output", str(tmp_path / "rows")])
+        assert result.exit_code == 2
+        assert "--output takes the rows of a query" in result.stderr
+        assert not (tmp_path / "rows").exists()
+
+
 SAMPLE = {("table", "ascii"), ("csv", "latin-1"), ("json", "ascii")}
 """Each format once, and each encoding that has no such characters."""
 
@@ -126,7 +178,7 @@ def test_an_interruption_promises_something_only_where_something_was_written(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for method in ("query", "stats", "load", "index"):
+    for method in ("stream", "stats", "load", "index"):
         monkeypatch.setattr(KnowledgeBase, method, interrupted)
     arguments = {"query": [films, SPACE], "load": [tmp_path / "new.kb", FILMS]}.get(command, [films])
     result = CliRunner().invoke(cli, [command, *map(str, arguments)])
