@@ -48,6 +48,7 @@ class QuerySession:
 
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
+        self._stale_indexes = snapshot.generation.behind()
         self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
             MAX_PLANS
@@ -152,7 +153,7 @@ class QuerySession:
             strategy=plan.strategy,
             limit=limit,
             generation=generation.name,
-            stale_indexes=generation.behind(),
+            stale_indexes=self._stale_indexes,
             warnings=tuple(warning.at(source) for warning in own),
             name_of=wording.name,
             prefixes=wording.prefixes,

@@ -105,11 +105,15 @@ class SharedText(ParsedQuery):
             return self.alone.request(params, folder=folder, services=services)
         return BoundQuery(template, self._values + signed[1], self)
 
+    @cached_property
+    def _own_names(self) -> dict[str, str]:
+        return dict(zip(CANONICAL_NAMES, self._names, strict=False))
+
     # --- the wording of messages -------------------------------------------------
 
     def name(self, canonical: str) -> str:
         """The name of a variable, or a message with the names of variables."""
-        return restored(canonical, self._names)
+        return self._own_names.get(canonical) or restored(canonical, self._names)
 
     def own(self, error: HybridkgError) -> HybridkgError:
         """An error or a warning with the names and the place of this text."""
