@@ -149,6 +149,13 @@ class EvaluationWarning(HybridkgError):  # noqa: N818 - not an error
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
+class LoadWarning(HybridkgError):  # noqa: N818 - not an error
+    """An input that was loaded and is probably not what was meant. Never raised: it is in `LoadReport.warnings`."""
+
+    code = "W301"
+    label = "warning"
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

@@ -273,6 +273,8 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
         yield KnowledgeBase.open(path, progress=TerminalProgress())
         return
     with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
+        for warning in kb.load_report.warnings if kb.load_report else ():
+            echo(warning.render(), err=True)
         yield kb
 
 

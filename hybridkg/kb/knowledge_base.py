@@ -71,6 +71,7 @@ class KnowledgeBase:
             )
         self._location = folder
         self._removal: Removal | None = None
+        self.load_report: LoadReport | None = None  # of `temporary`
         self._progress = SILENT
         self._state, self._damage = open_snapshot(folder)
         self._session: QuerySession | None = None
@@ -128,7 +129,7 @@ class KnowledgeBase:
     def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> KnowledgeBase:
         """Makes an indexed knowledge base of RDF files or rdflib graphs in a temporary folder.
 
-        The folder is deleted by `close`, at the end of `with`, when the object is garbage, or when the process ends.
+        `close`, the end of `with` or of the process, or garbage collection deletes it; `load_report` is that of `load`.
 
         Raises:
             LoadError: there is no input, or an input is malformed.
@@ -136,7 +137,7 @@ class KnowledgeBase:
 
         def make(path: Path) -> KnowledgeBase:
             kb = cls.create(path)
-            kb.load(*inputs, index=True, profile=profile, progress=progress)
+            kb.load_report = kb.load(*inputs, index=True, profile=profile, progress=progress)
             return kb
 
         kb, removal = make_in_temporary_folder(make)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from hybridkg.errors import LoadWarning
 from hybridkg.terminal_text import count_lines
 
 NO_TEXT = "warning: no entity has any text, so a search finds nothing"
@@ -113,24 +114,31 @@ class LoadReport:
         triples: statements that are new in the graph.
         documents: text documents; None where no file of documents was loaded.
         index: indexes built in the same step; None where none were.
+        warnings: W301 for each file without a statement.
     """
 
     statements: int
     triples: int
     documents: int | None = None
     index: IndexReport | None = None
+    warnings: tuple[LoadWarning, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
-        counts = {"statements": self.statements, "triples": self.triples}
-        return counts | _present(documents=self.documents, index=self.index.to_json() if self.index else None)
+        return {
+            "statements": self.statements,
+            "triples": self.triples,
+            **_present(documents=self.documents, index=self.index.to_json() if self.index else None),
+            "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings],
+        }
 
     def lines(self) -> list[str]:
-        """The text for people: `triples: 128 new`, with the index indented."""
+        """The text for people: `triples: 128 new`, with the index indented, and the warnings."""
         counts = {"statements": self.statements, "triples": f"{self.triples:,} new"} | _present(
             documents=self.documents
         )
-        return [*count_lines(counts), *(["index:", *self.index.lines("  ")] if self.index else [])]
+        index = ["index:", *self.index.lines("  ")] if self.index else []
+        return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -12,7 +12,7 @@ from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.documents.document_store import check_document_files
 from hybridkg.entities.documents.load_documents import adding
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.errors import ConfigError, TextServerError, UserError
+from hybridkg.errors import ConfigError, LoadWarning, TextServerError, UserError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine, is_remote_engine
@@ -26,7 +26,7 @@ from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building
-from hybridkg.store.loading import check_sources
+from hybridkg.store.loading import SourceCount, check_sources
 from hybridkg.store.loading import load as load_sources
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS
 from hybridkg.vector.encoders.embedding_cache import remove_logs
@@ -92,7 +92,24 @@ def load(
         else:
             built = index_generation(building, folder, profile, engine, synonyms, vectors, progress, copy)
     _remove_work(folder, vectors)
-    return LoadReport(sum(one.statements for one in loaded), sum(one.new for one in loaded), documents, built)
+    return LoadReport(
+        sum(one.statements for one in loaded),
+        sum(one.new for one in loaded),
+        documents,
+        built,
+        _warnings(inputs, loaded),
+    )
+
+
+def _warnings(inputs: Sequence[str | Path | rdflib.Graph], loaded: Sequence[SourceCount]) -> tuple[LoadWarning, ...]:
+    """A warning for each file without a statement: a download that failed, perhaps, or an export of nothing."""
+    return tuple(
+        LoadWarning(
+            f"no statement in {count.name!r}", hint="nothing of it was added; check that it is the file you meant"
+        )
+        for source, count in zip(inputs, loaded, strict=bool(loaded))
+        if isinstance(source, str | Path) and not count.statements
+    )
 
 
 def index(folder: Folder, profile: Profile, progress: Progress, confirm: ConfirmUpload | None = None) -> IndexReport:

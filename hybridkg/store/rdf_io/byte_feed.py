@@ -26,8 +26,6 @@ class ByteFeed:
         self._file, self._watchers = file, watchers
         self._block = BytesIO(begun)
         self._ended = file is None
-        self.is_blank = not begun or begun.isspace()
-        """Whether all bytes so far are white space."""
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes, fewer at the end of a block; empty at the end of the file."""
@@ -36,7 +34,6 @@ class ByteFeed:
             return piece
         data = self._file.block()
         self._ended = not data
-        self.is_blank = self.is_blank and (not data or data.isspace())
         for watch in self._watchers:
             watch(data)
         self._block = BytesIO(data)

@@ -46,8 +46,6 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
         LoadError: the file is malformed; names the file and the line.
     """
     form = format_of(file.path)
-    if file.size == 0:
-        return
     if form.syntax in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
         yield from _quads_of_lines(file, form, names, base_iri)
     else:
@@ -95,8 +93,6 @@ def _parsed(
             yield names.renamed(batch)
         feed.drain()
     except SyntaxError as e:
-        if feed.is_blank:
-            return
         raise _malformed(e, form, file, base_iri, line) from e
     except MemoryError as e:
         if TOO_LONG not in str(e):

@@ -1,7 +1,7 @@
 """Well-formedness of RDF/XML, checked in front of the parser.
 
-pyoxigraph 0.5.13 accepts a truncated file silently, expands entities without limit, and its time grows with the square
-of the nesting depth. So expat reads every block first.
+pyoxigraph 0.5.13 accepts an empty or truncated file silently, expands entities without limit, and its time grows with
+the square of the nesting depth. So expat reads every block first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class XmlGuard:
     """A watcher that raises LoadError for malformed XML, entity declarations and elements nested too deeply."""
 
     def __init__(self, path: Path):
-        self._path, self._depth = path, 0
+        self._path, self._depth, self._begun = path, 0, False
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -30,11 +30,12 @@ class XmlGuard:
         try:
             self._parser.Parse(block, not block)
         except expat.ExpatError as e:
-            reason = "the file ends too early" if not block else expat.ErrorString(e.code)
+            ended = "the file ends too early" if self._begun else "the file has no element"
+            reason = expat.ErrorString(e.code) if block else ended
             raise self._error(f"not well-formed XML: {reason}", "") from e
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
+        self._depth, self._begun = self._depth + 1, True
         if self._depth > MAX_DEPTH:
             raise self._error(f"XML elements nested more than {MAX_DEPTH} deep", "")
 

@@ -142,7 +142,34 @@ def test_reports_become_json_and_print_what_the_command_prints(kb, tmp_path):
     command = run("load", tmp_path / "other", FILMS, "--encoder", "lsa")
     assert str(report) + "\n" == command.stderr
     assert type(report.index).from_json(told["index"]) == report.index
-    assert repr(kb.load(FILMS)) == "LoadReport(statements=128, triples=0, documents=None, index=None)"
+    assert repr(kb.load(FILMS)) == "LoadReport(statements=128, triples=0, documents=None, index=None, warnings=())"
+
+
+EMPTY = {"empty.ttl": "", "prefixes.ttl": "@prefix e: <http://e/> .\n", "empty.nt": "# nothing yet\n", "o.jsonld": "{}"}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_file_without_a_statement_is_named_in_a_warning(kb, tmp_path, name):
+    file = tmp_path / name
+    file.write_text(EMPTY[name])
+    report = kb.load(FILMS, file)
+    (warning,) = report.warnings
+    assert (warning.code, warning.message) == ("W301", f"no statement in {str(file)!r}")
+    assert (report.statements, report.triples) == (128, 128)
+    assert report.to_json()["warnings"] == [{"code": "W301", "message": warning.message, "hint": warning.hint}]
+    assert str(report).endswith(str(warning))
+    assert f"warning[W301]: no statement in {str(file)!r}" in run("load", tmp_path / "other", FILMS, file).stderr
+    assert kb.load(FILMS).warnings == ()  # nothing new in it, and still statements
+
+
+def test_a_query_over_a_file_without_a_statement_warns(tmp_path):
+    file = tmp_path / "empty.ttl"
+    file.write_text("")
+    assert "warning[W301]: no statement in" in run("query", file, "ASK {}").stderr
+    with KnowledgeBase.temporary(file) as kb:
+        assert [warning.code for warning in kb.load_report.warnings] == ["W301"]
+    with KnowledgeBase.temporary(FILMS) as kb:
+        assert kb.load_report.warnings == ()
 
 
 def test_a_profile_is_named_also_where_a_folder_of_that_name_is(kb, tmp_path, monkeypatch):

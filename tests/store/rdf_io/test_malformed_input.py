@@ -5,12 +5,17 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from hybridkg.errors import LoadError
+from hybridkg.rdf.input_file import InputFile
+from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames
+from hybridkg.store.rdf_io.rdf_parsing import quads_of
 
 OPEN_XML = (
     '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n'
@@ -27,6 +32,9 @@ BROKEN = {
     "relative.ttl": (GOOD + "<a> <b> <c> .", ":2:", "no scheme"),
     "latin.nt": (GOOD.encode() + b'<http://e/a> <http://e/p> "caf\xe9" .\n', ":2:", "invalid utf-8"),
     "cut.rdf": (OPEN_XML, ":6:", "not well-formed XML: the file ends too early"),
+    "empty.rdf": ("", ":1:", "not well-formed XML: the file has no element"),
+    "empty.owl.gz": (b"", ":1:", "not well-formed XML: the file has no element"),
+    "comment.rdf": ("<?xml version='1.0'?>\n<!-- nothing -->\n", ":3:", "not well-formed XML: the file has no element"),
     "cut-tag.rdf": (OPEN_XML[:-8], ":5:", "not well-formed XML"),
     "tags.rdf": (XML % "<e:a></e:b>", ":6:", "mismatched tag"),
     "relative.rdf": (XML % '<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description>', ":6", "no scheme"),
@@ -37,6 +45,8 @@ BROKEN = {
         ":2:",
         "not valid JSON-LD",
     ),
+    "empty.jsonld": ("", ":1:", "not valid JSON-LD: unexpected end of file"),
+    "white.jsonld": (" \n", ":2:", "not valid JSON-LD: unexpected end of file"),
     "remote.jsonld": ('{"@context": "http://schema.org/", "@id": "http://e/a"}', "", "fetches nothing"),
     "relative.jsonld": ('{"@id": "rel", "http://e/p": "x"}', "", "relative IRI 'rel'"),
     "deep.jsonld": ("[" * 100_000 + "]" * 100_000, ":1", "not valid JSON-LD"),
@@ -89,16 +99,21 @@ def test_a_folder_is_not_a_file(folder, tmp_path, load_into):
     assert "a.nt" in caught.value.hint
 
 
-@pytest.mark.parametrize("extension", ["nt", "nq", "ttl", "trig", "rdf", "jsonld", "nt.gz"])
+@pytest.mark.parametrize("extension", ["nt", "nq", "ttl", "trig", "nt.gz"])
 def test_an_empty_file_has_no_statements(extension, folder, tmp_path, load_into):
     path = tmp_path / f"empty.{extension}"
     path.write_bytes(b"")
     assert load_into(folder, path)[0].statements == 0
 
 
-def test_white_space_is_no_json(folder, tmp_path, load_into):
-    (tmp_path / "f.jsonld").write_text(" \n")
-    assert load_into(folder, tmp_path / "f.jsonld")[0].statements == 0
+def test_a_pipe_has_statements_though_its_size_is_0(folder, tmp_path, load_into):
+    path = tmp_path / "pipe.ttl"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(GOOD,))
+    writer.start()
+    with InputFile(path) as file:
+        assert sum(batch.statements for batch in quads_of(file, BlankNodeNames(1))) == 1
+    writer.join()
 
 
 def test_brackets_in_literals_and_comments_are_not_nesting(folder, tmp_path, load_into):
