@@ -126,3 +126,16 @@ def test_a_query_tells_the_progress_of_its_knowledge_base(tmp_path, monkeypatch)
         with pytest.raises(IndexError):
             kb.query("SELECT * { ?s ?p ?o }")
         assert progress.read == kb._snapshot.generation.bytes()
+
+
+@pytest.mark.parametrize("name", ["terms.offsets", "terms.prefixes", "terms.text"])
+def test_damaged_terms_are_an_error_and_not_an_answer_without_rows(generation, name):
+    file = generation.path / f"text/1.{name}"
+    content = file.read_bytes()
+    file.unlink()
+    # The last offset is the size of the text, which opening compares.
+    file.write_bytes(bytes(byte ^ 1 for byte in content[:-8]) + content[-8:])
+    with KnowledgeBase.open(generation.path.parent) as kb:
+        for text in ("mars", "mar*", '"from mars"', "mars rescue", "+mars"):
+            with pytest.raises(CorruptError, match=f"the terms of the text index are damaged|{name}"):
+                kb.query(f"SELECT ?f {{ ?f MATCH {text!r} AS ?s }} RANK BY ?s LIMIT 3")

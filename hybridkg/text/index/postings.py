@@ -34,14 +34,22 @@ class TermDictionary(SortedTerms):
         """`terms.prefixes`, `terms.offsets` and `terms.text`."""
         return self._prefixes, self.offsets, self.text
 
+    def _agrees(self, number: int, term: bytes) -> bool:
+        """Whether the stored prefix of a term is that of its bytes."""
+        return bool(self._prefixes[number] == _prefix(term))
+
     def _first(self, wanted: bytes) -> int:
         """The number of the first term that is not below the wanted bytes."""
-        prefix = np.uint64(int.from_bytes(wanted[:8].ljust(8, b"\0"), "big"))
+        prefix = _prefix(wanted)
         low = int(self._prefixes.searchsorted(prefix))
         if len(wanted) < 8:
             # Among terms with the same prefix, padding included, the shortest comes first.
             return low
         return self._first_of(wanted, low, int(self._prefixes.searchsorted(prefix, "right")))
+
+
+def _prefix(term: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(term[:8].ljust(8, b"\0"), "big"))
 
 
 def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ of a term over some fields is the sum over the sets that intersect them. `Presen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from hybridkg.errors import CorruptError
 from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings
+from hybridkg.text.match_query.vocabulary import damaged_terms
 
 MAX_FIELDS_OF_KERNEL = 8
 """Maximum for the kernel, which counts in a table of all sets of fields."""
@@ -40,11 +41,23 @@ class TermSets:
         """`terms.sets.offsets`, `terms.sets.fields` and `terms.sets.entities`."""
         return self._offsets, self._fields, self._entities
 
-    def df(self, term: int, mask: int) -> int:
-        """The number of entities that have a term in any of the fields of a bit mask."""
+    def df(self, term: int, mask: int, sizes: Sequence[int]) -> int:
+        """The number of entities that have a term in any of the fields of a bit mask.
+
+        Args:
+            term: its number.
+            mask: bits of the fields.
+            sizes: its postings in each of these fields.
+
+        Raises:
+            CorruptError: the number is below the largest of the sizes, or above their sum.
+        """
         begin, end = int(self._offsets[term]), int(self._offsets[term + 1])
         pairs = zip(self._fields[begin:end].tolist(), self._entities[begin:end].tolist(), strict=True)
-        return sum(count for fields, count in pairs if fields & mask)
+        df = sum(int(count) for fields, count in pairs if fields & mask)
+        if not max(sizes, default=0) <= df <= sum(sizes):
+            raise damaged_terms()
+        return df
 
     def at_least(self, df: int) -> list[int]:
         """The terms with at least this df over all fields."""

@@ -16,9 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.errors import CorruptError
 from hybridkg.text.match_query.fuzzy_terms import NearTerms
 
 Array = NDArray[Any]
+
+BESIDE = 2
+"""Terms that are checked on each side of the place of a term that is not found: an offset belongs to two terms."""
 
 MAX_CACHED = 1_000
 """Expansions that an open index caches; each has at most a few hundred short terms."""
@@ -80,18 +84,32 @@ class SortedTerms:
         return len(self.offsets) - 1
 
     def number(self, term: str) -> int:
-        """The number of a term, -1 for an unknown one. About 10 us."""
+        """The number of a term, -1 for an unknown one. About 10 us.
+
+        Raises:
+            CorruptError: the term is not found, and the terms beside its place are damaged.
+        """
         wanted = encoded(term)
         low = self._first(wanted)
-        return low if low < len(self) and self._bytes(low) == wanted else -1
+        if low < len(self) and self._bytes(low) == wanted and self._agrees(low, wanted):
+            return low
+        self._check_beside(low)
+        return -1
 
     def term(self, number: int) -> str:
         return self._bytes(number).decode("utf-8", "surrogatepass")
 
     def beginning_with(self, prefix: str) -> range:
-        """The numbers of the terms with a prefix."""
+        """The numbers of the terms with a prefix.
+
+        Raises:
+            CorruptError: terms beside the first or the last of them are damaged.
+        """
         wanted = encoded(prefix)
-        return range(self._first(wanted), self._first(wanted + b"\xff"))  # UTF-8 never contains that byte
+        ends = self._first(wanted), self._first(wanted + b"\xff")  # UTF-8 never contains that byte
+        for end in ends:
+            self._check_beside(end)
+        return range(*ends)
 
     def _first(self, wanted: bytes) -> int:
         """The number of the first term that is not less than the wanted bytes."""
@@ -103,6 +121,38 @@ class SortedTerms:
 
     def _bytes(self, number: int) -> bytes:
         return bytes(self._view[int(self.offsets[number]) : int(self.offsets[number + 1])])
+
+    def _agrees(self, number: int, term: bytes) -> bool:
+        """Whether what else is stored of a term agrees with its bytes."""
+        del number, term
+        return True
+
+    def _check_beside(self, place: int) -> None:
+        """Checks the terms around a place, where a search ends.
+
+        A damaged value that leads a search astray is beside the place where it ends: all that the search reads from
+        there on is on one side of the wanted term.
+
+        Raises:
+            CorruptError: they are not in order, not within the text, or disagree with what else is stored of them.
+        """
+        end, before = len(self.text), b""
+        for number in range(max(0, place - BESIDE), min(len(self), place + BESIDE)):
+            term = self._bytes(number)
+            if (
+                not int(self.offsets[number]) < int(self.offsets[number + 1]) <= end
+                or term <= before
+                or not self._agrees(number, term)
+            ):
+                raise damaged_terms()
+            before = term
+
+
+def damaged_terms() -> CorruptError:
+    """The error of terms that are not what was written."""
+    return CorruptError(
+        "the terms of the text index are damaged", hint="index again; hybridkg stats KB --verify names the damaged file"
+    )
 
 
 def encoded(term: str) -> bytes:

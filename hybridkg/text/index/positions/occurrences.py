@@ -160,7 +160,7 @@ class Occurrences:
             return sum(present)
         word = self.word(item, query)
         if word is not None:
-            return self._sets.df(*word)
+            return self._sets.df(*word, present)
         key: object = (tuple(map(_key, query.fields)), item)
         df = self._df.get(key)
         if df is None:

@@ -24,11 +24,11 @@ from hybridkg.text.index.layout import Array
 from hybridkg.text.index.positions.word_pairs import Pairs
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets, mask_of
-from hybridkg.text.index.topk.single_call import MAX_FIELDS, MAX_POSTINGS, SingleCall, SingleCallFrame
+from hybridkg.text.index.topk.single_call import DAMAGED, MAX_FIELDS, MAX_POSTINGS, SingleCall, SingleCallFrame
 from hybridkg.text.index.topk.single_call import MAX_WORDS as MAX_WORDS_OF_CALL
 from hybridkg.text.match_query.items import ResolvedQuery
 from hybridkg.text.match_query.resolve import UNORDERED_WINDOW
-from hybridkg.text.match_query.vocabulary import encoded
+from hybridkg.text.match_query.vocabulary import damaged_terms, encoded
 from hybridkg.text.models.additive import KERNEL, AdditiveForm, AdditiveModel, FormTemplate, QueryLists
 
 MAX_CACHED_WORDS = 100_000
@@ -267,6 +267,8 @@ class BagOfWords:
         wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
         lists, cf, numbers_df, postings = kernel.look_up(wanted, len(counts), shape.rows, self._n_fields, *arrays)
         numbers, df = numbers_df.tolist()
+        if DAMAGED in numbers:
+            raise damaged_terms()
         return _Words(terms, counts, numbers, df, cf, lists, postings)
 
     def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
@@ -278,8 +280,8 @@ class BagOfWords:
         for t, number in enumerate(numbers):
             if number < 0:
                 continue
-            df[t] = self._sets.df(number, shape.mask)
             ends, tokens, blocks = self._lists.directory(number * self._n_fields, self._n_fields)
+            df[t] = self._sets.df(number, shape.mask, [ends[own + 1] - ends[own] for own in shape.fields])
             for f, own in enumerate(shape.fields):
                 cf[t, f] = tokens[own + 1] - tokens[own]
                 if size := ends[own + 1] - ends[own]:

@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.index.layout import Array
+from hybridkg.text.match_query.vocabulary import damaged_terms
 from hybridkg.text.models.additive import CHUNK, KERNEL, AdditiveForm, FormCoefficients, PackedPostings
 
 MAX_POSTINGS = 5_000
 """Maximum number of postings of a query; at most topk.MIN_POSTINGS, where block-max pruning begins."""
+
+DAMAGED = -2
+"""The kernel's sign of damaged terms."""
 
 MAX_WORDS = 16
 
@@ -70,11 +74,16 @@ class SingleCall:
             wanted: the distinct words, encoded as for `look_up`.
             n_words: their number, 1 to MAX_WORDS.
             k: at least 1.
+
+        Raises:
+            CorruptError: the terms are damaged.
         """
         kernel: Any = KERNEL.loaded
         postings, ids, scores = kernel.rank_words(
             wanted, n_words, min(k, MAX_POSTINGS), MAX_POSTINGS, *self._segment, *frame, *_scratch.arrays
         )
+        if postings == DAMAGED:
+            raise damaged_terms()
         return None if postings > MAX_POSTINGS else (ids, scores)
 
 

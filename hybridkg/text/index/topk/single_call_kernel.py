@@ -15,7 +15,7 @@ from numba.core import types
 from hybridkg.text.index.codec.cursor_kernel import OPTIONS, SEGMENT
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.topk.small_kernel import rank_small
-from hybridkg.text.index.topk.word_lookup_kernel import look_up
+from hybridkg.text.index.topk.word_lookup_kernel import DAMAGED, look_up
 
 _RANKING: Any = types.Tuple((int64, uint32[::1], float64[::1]))  # type: ignore[no-untyped-call, unused-ignore]
 
@@ -79,13 +79,16 @@ def rank_words(
         table, uints, floats: as of `rank_small`, with room for `max_postings`.
 
     Returns:
-        The number of postings of the words; ids and scores, empty where there are more than `max_postings`.
+        The number of postings of the words, DAMAGED where their terms are; ids and scores, empty where there are more
+        than `max_postings`.
     """
     lists, cf, numbers_df, n_postings = look_up(
         wanted, n_terms, fields[0], n_fields, prefixes, offsets, text, postings, tokens, blocks, set_offsets,
         set_fields, set_entities,
     )  # fmt: skip
     df = numbers_df[1]
+    if numbers_df[0].min() == DAMAGED:
+        return int64(DAMAGED), np.empty(0, np.uint32), np.empty(0)
     if n_postings > max_postings or df.max() > max_postings:
         return n_postings, np.empty(0, np.uint32), np.empty(0)
     coefficient, gain, background, constant = _form_of(

@@ -16,10 +16,38 @@ _LOOKUP: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))
 END = 0x0A
 """Terminator of each term; no word contains it."""
 
+MISSING, DAMAGED = -1, -2
+"""In place of the number of a term: the index lacks it; what the index has of it or beside it is damaged."""
+
+BESIDE = 2
+"""Terms that are checked on each side of the place of a missing one, as in `SortedTerms`."""
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _missing_at(place: Any, prefixes: Any, offsets: Any, text: Any) -> Any:
+    """MISSING, or DAMAGED where the terms around a place are not in order or not those of their prefixes."""
+    for number in range(max(0, place - BESIDE), min(len(prefixes), place + BESIDE)):
+        at, stop = int64(offsets[number]), int64(offsets[number + 1])
+        if at < 0 or stop <= at or stop > len(text):
+            return DAMAGED
+        prefix = uint64(0)
+        for i in range(8):
+            prefix = (prefix << uint64(8)) | uint64(text[at + i] if at + i < stop else 0)
+        if prefix != prefixes[number]:
+            return DAMAGED
+        if number == max(0, place - BESIDE):
+            continue
+        before, i = int64(offsets[number - 1]), 0
+        while before + i < at and at + i < stop and text[before + i] == text[at + i]:
+            i += 1
+        if at + i == stop or (before + i < at and text[before + i] > text[at + i]):
+            return DAMAGED
+    return MISSING
+
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text: Any) -> Any:
-    """The number of the term wanted[begin:end], or -1; as `TermDictionary.number`."""
+    """The number of the term wanted[begin:end], MISSING or DAMAGED; as `TermDictionary.number`."""
     prefix = uint64(0)
     for i in range(8):
         prefix = (prefix << uint64(8)) | uint64(wanted[begin + i] if begin + i < end else 0)
@@ -39,6 +67,8 @@ def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text
             at, stop = int64(offsets[middle]), int64(offsets[middle + 1])
             before = prefixes[middle] == prefix
             if before:
+                if at < 0 or stop <= at or stop > len(text):
+                    return DAMAGED
                 i = 0
                 while i < end - begin and at + i < stop and text[at + i] == wanted[begin + i]:
                     i += 1
@@ -47,14 +77,16 @@ def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text
                 low = middle + 1
             else:
                 high = middle
-    if low == len(prefixes):
-        return -1
-    at = int64(offsets[low])
-    if int64(offsets[low + 1]) - at != end - begin:
-        return -1
+    if low == len(prefixes) or prefixes[low] != prefix:
+        return _missing_at(low, prefixes, offsets, text)
+    at, stop = int64(offsets[low]), int64(offsets[low + 1])
+    if at < 0 or stop > len(text):
+        return DAMAGED
+    if stop - at != end - begin:
+        return _missing_at(low, prefixes, offsets, text)
     for i in range(end - begin):
         if text[at + i] != wanted[begin + i]:
-            return -1
+            return _missing_at(low, prefixes, offsets, text)
     return low
 
 
@@ -78,7 +110,7 @@ def look_up(
 
     Returns:
         int64[5, l], term, field, first block, 0 and postings of each non-empty list; cf int64[t, f]; int64[2, t], the
-        number of each term, -1 for one that the index lacks, and its df in any of the fields; the postings in all.
+        number of each term, MISSING or DAMAGED, and its df in any of the fields; the postings in all.
     """
     numbers_df, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
     lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), numbers_df[0], numbers_df[1]
@@ -93,15 +125,19 @@ def look_up(
         numbers[t], begin = number, end + 1
         if number < 0:
             continue
+        largest = total = int64(0)
         for f in range(len(fields)):
             list_number = number * n_fields + fields[f]
             size = int64(postings[list_number + 1]) - int64(postings[list_number])
             cf[t, f] = int64(tokens[list_number + 1]) - int64(tokens[list_number])
+            largest, total = max(largest, size), total + size
             if size:
                 lists[0, n], lists[1, n], lists[2, n], lists[3, n], lists[4, n] = t, f, blocks[list_number], 0, size
                 n += 1
                 n_postings += size
-        for i in range(int64(set_offsets[number]), int64(set_offsets[number + 1])):
+        for i in range(int64(set_offsets[number]), min(int64(set_offsets[number + 1]), len(set_fields))):
             if int64(set_fields[i]) & mask:
                 df[t] += set_entities[i]
+        if df[t] < largest or df[t] > total:
+            numbers[t] = DAMAGED
     return lists[:, :n].copy(), cf, numbers_df, n_postings

@@ -180,11 +180,11 @@ def test_the_kernel_finds_each_term_by_its_bytes(kernel, terms, others):
     ends, sets, none = np.arange(n + 1, dtype=np.uint32), np.arange(n + 1, dtype=np.uint32), np.zeros(n, np.uint8)
     lists, cf, found, postings = kernel.look_up(
         np.frombuffer(b"".join(word + END.encode() for word in wanted), np.uint8), t, np.zeros(1, np.int64), 1,
-        prefixes_of(stored), offsets, text, ends, 3 * ends, ends, sets, none + 1, np.full(n, 7, np.uint32),
+        prefixes_of(stored), offsets, text, 7 * ends, 3 * ends, ends, sets, none + 1, np.full(n, 7, np.uint32),
     )  # fmt: skip
     number = {term: place for place, term in enumerate(stored)}
     assert found[0].tolist() == [number.get(term, -1) for term in wanted]
     assert found[1].tolist() == [7 if term in number else 0 for term in wanted]
     assert cf[:, 0].tolist() == [3 if term in number else 0 for term in wanted]
-    assert lists.T.tolist() == [[t, 0, number[term], 0, 1] for t, term in enumerate(wanted) if term in number]
-    assert postings == lists.shape[1]
+    assert lists.T.tolist() == [[t, 0, number[term], 0, 7] for t, term in enumerate(wanted) if term in number]
+    assert postings == 7 * lists.shape[1]
