@@ -31,15 +31,13 @@ from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankCandidates, Surroundings
 from hybridkg.interfaces.text_index import FieldChoice, Ids, Scores, TextQuery
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
+from hybridkg.ranking.rerankers.candidate_triples import TO, CandidateTriples
+from hybridkg.rdf.terms import Node, Term
 
 MODELS = ("bm25f", "lm", "mlm", "prms", "sdm")
 
 FIRST = 5
 """Number of entities for `like the first`."""
-
-MAX_TRIPLES = 1_000
-"""Maximum count: a hub has millions."""
 
 SMOOTHING = 10
 """Added to ranks: the first counts 1/11, the tenth 1/20, the hundredth 1/110."""
@@ -87,8 +85,8 @@ class RowFeatures:
             "earlier": lambda: self._places,
             "similarity": lambda: self._scored(VectorQuery(text=self._question)),
             "like the first": self._like_the_first,
-            "triples from": lambda: self._triples(f"SELECT ?x {{ ?x ?p ?o }} LIMIT {MAX_TRIPLES}"),
-            "triples to": lambda: self._triples(f"SELECT ?x {{ ?s ?p ?x }} LIMIT {MAX_TRIPLES}"),
+            "triples from": lambda: self._triples(self._graph.from_counts),
+            "triples to": lambda: self._triples(self._graph.counts(TO)),
             "linked": self._linked,
             "types": self._types,
         }
@@ -165,42 +163,30 @@ class RowFeatures:
         self.around.check()
         return covered, share, length
 
-    def _triples(self, sparql: str) -> Scores:
-        counts = []
-        for node in self.candidates.nodes:
-            counts.append(sum(1 for _ in self.around.store.select(sparql, {"x": node}).rows))
-            self.around.check()
+    @cached_property
+    def _graph(self) -> CandidateTriples:
+        return CandidateTriples(self.candidates.nodes, self.around.store, self.around.check)
+
+    def _triples(self, counts: Sequence[int]) -> Scores:
         return np.log1p(np.array(counts, np.float64))
 
     def _linked(self) -> Scores:
-        """Queries are restricted to pairs of candidates, as a candidate may have a million other links."""
         sums = np.zeros(len(self.candidates))
         places = {node: place for place, node in enumerate(self.candidates.nodes)}
-        named = " ".join(str(node) for node in places if isinstance(node, NamedNode))
-        for node, place in places.items():
-            sparql = f"SELECT DISTINCT ?x ?o {{ VALUES ?o {{ {named} }} ?x ?p ?o }}"
-            for _, other in self.around.store.select(sparql, {"x": node}).rows:
-                at = places.get(other, place) if isinstance(other, NamedNode | BlankNode) else place
-                if at != place:
-                    sums[place] += self._places[at]
-                    sums[at] += self._places[place]
-            self.around.check()
+        for place, at in sorted((places[subject], places[target]) for subject, target in self._graph.linked()):
+            if at != place:
+                sums[place] += self._places[at]
+                sums[at] += self._places[place]
         return sums
 
     def _types(self) -> Scores:
-        classes: list[list[Term | None]] = []
-        weights: dict[Term | None, float] = {}
-        for place, node in enumerate(self.candidates.nodes):
-            own = [row[1] for row in self.around.store.select(_CLASSES, {"x": node}).rows]
-            classes.append(own)
+        classes = self._graph.classes()
+        weights: dict[Term, float] = {}
+        for place, own in enumerate(classes):
             for one in own:
                 weights[one] = weights.get(one, 0.0) + float(self._places[place])
-            self.around.check()
         means = [sum(weights[one] for one in own) / len(own) if own else 0.0 for own in classes]
         return np.array(means)
-
-
-_CLASSES = f"SELECT ?x ?c {{ ?x <{RDF_TYPE}> ?c }} LIMIT {MAX_TRIPLES}"
 
 
 def unit(values: Scores) -> Scores:
