@@ -23,8 +23,13 @@ from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
 from hybridkg.query.services import blamed
+<<<<<<< HEAD
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.results.build import build_result
+=======
+from hybridkg.rdf.solutions import Solutions
+from hybridkg.results.build import WithinLimits, build_result
+>>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words
 
@@ -134,8 +139,9 @@ class QuerySession:
         context: ExecutionContext,
         limit: int | None,
         source: SourceName,
+        within: WithinLimits,
     ) -> ResultSet:
-        """The result set of a run; `limit` as in `plan`, `source` is the text for warnings."""
+        """The result set of a run; `limit` as in `plan`, `source` is the text for warnings, `within` explains rows."""
         matches, generation, wording = request.matches, self.snapshot.generation, request.wording
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         strings = self.snapshot.advisor.asked(context.query_strings)
@@ -150,6 +156,7 @@ class QuerySession:
             solutions,
             matches=matches,
             context=context,
+            within=within,
             strategy=plan.strategy,
             limit=limit,
             generation=generation.name,

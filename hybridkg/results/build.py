@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.visible import visible_matches
@@ -15,14 +15,21 @@ from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid, ranked_items
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
+<<<<<<< HEAD
 from hybridkg.rdf.terms import Literal
 from hybridkg.results.result import ExplainedPlan
 from hybridkg.results.result_set import ResultSet
+=======
+from hybridkg.rdf.terms import Literal, Term, Triple
+from hybridkg.results.result_set import ExplainedPlan, ResultSet
+>>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
 from hybridkg.results.shortfall import limits_reached, shortfall
 
 if TYPE_CHECKING:
     from hybridkg.results.evidence import Evidence
-    from hybridkg.results.why import ScoreExplainer
+    from hybridkg.results.why import ScoreExplainer, Why
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,17 @@ class Shape:
         )
 
 
+class WithinLimits(Protocol):
+    """Does some work on the rows of a result under the limits of its run, each time with the whole time limit."""
+
+    def __call__(self, work: Callable[[ExecutionContext], T]) -> T:
+        """The value of `work`, called with a context that has the limits.
+
+        Raises:
+            QueryLimitError, QueryStoppedError: as of a query.
+        """
+
+
 @dataclass(frozen=True)
 class LazyProvenance:
     """Evidence and score explanations of the rows of a SELECT, made at first use from the bound query and its plan.
@@ -83,19 +101,38 @@ class LazyProvenance:
     query: Callable[[], ast.Query]
     logical: Callable[[], nodes.Plan]
     context: ExecutionContext
+    within: WithinLimits
     name_of: Callable[[str], str] = str
 
+    def triples(self, bound: Mapping[str, Term | None]) -> list[Triple]:
+        """The triples of a row that its query matched."""
+        return self.within(lambda context: self._triples(bound, context))
+
+    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float]) -> Why | None:
+        """The explanation of a row with these scores; None where its query has no score to explain."""
+        from hybridkg.results.why import Why
+
+        def explained(context: ExecutionContext) -> Why | None:
+            reasons = replace(self._reasons, context=context)
+            if not (reasons.matches or reasons.reranked):
+                return None
+            hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
+            return Why(scores, hits, tuple(self._triples(bound, context)), reasons.ranked_by, *place)
+
+        return self.within(explained)
+
+    def _triples(self, bound: Mapping[str, Term | None], context: ExecutionContext) -> list[Triple]:
+        return replace(self._evidence, collect=context.collect).triples(bound)
+
     @cached_property
-    def evidence(self) -> Evidence:
-        """The finder of the triples of a row."""
+    def _evidence(self) -> Evidence:
         from hybridkg.results.evidence import Evidence
 
         form = self.query().form
         return Evidence(form.where or ast.Group(()), self.context.store, form.dataset)
 
     @cached_property
-    def reasons(self) -> ScoreExplainer:
-        """The explainer of the scores of a row."""
+    def _reasons(self) -> ScoreExplainer:
         from hybridkg.results.why import ScoreExplainer
 
         return ScoreExplainer.of(self.logical(), self.context, self.name_of)
@@ -109,6 +146,7 @@ def build_result(
     *,
     matches: tuple[ast.RankedItem, ...],
     context: ExecutionContext,
+    within: WithinLimits,
     strategy: str,
     limit: int | None,
     generation: str,
@@ -121,7 +159,7 @@ def build_result(
 
     `name_of` gives the name of a variable in the text of the query, also inside a sentence; `prefixes` are those of the
     text. `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported
-    for hybrid queries only.
+    for hybrid queries only. Explanations of rows are made `within` the limits of the run.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
     is_ask, returned = shape.is_ask, len(solutions.rows)
@@ -148,7 +186,9 @@ def build_result(
         _prefixes=prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=shape.is_graph,
-        _provenance=LazyProvenance(solutions.variables, query, logical, context, name_of) if shape.is_select else None,
+        _provenance=LazyProvenance(solutions.variables, query, logical, context, within, name_of)
+        if shape.is_select
+        else None,
     )
 
 

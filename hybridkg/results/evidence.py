@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
 from hybridkg.query.write import write
+from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.results.witness import PathStep, witness
@@ -30,12 +31,13 @@ class Evidence:
 
     A path contributes one shortest chain of triples, a blank node of the query the first node that fits. MINUS, EXISTS,
     SERVICE and sub-selects contribute none. An OPTIONAL part or a branch of UNION contributes its triples if the graph
-    has all of them. `dataset` is FROM and FROM NAMED of the query.
+    has all of them. `dataset` is FROM and FROM NAMED of the query; `collect` reads rows under the limits of a run.
     """
 
     where: ast.Group
     store: GraphStore
     dataset: tuple[ast.DatasetClause, ...] = ()
+    collect: Callable[[Iterable[Row]], list[Row]] = list
 
     def triples(self, bound: Bound) -> list[Triple]:
         """The distinct triples of one row, in the order of the query text."""
@@ -136,7 +138,7 @@ class Evidence:
         projection = tuple(ast.SelectItem(ast.Var(name)) for name in columns)
         modifiers = ast.Modifiers(limit=limit)
         text = write(ast.SelectQuery(projection, pattern, dataset=self.dataset, modifiers=modifiers))
-        yield from self.store.select(text, constants).rows
+        yield from self.collect(self.store.select(text, constants).rows)
 
 
 @dataclass(frozen=True)

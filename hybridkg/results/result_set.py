@@ -15,10 +15,149 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import rdflib
+<<<<<<< HEAD
+=======
+    from rdflib.term import Identifier
+
+    from hybridkg.results.why import Why
+>>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
 
 MAX_SHOWN = 20
 """Rows in the text of a result."""
 
+<<<<<<< HEAD
+=======
+NO_MORE = "no more rows satisfy the query"
+"""Default reason of a shortfall."""
+
+
+class ExplainedPlan(Protocol):
+    """A plan with its texts (planner/explain.py)."""
+
+    def text(self, width: int | None = None) -> str:
+        """The plan for a terminal of `width` columns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form."""
+
+    def _repr_html_(self) -> str:
+        """HTML form, for notebooks."""
+
+
+class Provenance(Protocol):
+    """Evidence and score explanations of the rows (results/build.py)."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of all cells in the plan; those in the text may differ."""
+
+    def triples(self, bound: Mapping[str, Term | None]) -> list[Triple]:
+        """The triples of a row that its query matched."""
+
+    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float]) -> Why | None:
+        """The explanation of a row; None where there is no score to explain."""
+
+
+class Row(Mapping[str, Any]):
+    """One solution: `row["paper"]` is an rdflib term, or None where the variable is unbound.
+
+    Iterates over the names of the projected variables, in the query's order.
+    """
+
+    __slots__ = ("_cells", "_result")
+
+    def __init__(self, result: ResultSet, cells: Cells):
+        self._result, self._cells = result, cells
+
+    def term(self, name: str) -> Term | None:
+        """The term of a projected variable, in the engine's type.
+
+        Raises:
+            UnknownNameError: the query does not project it.
+        """
+        name = name.lstrip("?$")
+        try:
+            return self._cells[self._result.columns.index(name)]
+        except ValueError:
+            raise UnknownNameError(
+                f"the result has no column {name!r}; its columns: {', '.join(self._result.columns)}",
+                hint=did_you_mean(name, list(self._result.columns)),
+            ) from None
+
+    def __getitem__(self, name: str) -> Identifier | None:
+        columns = self._result.columns
+        try:
+            term = self._cells[columns.index(name.lstrip("?$"))]
+        except (ValueError, AttributeError, TypeError):
+            raise KeyError(f"{name!r}; the columns: {', '.join(columns)}") from None
+        return None if term is None else to_rdflib(term)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._result.columns)
+
+    def __len__(self) -> int:
+        return len(self._result.columns)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Every score of the row, projected or not, by name.
+
+        The name of a score of MATCH is its AS name, without AS that of its entity; RANK BY has `rank` unless it has a
+        name or is one of these, RERANK has `rerank` unless it has a name. Values that are no numbers are left out.
+        """
+        cells = dict(zip(self._result._variables, self._cells, strict=True))
+        scores = {label: as_float(cells.get(variable)) for variable, label in self._result._scores}
+        return {label: score for label, score in scores.items() if score is not None}
+
+    @property
+    def rank_score(self) -> float | None:
+        """The score that ordered the row, of RERANK if it reordered the row, else of RANK BY; None without a score."""
+        cells = dict(zip(self._result._variables, self._cells, strict=True))
+        reranked = as_float(cells.get(self._result._reranked_by or ""))
+        return as_float(cells.get(self._result._ranked_by or "")) if reranked is None else reranked
+
+    def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
+        """The triples that the triple patterns and paths of the query matched in this row, as rdflib terms.
+
+        Raises:
+            QueryLimitError, QueryStoppedError: it takes more time or rows than the query may.
+        """
+        return [(to_rdflib(t.subject), to_rdflib(t.predicate), to_rdflib(t.object)) for t in self.triples()]
+
+    def triples(self) -> list[Triple]:
+        """The triples of `facts`, in the engine's types."""
+        provenance = self._result._provenance
+        if provenance is None:
+            return []
+        return provenance.triples(dict(zip(provenance.variables, self._cells, strict=True)))
+
+    def why(self) -> Why:
+        """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
+
+        Raises:
+            UnsupportedQueryError: the rows have no score of a MATCH: the query has none, or groups the rows.
+            QueryLimitError, QueryStoppedError: it takes more time or rows than the query may.
+        """
+        provenance, why = self._result._provenance, None
+        if provenance is not None:
+            why = provenance.why(dict(zip(provenance.variables, self._cells, strict=True)), self.scores)
+        if why is None:
+            raise UnsupportedQueryError(
+                "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
+            )
+        return why
+
+    def to_python(self) -> dict[str, Any]:
+        """The row as plain Python values: str, int, float, bool, date ..., None where unbound."""
+        return {
+            name: None if cell is None else to_python(cell)
+            for name, cell in zip(self._result.columns, self._cells, strict=False)
+        }
+
+    def __repr__(self) -> str:
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in self.to_python().items())})"
+
+>>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
 
 @dataclass(frozen=True)
 class ResultSet(Result, Sequence[Row]):

@@ -145,6 +145,7 @@ class ScoreExplainer:
         branches = Counter(score for _, score, _ in self.matches)
         hits = []
         for match, score, label in self.matches:
+            self.context.meter.check()
             entity, own = bound.get(match.entity.name), as_float(bound.get(score))
             if own is None or not isinstance(entity, NamedNode | BlankNode):
                 continue

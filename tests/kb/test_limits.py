@@ -21,6 +21,7 @@ from hybridkg.errors import OverloadedError, ParameterError, QueryLimitError, Qu
 from hybridkg.interfaces.meter import Meter
 from hybridkg.kb import cancellation
 from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
+from hybridkg.store.oxigraph import OxigraphStore
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -77,6 +78,76 @@ def test_explain_analyze_keeps_the_limits_too(films):
         films.query("EXPLAIN ANALYZE " + LONG["a product in the store"], timeout=0.2)
     with pytest.raises(QueryStoppedError):
         films.explain(LONG["a product in the store"], analyze=True, timeout=0.2)
+
+    with pytest.raises(QueryLimitError, match="more than 9 rows"):
+        films.explain("SELECT * { ?a a ?c . ?f MATCH 'space' }", analyze=True, max_rows=9)
+
+
+WORKS_AT_ROWS = {"why": lambda row: row.why(), "facts": lambda row: row.facts(), "triples": lambda row: row.triples()}
+
+
+@pytest.mark.parametrize("work", WORKS_AT_ROWS.values(), ids=WORKS_AT_ROWS)
+@pytest.mark.parametrize("where", ["argument", "kb.toml"])
+def test_explanations_of_a_row_have_the_time_of_the_query(films, tmp_path, monkeypatch, work, where):
+    query = "SELECT ?f ?s { ?f MATCH 'space' AS ?s . ?f <http://example.org/films/year> ?y } RANK BY ?s"
+    if where == "argument":
+        row = films.query(query, timeout=0.5)[0]
+    else:
+        kb = KnowledgeBase.create(tmp_path / "f.kb")
+        kb.load(FILMS, index=True)
+        with (tmp_path / "f.kb" / "kb.toml").open("a") as file:
+            file.write("\n[limits]\ntimeout = 0.5\n")
+        row = kb.query(query)[0]
+    stop, select = threading.Event(), OxigraphStore.select
+
+    def slow(*args: object, **options: object) -> object:
+        stop.wait(30)
+        return select(*args, **options)
+
+    monkeypatch.setattr(OxigraphStore, "select", slow)
+    try:
+        with pytest.raises(QueryStoppedError, match=r"taken longer than 0\.5 s") as caught:
+            work(row)
+    finally:
+        stop.set()
+    assert "at work: the explanation of a row" in caught.value.render()
+    assert caught.value.source.name == "query"
+
+
+@pytest.mark.parametrize("work", WORKS_AT_ROWS.values(), ids=WORKS_AT_ROWS)
+def test_the_time_of_an_explanation_begins_with_it(films, monkeypatch, work):
+    query = SPACE.replace("}", ". ?f <http://example.org/films/year> ?y }")
+    row, want = films.query(query, timeout=60)[0], work(films.query(query)[0])
+    clock = time.monotonic
+    for module in ("hybridkg.interfaces.meter", "hybridkg.kb.cancellation"):
+        monkeypatch.setattr(f"{module}.monotonic", lambda: clock() + 100)
+    assert str(work(row)) == str(want)
+
+
+def test_explanations_of_a_row_end_with_the_event_of_the_query(films):
+    cancel = threading.Event()
+    row = films.query(SPACE, cancel=cancel)[0]
+    assert row.why().hits
+    cancel.set()
+    with pytest.raises(QueryStoppedError, match="cancelled"):
+        row.why()
+
+
+def test_explanations_of_a_row_have_the_rows_of_the_query(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "hub.kb")
+    (tmp_path / "hub.nt").write_text(
+        "".join(f"<e:hub> <e:p> <e:n{i}> .\n<e:n{i}> <e:q> <e:t> .\n" for i in range(50))
+        + '<e:hub> <http://www.w3.org/2000/01/rdf-schema#label> "a hub" .\n'
+    )
+    kb.load(tmp_path / "hub.nt", index=True)
+    query = "SELECT * { ?h MATCH 'hub' AS ?s VALUES ?t { <e:t> } ?h !<e:none>+ ?t } RANK BY ?s LIMIT 1"
+    for max_rows in (None, 60):
+        (row,) = kb.query(query, max_rows=max_rows)
+        assert len(row.facts()) == len(row.why().triples) == 2
+    (row,) = kb.query(query, max_rows=40)
+    for work in WORKS_AT_ROWS.values():
+        with pytest.raises(QueryLimitError, match="more than 40 rows"):
+            work(row)
 
 
 def test_a_query_within_its_limits_is_the_same_query(films):
