@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from hybridkg.algebra.certain import certain
+from hybridkg.algebra.small_joins import in_small_joins
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.pushdown_conditions import whole
@@ -113,9 +114,9 @@ def _probed(
     group, reduction = fragment.group, ""
     if (inner := whole(group)) is not group and any(isinstance(node, ast.PathRepeat) for node in walk(inner)):
         group, reduction = inner, "DISTINCT"
-    elements = group.elements
+    elements = in_small_joins(group).elements
     if any(isinstance(element, IN_ORDER) for element in elements):
-        elements = (group,)
+        elements = (ast.Group(elements),)
     for start in range(0, len(values), PROBES_AT_ONCE):
         rows = tuple((ast.Iri(value.value),) for value in values[start : start + PROBES_AT_ONCE])
         data = ast.InlineData((ast.Var(variable),), rows)

@@ -28,8 +28,8 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 
-MAX_PARTS = 500
-"""Patterns and tests in one pattern; the store answers larger ones."""
+MAX_PARTS = 2_000
+"""Patterns and tests in one pattern; the store answers larger ones. 200 joined UNIONs have 601, and take 0.3 s."""
 
 MAX_DEPTH = 40
 """The maximum nesting depth of a pattern."""

@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from hybridkg.algebra.certain import certain
+from hybridkg.algebra.small_joins import in_small_joins
 from hybridkg.interfaces.graph_index import IdTable
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.ranked_index import is_remote_relation
@@ -207,9 +208,8 @@ def _by_store(
 
 def _sparql(fragment: GraphFragment, names: tuple[str, ...]) -> str:
     projection = tuple(ast.SelectItem(ast.Var(name)) for name in names)
-    return write(
-        ast.SelectQuery(projection, whole(fragment.bound_group), reduction="DISTINCT", dataset=fragment.dataset)
-    )
+    group = in_small_joins(whole(fragment.bound_group))
+    return write(ast.SelectQuery(projection, group, reduction="DISTINCT", dataset=fragment.dataset))
 
 
 def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context: ExecutionContext) -> list[Row] | None:
