@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from hybridkg.config.settings import Config
-from hybridkg.errors import HybridkgError, QueryLimitError, SourceName, UserError
-=======
-from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
-
-from hybridkg.config.settings import LimitSettings
-from hybridkg.errors import HybridkgError, QueryStoppedError, SourceName
->>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
+from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, SourceName, UserError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
@@ -29,11 +20,8 @@ from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.query_template import BoundQuery
-<<<<<<< HEAD
-from hybridkg.operators.row_cursor import RowCursor
-=======
 from hybridkg.operators.context import ExecutionContext
->>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
+from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.results.build import explained
@@ -69,14 +57,10 @@ class QueryRun:
         *,
         stays_open: bool = False,
     ):
-<<<<<<< HEAD
         self._session, self._progress, self._stays_open = session, progress, stays_open
+        self._text, self._options, self._settings = text, options, settings
         self._source = source_of(options.name, text)
         self._allows_services = settings.service == "allow"
-=======
-        self._session, self._source, self._progress = session, source, progress
-        self._options, self._defaults = options, defaults
->>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
         self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
         limits = Limits.of(settings.limits, options.timeout, options.max_rows, options.max_megabytes)
         self.context = limits.apply_to(session.snapshot.context())
@@ -176,8 +160,18 @@ class QueryRun:
 
     def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
         """Makes the result of the solutions."""
-<<<<<<< HEAD
-        return self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source)
+        rows = _RowWork(self._session, self._text, self._options, self._settings, self._progress, self.context, query)
+        return self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source, rows)
+
+    def resume(self, work: Callable[[ExecutionContext], T], query: BoundQuery, context: ExecutionContext) -> T:
+        """Does some work with the context of an earlier run of a query, whose limits are those of this run."""
+        self._query, context = query, copy(context)
+        context.meter = self.context.meter
+        try:
+            return self._step(work, context)
+        except QueryStoppedError as e:
+            e.doing = "the explanation of a row"
+            raise
 
     def open(self, query: BoundQuery, plan: PhysicalPlan) -> tuple[str, ...] | None:
         """Starts a plan whose rows `next_block` returns; the names of its columns, None if it cannot be read so."""
@@ -206,19 +200,6 @@ class QueryRun:
 def source_of(name: str, text: str | ParsedQuery) -> SourceName:
     """The text that the places of errors point into, and its name."""
     return SourceName(name, text.text if isinstance(text, ParsedQuery) else text)
-=======
-        own = _RowWork(self._session, self._source, self._options, self._defaults, self._progress, self._context, query)
-        return self._step(self._session.result, query, plan, solutions, self._context, self._limit, self._source, own)
-
-    def resume(self, work: Callable[[ExecutionContext], T], query: BoundQuery, context: ExecutionContext) -> T:
-        """Does some work with the context of an earlier run of a query, whose limits are those of this run."""
-        self._query, context = query, copy(context)
-        context.meter = self._context.meter
-        try:
-            return self._step(work, context)
-        except QueryStoppedError as e:
-            e.doing = "the explanation of a row"
-            raise
 
 
 @dataclass(frozen=True)
@@ -226,14 +207,13 @@ class _RowWork:
     """Work on the rows of a result: a run with the limits of the query, and the whole time limit again."""
 
     session: QuerySession
-    source: SourceName
+    text: str | ParsedQuery
     options: QueryOptions
-    defaults: LimitSettings
+    settings: Config
     progress: Progress
     context: ExecutionContext
     query: BoundQuery
 
     def __call__(self, work: Callable[[ExecutionContext], T]) -> T:
-        with QueryRun(self.session, self.source, self.options, self.defaults, self.progress) as run:
+        with QueryRun(self.session, self.text, self.options, self.settings, self.progress) as run:
             return run.resume(work, self.query, self.context)
->>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)

@@ -23,13 +23,8 @@ from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
 from hybridkg.query.services import blamed
-<<<<<<< HEAD
 from hybridkg.rdf.solutions import Row, Solutions
-from hybridkg.results.build import build_result
-=======
-from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.build import WithinLimits, build_result
->>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words
 

@@ -152,8 +152,9 @@ NO_TREE = (-1,)
 
 SEEN_ONCE = (-2,)
 """The same of a shape of which one text is known. That one is planned alone, in 0.6 of the time that the shared tree and
-its template take: most shapes of an explorative session have one text. (PostgreSQL plans a statement five times before it
-considers a generic plan.)"""
+its template take; many texts stay the only one of their shape. PostgreSQL plans a statement five times before it
+considers a generic plan.
+"""
 
 _SHARED: LruCache[object, SharedQuery] = LruCache(MAX_TEXTS)
 """Shared trees, by shape and fixed constants."""

@@ -15,14 +15,9 @@ from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid, ranked_items
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
-<<<<<<< HEAD
-from hybridkg.rdf.terms import Literal
+from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.results.result import ExplainedPlan
 from hybridkg.results.result_set import ResultSet
-=======
-from hybridkg.rdf.terms import Literal, Term, Triple
-from hybridkg.results.result_set import ExplainedPlan, ResultSet
->>>>>>> f5a14a8 (kb: why() and facts() of a row are under the limits of its query)
 from hybridkg.results.shortfall import limits_reached, shortfall
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from hybridkg.terminal_text import ForPeople
 if TYPE_CHECKING:
     from rdflib.term import Identifier
 
-    from hybridkg.results.evidence import Evidence
     from hybridkg.results.result_set import ResultSet
-    from hybridkg.results.why import ScoreExplainer, Why
+    from hybridkg.results.why import Why
 
 NO_MORE = "no more rows satisfy the query"
 """Default reason of a shortfall."""
@@ -46,13 +45,11 @@ class Provenance(Protocol):
     def variables(self) -> tuple[str, ...]:
         """Names of all cells in the plan; those in the text may differ."""
 
-    @property
-    def evidence(self) -> Evidence:
-        """The finder of the triples of a row."""
+    def triples(self, bound: Mapping[str, Term | None]) -> list[Triple]:
+        """The triples of a row that its query matched."""
 
-    @property
-    def reasons(self) -> ScoreExplainer:
-        """The explainer of the scores of a row."""
+    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float]) -> Why | None:
+        """The explanation of a row; None where there is no score to explain."""
 
 
 class Row(Mapping[str, Any]):
@@ -114,7 +111,11 @@ class Row(Mapping[str, Any]):
         return as_float(cells.get(self._result._ranked_by or "")) if reranked is None else reranked
 
     def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
-        """The triples that the triple patterns and paths of the query matched in this row, as rdflib terms."""
+        """The triples that the triple patterns and paths of the query matched in this row, as rdflib terms.
+
+        Raises:
+            QueryLimitError, QueryStoppedError: it takes more time or rows than the query may.
+        """
         return [(to_rdflib(t.subject), to_rdflib(t.predicate), to_rdflib(t.object)) for t in self.triples()]
 
     def triples(self) -> list[Triple]:
@@ -122,25 +123,23 @@ class Row(Mapping[str, Any]):
         provenance = self._result._provenance
         if provenance is None:
             return []
-        return provenance.evidence.triples(dict(zip(provenance.variables, self._cells, strict=True)))
+        return provenance.triples(dict(zip(provenance.variables, self._cells, strict=True)))
 
     def why(self) -> Why:
         """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
 
         Raises:
             UnsupportedQueryError: the rows have no score of a MATCH: the query has none, or groups the rows.
+            QueryLimitError, QueryStoppedError: it takes more time or rows than the query may.
         """
-        from hybridkg.results.why import Why
-
-        provenance = self._result._provenance
-        reasons = None if provenance is None else provenance.reasons
-        if provenance is None or reasons is None or not (reasons.matches or reasons.reranked):
+        provenance, why = self._result._provenance, None
+        if provenance is not None:
+            why = provenance.why(dict(zip(provenance.variables, self._cells, strict=True)), self.scores)
+        if why is None:
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
-        bound = dict(zip(provenance.variables, self._cells, strict=True))
-        hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
-        return Why(self.scores, hits, tuple(self.triples()), reasons.ranked_by, *place)
+        return why
 
     def to_python(self) -> dict[str, Any]:
         """The row as plain Python values: str, int, float, bool, date ..., None where unbound."""
