@@ -151,7 +151,7 @@ NO_TREE = (-1,)
 """In place of the fixed constants of a shape that has no shared tree."""
 
 SEEN_ONCE = (-2,)
-"""The same of a shape of which one text is known. That one is planned alone, in 0.6 of the time that the shared tree and
+"""The same of a shape of which one text is known. That one is planned alone, in 0.6 of the time that a shared tree and
 its template take; many texts stay the only one of their shape. PostgreSQL plans a statement five times before it
 considers a generic plan.
 """
