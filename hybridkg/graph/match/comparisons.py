@@ -25,6 +25,10 @@ OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 NUMBER_STEP = 2.0**-21
 """Relative width of four float32 steps."""
 
+SUBNORMAL_STEP = 2.0**-147
+"""Width of four float32 steps near zero, where they have the same width everywhere: 0.00...1 with 45 digits is the
+float 1.4e-45."""
+
 ZONES = 14 * 3600 + 1.0
 """Seconds by which the zone of a date without one can shift it."""
 
@@ -99,7 +103,7 @@ def _around(table: TermTable, segment: str, low: float, high: float) -> tuple[in
 
 
 def _number(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
-    step = abs(value) * NUMBER_STEP if np.isfinite(value) else 0.0
+    step = max(abs(value) * NUMBER_STEP, SUBNORMAL_STEP) if np.isfinite(value) else 0.0
     first, low, high, end = _around(table, segment, value - step, value + step)
     equal = IdRanges(())
     with np.errstate(over="ignore"):

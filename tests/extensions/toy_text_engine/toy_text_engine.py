@@ -67,9 +67,11 @@ class ToyTextEngine:
             postings: dict[str, dict[int, int]] = {}
             lengths = {}
             for entity, values in extracted.stream(position):
-                found = Counter(word for text, language in values for word in words_of(analyzer, text, language))
+                words = [word for text, language in values for word in words_of(analyzer, text, language)]
+                found = Counter(term for term, _ in words)
+                counted = [term for term, is_stop in words if not is_stop]
                 size += sum(len(text.encode()) for text, _ in values)
-                lengths[entity] = found.total()
+                lengths[entity] = len(counted or words)
                 for term, tf in found.items():
                     postings.setdefault(term, {})[entity] = tf
             terms |= postings.keys()
@@ -260,7 +262,8 @@ class ToyTextIndex:
     def _words(self, query: TextQuery) -> Counter[str]:
         rows, _, _ = self._chosen(query)
         analyzer = self._analyzers[self._fields[rows[0]].analyzer]
-        return Counter(words_of(analyzer, query.text, query.language))
+        words = words_of(analyzer, query.text, query.language)
+        return Counter([term for term, is_stop in words if not is_stop] or [term for term, _ in words])
 
     def _of(self, row: int, word: str) -> Postings:
         return self._postings[row].get(word, _postings({}))
@@ -274,9 +277,14 @@ class ToyTextIndex:
         return ScoredTerm(float(count), df, cf, field_df, (True,) * len(rows), tuple(own), word)
 
 
-def words_of(analyzer: Analyzer, text: str, language: str) -> list[str]:
+def words_of(analyzer: Analyzer, text: str, language: str) -> list[tuple[str, bool]]:
+    """(term, whether it is a stop word) of each word."""
     stemmer = analyzer.stemmer(language)
-    return [term for word in analyzer.words(text) if (term := analyzer.term(word, stemmer))]
+    return [
+        (term, analyzer.is_stop_word(word, stemmer))
+        for word in analyzer.words(text)
+        if (term := analyzer.term(word, stemmer))
+    ]
 
 
 def _postings(own: Mapping[Any, int]) -> Postings:
