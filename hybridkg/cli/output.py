@@ -203,7 +203,10 @@ class TerminalProgress:
         self._task: Any = None
 
     def start(self, label: str, total_bytes: int | None) -> None:
-        """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None if unknown."""
+        """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None if unknown.
+
+        Without a total there is no percentage and no ETA.
+        """
         import os
 
         from rich.console import Console
@@ -213,27 +216,27 @@ class TerminalProgress:
         from hybridkg.results.formats.table import is_plain
 
         console = Console(stderr=True, color_system=None if is_plain(os.environ) else "auto")
-        self.done(0)
+        self._end()
         if not console.is_terminal:
             return
         context = click.get_current_context(silent=True)
         if context is not None:
             # A bar must end before the message of Ctrl-C: it would be drawn below it and hide the cursor.
-            context.call_on_close(lambda: self.done(0))
+            context.call_on_close(self._end)
+        share, end = [TextColumn("{task.percentage:>3.0f}%")], [TextColumn("ETA"), TimeRemainingColumn()]
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
+            *(share if total_bytes else ()),
             TextColumn("{task.fields[items]:,} items, {task.fields[rate]:,.0f}/s"),
             TimeElapsedColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(),
+            *(end if total_bytes else ()),
             console=console,
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(escape(printable(label)), total=total_bytes, items=0, rate=0.0)
+        self._task = self._bar.add_task(escape(printable(label)), total=total_bytes or None, items=0, rate=0.0)
 
     def advance(self, bytes_read: int, items: int) -> None:
         """Adds completed work: units of the total, and items (triples, texts) for the rate."""
@@ -245,7 +248,13 @@ class TerminalProgress:
         self._bar.update(self._task, advance=bytes_read, items=done, rate=rate)
 
     def done(self, items: int) -> None:
-        """Ends the piece of work."""
+        """Ends the piece of work, with a full bar."""
+        if self._bar is not None:
+            total = self._bar.tasks[0].total or 1
+            self._bar.update(self._task, total=total, completed=total, items=items)
+            self._end()
+
+    def _end(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -120,9 +120,11 @@ class Export:
             EndpointError: the endpoint does not respond, or gives less than it counts.
         """
         url = self._connection.url
-        self._progress.start(f"exporting the graph from {url}", None)
+        label = f"exporting the graph from {url}"
+        self._progress.start(label, None)
         parts, with_blank = self._plan()
         total = sum(part.triples for part in parts) + with_blank
+        self._progress.start(label, total)
         self._resume(parts, with_blank)
         files = [self._read_blank(with_blank)] if with_blank else []
         for part in parts:
@@ -238,7 +240,7 @@ class Export:
             file = self._folder / f"{part.number:06d}-{'sorted' if in_order else 'page'}-{len(files) + 1:06d}.nt"
             if file.is_file():
                 n = _lines(file)
-                self._progress.advance(0, n)
+                self._progress.advance(n, n)
             else:
                 n = self._fetch(part, offset, file, in_order=in_order)
             if n == 0:
@@ -267,7 +269,7 @@ class Export:
         """The file of the triples with blank nodes, read in one response."""
         file = self._folder / BLANK_FILE
         if file.is_file():
-            self._progress.advance(0, triples)
+            self._progress.advance(triples, triples)
             return file
         n = self._copy(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {WITH_BLANK} }}", file, triples, blank=True)
         if n != triples:
@@ -300,7 +302,7 @@ class Export:
         n = self._connection.retrying(copied)
         fsync_file(part)
         part.rename(file)
-        self._progress.advance(0, n)
+        self._progress.advance(n, n)
         return n
 
     # --- small queries -----------------------------------------------------------------

@@ -50,6 +50,29 @@ def test_every_triple_is_copied_whatever_the_pages(tmp_path, cap, page):
     assert found.longest == min(page if page < 1000 else 45, 99 if cap is None else max(cap, 8))
 
 
+def test_the_progress_counts_to_the_number_of_triples(tmp_path):
+    totals, units = [], []
+
+    class Counting:
+        def start(self, label, total):
+            totals.append(total)
+
+        def advance(self, done, items):
+            units.append(done)
+
+        def done(self, items):
+            totals.append(items)
+
+    for _ in range(2):  # the second finds the pages of the first
+        with ScriptedEndpoint(graph(40, blank=4)) as endpoint:
+            connection = Connection(endpoint.url, EndpointSettings(timeout=60))
+            Export(connection, tmp_path / WORK, 7, Counting()).run()
+        assert totals == [None, sum(units), sum(units)]
+        assert sum(units) > 40
+        totals.clear()
+        units.clear()
+
+
 def test_the_predicates_of_a_page_are_asked_for_together(tmp_path):
     with ScriptedEndpoint(graph()) as endpoint:
         export(endpoint, tmp_path, 1000)
