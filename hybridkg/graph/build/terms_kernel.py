@@ -146,7 +146,8 @@ def sort_strings(letters: Any, starts: Any, lengths: Any, order: Any, begin: Any
                 if j - done > 1:
                     if n_waiting == room:
                         wider = np.empty((2 * room, 3), np.int64)
-                        wider[:room] = waiting
+                        for k in range(room):
+                            wider[k, 0], wider[k, 1], wider[k, 2] = waiting[k, 0], waiting[k, 1], waiting[k, 2]
                         waiting = wider
                         room *= 2
                     waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = done, j, depth + 8

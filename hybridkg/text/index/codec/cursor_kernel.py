@@ -16,7 +16,7 @@ ROOM = BLOCK + 4
 NEVER = 1 << 40
 """The next id of an exhausted list."""
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def readonly(dtype: Any, dimensions: int = 1) -> Any:

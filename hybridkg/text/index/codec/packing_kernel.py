@@ -13,12 +13,12 @@ from numba import float64, int64, njit, types, uint8, uint32, uint64, void
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _bits(value: Any) -> Any:
     n = 0
     while value > 0:
@@ -27,7 +27,7 @@ def _bits(value: Any) -> Any:
     return n
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _rows(size: Any, width: Any) -> Any:
     return ((size + 3) // 4 * width + 31) // 32
 
@@ -54,7 +54,7 @@ def measure(df: Any, ids: Any, tf: Any, first: Any, at: Any, widths: Any) -> Any
     return rows
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _put(words: Any, row: Any, place: Any, width: Any, value: Any) -> None:
     bit = (place >> 2) * width
     word = (row + (bit >> 5)) * 4 + (place & 3)
@@ -176,7 +176,7 @@ unpack_sums: Any = intrinsic(_unpack_sums)
 """out[place:], 4 * rows numbers: before + the prefix sums of 1 + value, in vector instructions."""
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: Any) -> None:
     """1 + the values of a block to out[at:], and up to 3 beyond. Signed indices would take a fifth longer."""
     if width == uint64(0):
@@ -192,12 +192,12 @@ def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: An
         bit += width
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _unsigned_rows(size: Any, width: Any) -> Any:
     return (((size + uint64(3)) >> uint64(2)) * width + uint64(31)) >> uint64(5)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, at: Any) -> None:
     """The ids of one block to ids[at:], and up to 3 beyond."""
     width = uint64(widths[block, 0])
@@ -208,7 +208,7 @@ def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: 
     )  # fmt: skip
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def unpack_block(
     words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, tf: Any, at: Any
 ) -> None:
@@ -217,14 +217,14 @@ def unpack_block(
     unpack_occurrences(words, row, widths, block, size, tf, at)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def unpack_occurrences(words: Any, row: Any, widths: Any, block: Any, size: Any, tf: Any, at: Any) -> None:
     """The tf of one block to tf[at:], and up to 3 beyond."""
     skipped = _unsigned_rows(size, uint64(widths[block, 0]))
     _unpack_values(words, row + skipped, uint64(widths[block, 1]), size, tf, at)
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def occurrences_of(words: Any, row: Any, widths: Any, block: Any, size: Any, j: Any) -> Any:
     """The tf of posting j of a block, without unpacking the others."""
     width = uint64(widths[block, 1])

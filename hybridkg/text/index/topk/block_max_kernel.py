@@ -178,6 +178,7 @@ def top_k(
             members[term_bounds[0, 0]], levels, uint64(term_bounds[0, 1]), uint64(term_bounds[0, 4]), shares[0], unit,
             wanted, blocks_before[0], bounds, listed,
         )  # fmt: skip
+        floor = uint16(floor)
     is_filled = bool(n_listed == uint64(0))
     if is_filled:
         fill_bounds(
@@ -194,7 +195,7 @@ def top_k(
     if not is_listed:
         lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
     else:
-        lower = listed_cut(listed[:n_listed], bounds, floor, wanted) if is_filled else floor
+        lower = uint16(listed_cut(listed[:n_listed], bounds, floor, wanted)) if is_filled else floor
     # Of entities: x of each term, partial score, scratch for a share, upper bound of the remaining terms. Of blocks:
     # the maximum gain of each term.
     width, size = uint64(DOC_BLOCK * batch_blocks), uint64(n_terms) * uint64(DOC_BLOCK * batch_blocks)
@@ -221,7 +222,7 @@ def top_k(
             cursor[i] = lists[3, i] if lists[2, i] < 0 else lists[2, i]
         r = uint64(0)
         while True:
-            min_bound = max(lower, bound_of(threshold, empty_doc_score, unit))
+            min_bound = uint16(max(lower, bound_of(threshold, empty_doc_score, unit)))
             if is_listed:
                 n, r = next_listed(listed[:n_listed], bounds, r, min_bound, upper, blocks)
             else:
@@ -358,7 +359,7 @@ def top_k(
             break
         if is_listed and lower > floor:
             n_listed_wanted *= 2 if len(out_ids) <= FEW else MORE
-            upper, lower = lower, listed_cut(listed[:n_listed], bounds, floor, n_listed_wanted)
+            upper, lower = lower, uint16(listed_cut(listed[:n_listed], bounds, floor, n_listed_wanted))
             continue
         if not is_filled:
             fill_bounds(

@@ -89,7 +89,7 @@ def probe_packed(
         target = uint64(blocks[slot]) << uint64(DOC_BLOCK_SHIFT)
         after = target + uint64(DOC_BLOCK)
         if block + 1 < end and uint64(first[block + 1]) <= target:
-            block = seek_block(target, first, block, end)
+            block = seek_block(int64(target), first, block, end)
         if h == uint64(0):
             cursor[i] = block
         while uint64(first[block]) < after:

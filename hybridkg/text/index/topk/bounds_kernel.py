@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import float64, njit, uint8, uint16, uint32, uint64
+from numba import float64, int64, njit, uint8, uint16, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS, ROOM, lowest_bit, popcount
 from hybridkg.text.index.codec.packing_kernel import unpack_block
@@ -22,7 +22,7 @@ MIN_UNIT = 1e-250
 """Minimum unit, for tiny weights: a score divided by it is finite."""
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def share_of(x: Any, gain: Any, k1: Any, background: Any) -> Any:
     """The share of x in a score at the maximum background."""
     if k1 > 0.0:
@@ -30,7 +30,7 @@ def share_of(x: Any, gain: Any, k1: Any, background: Any) -> Any:
     return gain * log(max(x + background, SMALLEST))
 
 
-@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _max_gain(x: Any, share: Any, is_sum: Any, background: Any) -> Any:
     """The maximum gain of a bound of x: a summand of sums, a factor of products."""
     return share if is_sum else 1.0 + x / max(background, SMALLEST)
@@ -120,7 +120,7 @@ def term_upper_bounds(
         (empty_doc_score, unit), floats: no score in a block is above empty_doc_score + unit * (its bound - 1). Bounds
         are uint16, because SIMD compares sixteen at a time.
     """
-    empty_doc_score, max_gain_sum, n_gains = 0.0, 0.0, 0
+    empty_doc_score, max_gain_sum, n_gains = 0.0, 0.0, int64(0)
     for t in range(len(gain)):
         empty_share = share_of(0.0, gain[t], k1, background[t])
         shares[t, FINE] = empty_share

@@ -39,7 +39,7 @@ def restrict(
         if first_block < 0:
             j, end = lists[3, i], lists[3, i] + postings
             while w < n_candidates and j < end:
-                j = seek_plain(candidates[w], plain, j, end)
+                j = seek_plain(int64(candidates[w]), plain, j, end)
                 if j < end and plain[j] == candidates[w]:
                     out_ids[n], out_tf[n] = plain[j], plain_tf[j]
                     n += 1
@@ -47,7 +47,7 @@ def restrict(
         else:
             block, end = first_block, first_block + (postings + BLOCK - 1) // BLOCK
             while w < n_candidates:
-                block = seek_block(candidates[w], first, block, end)
+                block = seek_block(int64(candidates[w]), first, block, end)
                 size, b, j = uint64(min(BLOCK, postings - (block - first_block) * BLOCK)), uint64(block), uint64(0)
                 unpack_ids(packed, first[b], uint64(at[b]), widths, b, size, ids, uint64(0))
                 last = ids[size - uint64(1)]

@@ -29,7 +29,8 @@ def _form_of(df: Any, cf: Any, k1: Any, gain_of: Any, weight: Any, lambda_: Any,
     for t in range(n_terms):
         gain[t] = gain_of[df[t]]
         if k1 > 0.0:
-            coefficient[t] = weight
+            for f in range(n_own):
+                coefficient[t, f] = weight[f]
             continue
         is_weighted = False
         for f in range(n_own):
@@ -86,10 +87,12 @@ def rank_words(
         wanted, n_terms, fields[0], n_fields, prefixes, offsets, text, postings, tokens, blocks, set_offsets,
         set_fields, set_entities,
     )  # fmt: skip
-    df = numbers_df[1]
-    if numbers_df[0].min() == DAMAGED:
-        return int64(DAMAGED), np.empty(0, np.uint32), np.empty(0)
-    if n_postings > max_postings or df.max() > max_postings:
+    df, max_df = numbers_df[1], int64(0)
+    for t in range(n_terms):
+        if numbers_df[0, t] == DAMAGED:
+            return int64(DAMAGED), np.empty(0, np.uint32), np.empty(0)
+        max_df = max(max_df, df[t])
+    if n_postings > max_postings or max_df > max_postings:
         return n_postings, np.empty(0, np.uint32), np.empty(0)
     coefficient, gain, background, constant = _form_of(
         df, cf, k1, gain_of, weights[0], weights[1], weights[2], weights[3]

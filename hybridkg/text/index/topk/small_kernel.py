@@ -101,7 +101,9 @@ def rank_small(
     places = np.empty((3, n_lists + 1), np.int64)
     cursor, stop, ends = places[0], places[1], places[2, 1:]
     _unpacked(packed, first, at, widths, lists, plain, plain_tf, ids, tf, cursor)
-    ends[:], postings = cursor[1:], cursor[n_lists]
+    for i in range(n_lists):
+        ends[i] = cursor[i + 1]
+    postings = cursor[n_lists]
     # Of entities: x of the current term, partial score, x of each term; of postings: their part of x.
     x, total, share = floats[:postings], floats[postings : 2 * postings], floats[2 * postings : 3 * postings]
     each = floats[3 * postings + (3 + n_fields) * CHUNK :]

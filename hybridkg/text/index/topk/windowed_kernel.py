@@ -102,7 +102,7 @@ def rank(
     if not saturates:
         common_gain, log_empty = bounds_of_terms(base, gain, background, constant, together, used, inverse_empty_score)
     open_lists(first, first_block, start, postings, plain, cursor, next_ids)
-    low, scored, next_allowed, allowed_end = int64(0), int64(0), 0, 0
+    low, scored, next_allowed, allowed_end = int64(0), int64(0), int64(0), int64(0)
     while True:
         low = max(low, nearest(next_ids, term, words))
         if low >= NEVER:

@@ -114,7 +114,7 @@ def look_up(
     """
     numbers_df, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
     lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), numbers_df[0], numbers_df[1]
-    mask, n, begin, n_postings = 0, 0, 0, int64(0)
+    mask, n, begin, n_postings = 0, 0, int64(0), int64(0)
     for f in range(len(fields)):
         mask |= 1 << fields[f]
     for t in range(n_terms):
