@@ -15,6 +15,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no
 
 demo: $(RUNTIME)
 	$(BIN)/hybridkg demo
+	$(BIN)/hybridkg doctor --compile
 
 # First aid, in less than two minutes: laws on small data (plans, kernels against numpy, W3C syntax), README, doctests.
 quick: $(DEV)

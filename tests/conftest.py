@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from elastic_server import ElasticServer, RunningServer, self_signed, unavailable, unique_name
-from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from sampling import EXHAUSTIVE
 
@@ -64,7 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts us in the background has Ctrl-C ignored, by what we start too, and tests send it to both.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Kernels are compiled once for this process, its workers, and the programs they start.
+    # Kernels are compiled once for this process, its workers, and the programs they start, and by none of these aside.
+    os.environ["HYBRIDKG_COMPILE"] = "off"
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.mkdir("numba")))
 
@@ -96,19 +96,12 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Workers compile the kernels together, from both ends of the list, instead of each for itself."""
-    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
-    from hybridkg.compute.kernels import _import_with_cache
+    """Workers compile the kernels together, each those that no other has begun, instead of each for itself."""
+    if getattr(session.config, "workerinput", None) is not None and os.environ.get("NUMBA_CACHE_DIR"):
+        from hybridkg.compute.compilation import remaining
 
-    if worker is not None and (folder := os.environ.get("NUMBA_CACHE_DIR")):
-        forwards = int(worker["workerid"].removeprefix("gw")) % 2 == 0
-        for path in sorted(_kernels(), key=lambda path: path.stat().st_size, reverse=forwards):
-            with FileLock(Path(folder, f"{path.stem}.lock")):
-                _import_with_cache(".".join(path.relative_to(ROOT).with_suffix("").parts))
-
-
-def _kernels() -> list[Path]:
-    return sorted((ROOT / "hybridkg").rglob("*kernel*.py"))
+        for _ in remaining():
+            pass
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

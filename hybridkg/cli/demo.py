@@ -31,11 +31,14 @@ def demo(folder: Path) -> None:
       hybridkg demo
     """
     from hybridkg.cli.output import TerminalProgress, print_explanation
+    from hybridkg.cli.search_kernels import tell_what_remains
+    from hybridkg.compute import compilation
     from hybridkg.demo.made import Made
     from hybridkg.demo.packages import FILE_NAME, write_packages
     from hybridkg.demo.queries import PROFILE, demo_queries
     from hybridkg.errors import StorageError
     from hybridkg.kb import KnowledgeBase
+    from hybridkg.kb.write.await_kernels import await_kernels
 
     kb_path = folder / "packages.kb"
     try:
@@ -48,6 +51,7 @@ def demo(folder: Path) -> None:
     record.check([kb_path.name, FILE_NAME, *texts], texts)
     if kb_path.exists():
         KnowledgeBase.remove(kb_path)
+    compilation.start()  # for the first large knowledge base; this one does without
     packages = write_packages(folder)
     record.note(FILE_NAME)
     echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
@@ -71,6 +75,9 @@ def demo(folder: Path) -> None:
     echo("\n\nHow the first one is run:\n")
     _show_command(f"hybridkg explain {kb_path} -f {folder / queries[0].name}.hq --analyze")
     print_explanation(base.explain(queries[0].text, analyze=True), "text")
+    compilation.ask()
+    await_kernels(TerminalProgress())
+    tell_what_remains()
     echo("\nAsk your own:\n")
     _show_command(f"hybridkg query {kb_path} 'SELECT ?p ?s {{ ?p MATCH \"your words\" AS ?s }} RANK BY ?s LIMIT 5'")
 

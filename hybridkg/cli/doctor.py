@@ -28,12 +28,18 @@ LEGEND = "✓ works   ✗ needed, does not work   ! could be better   - optional
 @click.command()
 @click.argument("kb", metavar="[KB]", required=False, type=PATH)
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--compile", "compiles", is_flag=True, help="Compile the search kernels, once per installation, and stop."
+)
 @click.pass_context
-def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
+def doctor(ctx: click.Context, kb: Path | None, fmt: str, compiles: bool) -> None:
     """Show what works, what is missing, and how to fix it.
 
     With KB, checks that knowledge base as well. A finding is followed by the command that fixes it.
     Exit code 1 if something needed does not work.
+
+    With --compile, compiles the search kernels that are not compiled yet, and checks nothing. A first large load
+    does it otherwise, in the background.
 
     \b
     Example:
@@ -41,6 +47,11 @@ def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
     """
     from hybridkg.cli.diagnosis import diagnose, healthy
 
+    if compiles:
+        from hybridkg.cli.search_kernels import compile_all
+
+        compile_all()
+        return
     checks = diagnose(kb)
     if fmt == "json":
         echo_json([asdict(check) for check in checks])

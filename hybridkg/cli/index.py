@@ -47,6 +47,7 @@ def index(
       hybridkg index films.kb --profile default
     """
     from hybridkg.cli.output import TerminalProgress, print_fields, print_lines
+    from hybridkg.cli.search_kernels import tell_what_remains
 
     existed = kb.exists()
     base = _opened(kb, graph)
@@ -62,6 +63,7 @@ def index(
             remove_unfinished(kb)  # no page has been copied from which another run could continue
         raise
     print_lines(report.lines())
+    tell_what_remains()
 
 
 def _opened(kb: Path, graph: str | None) -> KnowledgeBase:

@@ -59,6 +59,7 @@ def load(
       hybridkg load films.kb films.ttl --encoder lsa
     """
     from hybridkg.cli.output import TerminalProgress, print_lines
+    from hybridkg.cli.search_kernels import tell_what_remains
     from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
     from hybridkg.kb import KnowledgeBase
 
@@ -86,5 +87,6 @@ def load(
             e.__notes__ = []  # they name files of the removed folder
         raise
     print_lines(report.lines())
+    tell_what_remains()
     if report.index is None:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

@@ -86,16 +86,25 @@ def started(statement: str) -> subprocess.Popen[bytes]:
     Raises:
         OSError, ValueError: it cannot be started.
     """
-    if not sys.executable:
-        raise ValueError("no program to start")
-    flags = [flag for flag, is_set in (("-I", sys.flags.isolated), ("-E", sys.flags.ignore_environment)) if is_set]
     return subprocess.Popen(
-        [sys.executable, *flags, "-P", "-c", statement, *map(str, sys.path)],
+        command(statement),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         process_group=0,
     )
+
+
+def command(statement: str) -> list[str]:
+    """The command line of a process that runs a statement, with the module folders of this one as `sys.argv[1:]`.
+
+    Raises:
+        ValueError: Python does not know its own program.
+    """
+    if not sys.executable:
+        raise ValueError("no program to start")
+    flags = [flag for flag, is_set in (("-I", sys.flags.isolated), ("-E", sys.flags.ignore_environment)) if is_set]
+    return [sys.executable, *flags, "-P", "-c", statement, *map(str, sys.path)]
 
 
 def let_go(process: subprocess.Popen[bytes]) -> int:

@@ -432,7 +432,7 @@ class KnowledgeBase:
             index = any((profile, encoder, text_engine)) or not has_text_index(folder)
         chosen = configured_profile(folder) if index else None
         report = load(folder, inputs, [Path(path) for path in texts], chosen, progress, confirm)
-        self._after_writing(indexed=index)
+        self._after_writing(progress, indexed=index)
         return report
 
     def index(
@@ -458,7 +458,7 @@ class KnowledgeBase:
 
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
         report = index(folder, configured_profile(folder), progress, confirm)
-        self._after_writing()
+        self._after_writing(progress)
         return report
 
     def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
@@ -472,7 +472,7 @@ class KnowledgeBase:
         from hybridkg.kb.write.migrate import migrate
 
         report = migrate(self._folder, to, progress)
-        self._after_writing()
+        self._after_writing(progress)
         return report
 
     def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[UnusedIndex]:
@@ -486,12 +486,10 @@ class KnowledgeBase:
 
         return prune(self._folder, remove=remove, names=names)
 
-    def _after_writing(self, *, indexed: bool = True) -> None:
-        """Opens the new generation; publishes a new text index and calibrates unit costs."""
-        from hybridkg.kb.write.calibrate import measure
-        from hybridkg.kb.write.transaction import publish
+    def _after_writing(self, progress: Progress, *, indexed: bool = True) -> None:
+        """Opens the new generation, and does what follows an index step."""
+        from hybridkg.kb.write.after_index import after_index
 
         self.refresh()
         if indexed:
-            publish(self._folder)
-            measure(self._snapshot)
+            after_index(self._folder, self._snapshot, progress)

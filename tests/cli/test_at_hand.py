@@ -15,7 +15,9 @@ from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
 from hybridkg.cli import cli
-from hybridkg.cli.diagnosis import Check, _guarded, _kernel, diagnose, healthy, satisfies
+from hybridkg.cli.diagnosis import Check, _guarded, _kernels, diagnose, healthy, satisfies
+from hybridkg.compute import compilation
+from hybridkg.compute.kernel_list import KERNELS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -32,7 +34,7 @@ def run(*arguments: object, columns: int = 100) -> Result:
 def kernel_is_not_compiled():
     """Loading numba takes a second each time; one test does it."""
     patch = pytest.MonkeyPatch()
-    patch.setattr("hybridkg.cli.diagnosis._kernel", lambda: ("ok", "not tried", ""))
+    patch.setattr("hybridkg.cli.diagnosis._kernels", lambda: ("ok", "not tried", ""))
     yield
     patch.undo()
 
@@ -44,14 +46,19 @@ def test_a_whole_installation_is_healthy(films):
     result = run("doctor", films)
     assert result.exit_code == 0, result.output
     assert "✗" not in result.output.replace("✗ needed", "")
-    for name in ("Python", "hybridkg", "pyoxigraph", "cache folder", "grammar", "compiled kernel", "text index"):
+    for name in ("Python", "hybridkg", "pyoxigraph", "cache folder", "grammar", "compiled kernels", "text index"):
         assert f"✓ {name}" in result.output
 
 
-def test_the_compiled_kernel_loads():
-    state, detail, fix = _kernel()
+def test_the_compiled_kernels_are_counted(monkeypatch):
+    monkeypatch.setattr(compilation, "compiled", lambda: list(KERNELS))
+    state, detail, fix = _kernels()
     assert (state, fix) == ("ok", "")
-    assert detail.startswith("loads in")
+    assert detail.startswith(f"all {len(KERNELS)} are compiled; the smallest loads in")
+    monkeypatch.setattr(compilation, "compiled", lambda: list(KERNELS[:3]))
+    state, detail, fix = _kernels()
+    assert (state, fix) == ("note", "hybridkg doctor --compile")
+    assert detail.startswith(f"3 of {len(KERNELS)} are compiled;")
 
 
 def test_the_table_fits_sixty_columns_but_for_commands_to_copy(films):

@@ -26,7 +26,8 @@ PREDICATES = 50
 def measure(snapshot: Snapshot) -> bool:
     """Measures the unit costs and writes them to `cost.json`; returns whether it did.
 
-    It does not for a small graph, with HYBRIDKG_COSTS=default, or when a server fails; the defaults hold then. Takes up
+    It does not for a small graph, with HYBRIDKG_COSTS=default, for a large index whose kernel is not compiled yet, or
+    when a server fails; the defaults hold then. Takes up
     to 1 s; with a remote text index up to 12 s, until a server that was just started is warm; with a remote graph up to
     5 s more.
     """
@@ -34,7 +35,8 @@ def measure(snapshot: Snapshot) -> bool:
     if costs.fixed or snapshot.text is None or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES:
         return False
     try:
-        _load_kernel(snapshot)
+        if not _kernel_is_loaded(snapshot):
+            return False
         statistics = snapshot.statistics
         listed = () if statistics is None else statistics.predicates[:PREDICATES]
         costs.calibrated(
@@ -52,12 +54,20 @@ def measure(snapshot: Snapshot) -> bool:
     return True
 
 
-def _load_kernel(snapshot: Snapshot) -> None:
-    """Loads the compiled kernel of a large index: it, not the numpy reference of a cold process, is measured."""
+def _kernel_is_loaded(snapshot: Snapshot) -> bool:
+    """Loads the compiled kernel of a large index: it, not the numpy reference of a cold process, is measured.
+
+    Returns:
+        Whether an index of this size can be measured: the kernel of a large one may not be compiled yet.
+    """
     from hybridkg.text.models.additive import KERNEL
 
-    if snapshot.text is not None and snapshot.text.counts.get("postings", 0) >= MIN_POSTINGS:
-        KERNEL.load()
+    if snapshot.text is None or snapshot.text.counts.get("postings", 0) < MIN_POSTINGS:
+        return True
+    if KERNEL.is_pending:
+        return False
+    KERNEL.load()
+    return True
 
 
 def _words(snapshot: Snapshot) -> list[str]:

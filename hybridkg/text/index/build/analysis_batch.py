@@ -201,7 +201,7 @@ class BatchAnalyzer:
 
     def _words_for(self, size: int) -> Words | None:
         """The words so far; None where a batch of `size` bytes does not justify loading the kernel."""
-        if self._words is None and size >= self._compiled_from and (kernel := KERNEL.load()) is not None:
+        if self._words is None and size >= self._compiled_from and (kernel := KERNEL.if_compiled()) is not None:
             self._words = Words(kernel)
         return self._words if size >= self._compiled_from else None
 

@@ -11,15 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from hybridkg.compute import kernels
+from hybridkg.compute import compilation, kernel_cache, kernels
 from hybridkg.compute.kernels import LOAD_AFTER_POSTINGS, LazyKernel
 
-STATE = f"hybridkg-kernels-{kernels.digest_of(kernels.sources(kernels.PACKAGE), kernels.PACKAGE)}"
+STATE = f"hybridkg-kernels-{kernel_cache.digest_of(kernel_cache.sources(kernel_cache.PACKAGE), kernel_cache.PACKAGE)}"
 
 
-def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
+@pytest.fixture
+def compiled(monkeypatch):
+    """Every kernel counts as compiled."""
+    monkeypatch.setattr(kernels, "is_compiled", lambda name: True)
+    monkeypatch.setattr(compilation, "compile_here", lambda name: None)
+
+
+def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch, compiled):
     loaded = []
-    monkeypatch.setattr(kernels, "_import_with_cache", lambda name: loaded.append(name) or kernels)
+    monkeypatch.setattr(kernels, "imported", lambda name: loaded.append(name) or kernels)
     kernel = LazyKernel("some.module")
     assert kernel.for_work(LOAD_AFTER_POSTINGS // 2) is None
     assert kernel.for_work(0) is None
@@ -29,31 +36,29 @@ def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
     assert loaded == ["some.module"]
 
 
-def test_without_numba_or_a_cache_numpy_does_the_work(monkeypatch):
+def test_without_numba_or_a_cache_numpy_does_the_work(monkeypatch, compiled):
     tried = []
 
     def fail(name):
         tried.append(name)
         raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(kernels, "_import_with_cache", fail)
+    monkeypatch.setattr(kernels, "imported", fail)
     kernel = LazyKernel("some.module")
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     assert tried == ["some.module"]
 
 
-def test_other_threads_go_on_with_numpy_while_one_loads(monkeypatch):
+def test_other_threads_go_on_with_numpy_while_one_loads(monkeypatch, compiled):
     kernel = LazyKernel("some.module")
     seen = []
-    monkeypatch.setattr(
-        kernels, "_import_with_cache", lambda name: seen.append(kernel.for_work(LOAD_AFTER_POSTINGS)) or kernels
-    )
+    monkeypatch.setattr(kernels, "imported", lambda name: seen.append(kernel.for_work(LOAD_AFTER_POSTINGS)) or kernels)
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is kernels
     assert seen == [None]
 
 
-def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch):
+def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch, compiled):
     loading, go_on = threading.Event(), threading.Event()
 
     def load(name):
@@ -61,7 +66,7 @@ def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch):
         assert go_on.wait(10)
         return kernels
 
-    monkeypatch.setattr(kernels, "_import_with_cache", load)
+    monkeypatch.setattr(kernels, "imported", load)
     kernel = LazyKernel("some.module", background=True)
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     assert loading.wait(10)
@@ -82,13 +87,14 @@ def test_the_cache_folder_stays_until_the_last_thread_has_imported(tmp_path, mon
             assert outer.wait(10)
         used.append(config.CACHE_DIR)
 
-    monkeypatch.setattr(kernels, "import_module", load)
+    monkeypatch.setattr(kernel_cache, "import_module", load)
     monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: tmp_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(config, "CACHE_DIR", "")
-    slow = threading.Thread(target=kernels._import_with_cache, args=("slow",))
+    slow = threading.Thread(target=kernel_cache.imported, args=("slow",))
     slow.start()
     assert inner.wait(10)
-    kernels._import_with_cache("quick")
+    kernel_cache.imported("quick")
     outer.set()
     slow.join()
     assert used == [str(tmp_path / "numba" / STATE)] * 2
@@ -99,18 +105,19 @@ def test_the_cache_is_where_the_user_says_or_in_the_users_cache_folder(tmp_path,
     from numba.core import config
 
     used = []
-    monkeypatch.setattr(kernels, "import_module", lambda name: used.append(config.CACHE_DIR))
+    monkeypatch.setattr(kernel_cache, "import_module", lambda name: used.append(config.CACHE_DIR))
     monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: tmp_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(config, "CACHE_DIR", "")
-    kernels._import_with_cache("some.module")
+    kernel_cache.imported("some.module")
     assert config.CACHE_DIR == ""
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "chosen"))
-    kernels._import_with_cache("some.module")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    kernel_cache.imported("some.module")
     assert used == [str(tmp_path / "numba" / STATE), str(tmp_path / "chosen" / STATE)]
-    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: None)
     with pytest.raises(OSError, match="no folder"):
-        kernels._import_with_cache("some.module")
+        kernel_cache.imported("some.module")
 
 
 CALLEE = """
@@ -134,9 +141,9 @@ def caller(x):
 ASK = """
 import sys
 from pathlib import Path
-from hybridkg.compute import kernels
+from hybridkg.compute import kernel_cache, kernels
 
-kernels.PACKAGE = Path(sys.argv[1]) / "pack"
+kernel_cache.PACKAGE = Path(sys.argv[1]) / "pack"
 sys.path.insert(0, sys.argv[1])
 kernel = kernels.LazyKernel("pack.caller_kernel").load()
 print(kernel.caller(1), sum(kernel.caller.stats.cache_hits.values()))
@@ -173,7 +180,7 @@ def test_what_is_cached_is_of_the_sources_as_they_are(tmp_path):
 
 
 def test_every_file_with_kernels_has_the_name_of_one():
-    for path in kernels.PACKAGE.rglob("*.py"):
+    for path in kernel_cache.PACKAGE.rglob("*.py"):
         if re.search(r"^(from|import) numba", path.read_text(), re.MULTILINE):
             assert "kernel" in path.name, path
 
@@ -190,7 +197,7 @@ def test_the_digest_is_of_kernels_and_what_they_import(tmp_path):
         (package / name).write_text(text)
 
     def digest():
-        return kernels.digest_of(kernels.sources(package), package)
+        return kernel_cache.digest_of(kernel_cache.sources(package), package)
 
     before = digest()
     assert before == digest()
@@ -202,7 +209,7 @@ def test_the_digest_is_of_kernels_and_what_they_import(tmp_path):
 
 
 def test_kernels_import_in_the_way_that_their_digest_sees():
-    found = kernels.sources(kernels.PACKAGE)
+    found = kernel_cache.sources(kernel_cache.PACKAGE)
     for path, text in found.items():
         waiting: list[ast.AST] = [ast.parse(text)]
         while waiting:
@@ -214,7 +221,7 @@ def test_kernels_import_in_the_way_that_their_digest_sees():
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, path
                 if node.module.startswith("hybridkg"):
-                    base = kernels.PACKAGE.parent.joinpath(*node.module.split("."))
+                    base = kernel_cache.PACKAGE.parent.joinpath(*node.module.split("."))
                     assert {base.with_suffix(".py"), base / "__init__.py"} & set(found), (path, node.module)
 
 
@@ -225,38 +232,41 @@ def test_sources_that_change_under_a_process_are_not_compiled(tmp_path, monkeypa
     package, imported = tmp_path / "pack", []
     package.mkdir()
     (package / "one_kernel.py").touch()
-    monkeypatch.setattr(kernels, "PACKAGE", package)
-    monkeypatch.setattr(kernels, "BEGAN", time.time() + 10)
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache, "PACKAGE", package)
+    monkeypatch.setattr(kernel_cache, "BEGAN", time.time() + 10)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(config, "CACHE_DIR", "before")
 
     def load(name):
         imported.append(Path(config.CACHE_DIR))
         (imported[-1] / "compiled").touch()
         if name == "late":
-            monkeypatch.setattr(kernels, "BEGAN", time.time() - 10)
+            monkeypatch.setattr(kernel_cache, "BEGAN", time.time() - 10)
 
-    monkeypatch.setattr(kernels, "import_module", load)
-    kernels._import_with_cache("early")
+    monkeypatch.setattr(kernel_cache, "import_module", load)
+    kernel_cache.imported("early")
     assert (imported[0] / "compiled").exists()
     for name in ("late", "never"):
         with pytest.raises(OSError, match="has changed since this process began"):
-            kernels._import_with_cache(name)
+            kernel_cache.imported(name)
     assert len(imported) == 2
     assert not imported[0].exists()
-    assert str(tmp_path / "cache") == config.CACHE_DIR
+    assert config.CACHE_DIR == "before"
 
 
 def test_only_caches_of_other_states_go_after_a_month(tmp_path):
-    old, new, now = (f"{kernels.CACHES}{digit * 16}" for digit in "123")
-    for name, days in ((old, 31), (new, 29), (now, 31), ("hybridkg-store", 99), (f"{kernels.CACHES}mine", 99)):
+    old, new, now = (f"{kernel_cache.CACHES}{digit * 16}" for digit in "123")
+    for name, days in ((old, 31), (new, 29), (now, 31), ("hybridkg-store", 99), (f"{kernel_cache.CACHES}mine", 99)):
         (tmp_path / name / "inside").mkdir(parents=True)
         os.utime(tmp_path / name, (time.time() - days * 86_400,) * 2)
-    kernels._remove_old(tmp_path / now)
-    assert {path.name for path in tmp_path.iterdir()} == {new, now, "hybridkg-store", f"{kernels.CACHES}mine"}
+    kernel_cache._remove_old(tmp_path / now)
+    assert {path.name for path in tmp_path.iterdir()} == {new, now, "hybridkg-store", f"{kernel_cache.CACHES}mine"}
 
 
 def test_where_nothing_can_be_written_the_users_cache_folder_serves(tmp_path, monkeypatch):
     monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: tmp_path / "own")
     (tmp_path / "file").touch()
-    assert kernels._folder_for("name", str(tmp_path / "file")) == tmp_path / "own" / "numba" / "name"
-    assert kernels._folder_for("name", str(tmp_path / "far" / "away")) == tmp_path / "far" / "away" / "name"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    assert kernel_cache._folder_for("name") == tmp_path / "own" / "numba" / "name"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "far" / "away"))
+    assert kernel_cache._folder_for("name") == tmp_path / "far" / "away" / "name"
