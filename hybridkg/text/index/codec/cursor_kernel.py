@@ -18,6 +18,9 @@ NEVER = 1 << 40
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
+HELPER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
+"""For functions that only kernels call: what Python would call them by takes a twentieth of the compilation."""
+
 
 def readonly(dtype: Any, dimensions: int = 1) -> Any:
     return Array(dtype, dimensions, "C", readonly=True)
@@ -61,7 +64,7 @@ INLINE: dict[str, Any] = {"inline": "always"}
 """For functions called for each list and window: a call passes each array as seven numbers and counts references."""
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def open_lists(first: Any, block: Any, start: Any, size: Any, plain: Any, cursor: Any, following: Any) -> None:
     """Moves every cursor to its first posting; cursor columns: block, place, unpacked ids (-1: none), whether their tf
     are unpacked. For a plain list: -, place, end, -.
@@ -84,7 +87,7 @@ def nearest(following: Any, term: Any, words: Any) -> Any:
     return low
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def seek_plain(low: Any, plain: Any, a: Any, b: Any) -> Any:
     """The first place of a..b whose id is not below `low`."""
     while a < b:
@@ -96,7 +99,7 @@ def seek_plain(low: Any, plain: Any, a: Any, b: Any) -> Any:
     return a
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def seek_block(low: Any, first: Any, a: Any, end: Any) -> Any:
     """The last block of a..end-1 that begins at or below `low`, or a."""
     step = 1

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
+from hybridkg.text.index.codec.cursor_kernel import HELPER
+
 ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
 TWO: Any = np.uint64(2)
@@ -26,7 +28,7 @@ SEARCH_RATIO = np.uint64(24)
 _CHUNK = np.uint64(2048)
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _search(ids: Any, start: Any, wanted: Any) -> Any:
     """The first place from `start` on with an id of at least `wanted`, by galloping search."""
     n = uint64(len(ids))
@@ -45,7 +47,7 @@ def _search(ids: Any, start: Any, wanted: Any) -> Any:
     return low
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _merge(ids: Any, i: Any, n: Any, others: Any, j: Any, m: Any, places: Any, other_places: Any, n_common: Any) -> Any:
     while i < n and j < m:
         one, other = ids[i], others[j]
@@ -56,7 +58,7 @@ def _merge(ids: Any, i: Any, n: Any, others: Any, j: Any, m: Any, places: Any, o
     return n_common
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _two_merges(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     """The places of the common ids in both lists; the outputs have room for two more than the shorter list."""
     n, m = uint64(len(ids)), uint64(len(others))
@@ -85,7 +87,7 @@ def _two_merges(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     return n_common
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _searched(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     """`_two_merges` for few ids and many others, by search."""
     m = uint64(len(others))
@@ -99,7 +101,7 @@ def _searched(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     return n_common
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def meet(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     n, m = uint64(len(ids)), uint64(len(others))
     if not (n and m):
@@ -111,7 +113,7 @@ def meet(ids: Any, others: Any, places: Any, other_places: Any) -> Any:
     return _two_merges(ids, others, places, other_places)
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def starts_of(tf: Any, places: Any, n: Any, out: Any) -> None:
     """Fills `out` with the sum of the tf before each of n ascending places."""
     size = uint64(len(tf))
@@ -137,7 +139,7 @@ def starts_of(tf: Any, places: Any, n: Any, out: Any) -> None:
         out[k] = before[place - low]
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def position(positions: Any, i: Any, size: Any) -> Any:
     """Position number i of those of `size` bytes each."""
     if size == ONE:
@@ -149,7 +151,7 @@ def position(positions: Any, i: Any, size: Any) -> Any:
     return low | uint64(positions[at + TWO]) << uint64(16) | uint64(positions[at + uint64(3)]) << uint64(24)
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def few(
     positions: Any, at: Any, n: Any, offset: Any, others: Any, other_at: Any, m: Any, other_offset: Any, width: Any,
     size: Any,
@@ -169,7 +171,7 @@ def few(
     return begins, uint64(near) + uint64(apart & firsts & lasts)
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def beginnings_of(
     positions: Any, at: Any, n: Any, offset: Any, others: Any, other_at: Any, m: Any, other_offset: Any, size: Any
 ) -> Any:  # fmt: skip
@@ -190,7 +192,7 @@ def beginnings_of(
     return count
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def windows_of(positions: Any, at: Any, n: Any, others: Any, other_at: Any, m: Any, width: Any, size: Any) -> Any:
     """The number of disjoint windows of two words, which are neighbours among their places; ties: first word first."""
     count = ZERO

@@ -11,7 +11,7 @@ import numpy as np
 from numba import boolean, njit, uint8, uint32, uint64
 from numba.core.types import UniTuple
 
-from hybridkg.text.index.codec.cursor_kernel import OPTIONS, readonly
+from hybridkg.text.index.codec.cursor_kernel import HELPER, OPTIONS, readonly
 from hybridkg.text.index.codec.packing_kernel import unpack_block, unpack_occurrences
 from hybridkg.text.index.positions.occurrences_kernel import (
     ONE,
@@ -130,7 +130,7 @@ def beginnings(
     return n_out, total
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _unpack(packed: Any, first: Any, at: Any, widths: Any, block: Any, n: Any, ids: Any, tf: Any) -> None:
     """Unpacks a list of n postings; the outputs have room for three more."""
     done = ZERO
@@ -141,7 +141,7 @@ def _unpack(packed: Any, first: Any, at: Any, widths: Any, block: Any, n: Any, i
         block += ONE
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _block_of(first: Any, begin: Any, low: Any, n: Any, wanted: Any) -> Any:
     """The last of n blocks from `begin` on, at least `low`, whose first id is at most `wanted`."""
     step = ONE
@@ -158,7 +158,7 @@ def _block_of(first: Any, begin: Any, low: Any, n: Any, wanted: Any) -> Any:
     return low
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _meet_packed(
     ids: Any, packed: Any, first: Any, at: Any, widths: Any, begin: Any, m: Any, once: Any,
     places: Any, starts: Any, out_tf: Any,
@@ -214,7 +214,7 @@ def _meet_packed(
     return n_common
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _starts(tf: Any, n: Any, places: Any, n_places: Any, tokens: Any, out: Any) -> None:
     """Fills `out` with the first occurrence at each of the places of a list of n postings."""
     if n == tokens:
@@ -224,7 +224,7 @@ def _starts(tf: Any, n: Any, places: Any, n_places: Any, tokens: Any, out: Any) 
         starts_of(tf[:n], places, n_places, out)
 
 
-@njit  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _same(positions: Any, at: Any, n: Any, width: Any, size: Any) -> Any:
     """The number of disjoint windows of a word with itself."""
     count = ZERO

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit, uint16, uint32, uint64
 
-from hybridkg.text.index.codec.cursor_kernel import INLINE, OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import HELPER, INLINE
 
 BUCKETS = 1_024
 """Histogram buckets of bounds."""
@@ -16,7 +16,7 @@ SAMPLE = 29
 """Sampling interval of the histogram, which need not be exact."""
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def next_listed(listed: Any, bounds: Any, i: Any, lower: Any, upper: Any, out: Any) -> Any:
     """`next_blocks` over a list of blocks."""
     n, capacity, i = uint64(0), uint64(len(out)), uint64(i)
@@ -28,7 +28,7 @@ def next_listed(listed: Any, bounds: Any, i: Any, lower: Any, upper: Any, out: A
     return n, i
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def next_blocks(bounds: Any, r: Any, lower: Any, upper: Any, out: Any) -> Any:
     """Fills `out` with the blocks from r on whose bound is in lower..upper; returns their number and the next r."""
     n, capacity, end = uint64(0), uint64(len(out)), uint64(len(bounds))
@@ -76,7 +76,7 @@ def _cut(counts: Any, shift: Any, lower: Any, default: Any, wanted: Any) -> Any:
     return uint16(default)
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def next_cut(bounds: Any, lower: Any, upper: Any, wanted: Any) -> Any:
     """A bound that about `wanted` of the blocks in lower..upper reach; 1 where there are not many more."""
     counts, shift, total = np.zeros(BUCKETS, np.int64), _shift_of(lower, upper), 0
@@ -87,7 +87,7 @@ def next_cut(bounds: Any, lower: Any, upper: Any, wanted: Any) -> Any:
     return _cut(counts, shift, lower, 1, wanted) if total > 2 * wanted else uint16(1)
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def listed_cut(listed: Any, bounds: Any, lower: Any, wanted: Any) -> Any:
     """A bound that `wanted` of the listed blocks reach, and few more; `lower`, which all reach, for a shorter list."""
     upper = lower

@@ -17,7 +17,7 @@ import numpy as np
 from numba import boolean, float64, int32, int64, njit, uint8, uint16, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.index.codec.cursor_kernel import LISTS, OPTIONS, ROOM, SEGMENT
+from hybridkg.text.index.codec.cursor_kernel import HELPER, LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.field_lengths import LONG
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
@@ -61,19 +61,19 @@ MORE = 8
 _FOUR: Any = types.Tuple((int64, int64, float64, float64))  # type: ignore[no-untyped-call, unused-ignore]
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _score_threshold(score: Any, max_bound: Any) -> Any:
     """The k-th score less a margin for rounding, since bounds are summed in another order than scores."""
     return score - 1e-5 * (1.0 + abs(score)) - 1e-12 * max_bound
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _min_partial(score: Any, threshold: Any, is_sum: Any, empty_score: Any, common_gain: Any, log_empty: Any) -> Any:
     """The lower bound of the partial score of an entity whose score reaches `score`."""
     return threshold - empty_score if is_sum else min_product(score, common_gain, log_empty)
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     """Zeroes the bounds of blocks without an allowed entity; fills out, uint8[blocks] of 0, with the allowed ones."""
     for j in range(len(allowed)):

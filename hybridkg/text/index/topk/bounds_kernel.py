@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int64, njit, uint8, uint16, uint32, uint64
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS, ROOM, lowest_bit, popcount
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, HELPER, INLINE, ROOM, lowest_bit, popcount
 from hybridkg.text.index.codec.packing_kernel import unpack_block
 from hybridkg.text.index.layout import DOC_BLOCK_SHIFT
 from hybridkg.text.index.topk.block_max import COARSE, FINE
@@ -36,7 +36,7 @@ def _max_gain(x: Any, share: Any, is_sum: Any, background: Any) -> Any:
     return share if is_sum else 1.0 + x / max(background, SMALLEST)
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_rare(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, lengths: Any, rows: Any,
     base: Any, slope: Any, coefficient: Any, members: Any, blocks_before: Any, t: Any, begin: Any, sums: Any, out: Any,
@@ -93,7 +93,7 @@ def _level(levels: Any, begin: Any, nth: Any, halves: Any) -> Any:
     return (both >> ((nth & halves) << uint64(2))) & (uint64(255) >> (halves << uint64(2)))
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def term_upper_bounds(
     term_bounds: Any, codes: Any, factor: Any, bound_row: Any, gain: Any, k1: Any, is_sum: Any, background: Any,
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, lengths: Any, rows: Any,
@@ -154,7 +154,7 @@ def _in_units(share: Any, per_unit: Any) -> Any:
     return uint16(uint64(share * per_unit) + uint64(1))
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def fill_bounds(
     members: Any, levels: Any, term_bounds: Any, bound_row: Any, gain: Any, k1: Any, is_sum: Any, background: Any,
     rare_members: Any, blocks_before: Any, shares: Any, rare_begins: Any, rare_gains: Any, unit: Any, out: Any,
@@ -199,7 +199,7 @@ def fill_bounds(
                 nth += uint64(1)
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def list_levels(
     members: Any, levels: Any, at_level: Any, halves: Any, shares: Any, unit: Any, wanted: Any, blocks_before: Any,
     bounds: Any, out: Any,
@@ -267,7 +267,7 @@ def list_levels(
     return n, floor
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def bound_of(score: Any, empty_doc_score: Any, unit: Any) -> Any:
     """The minimum bound of a block whose entities may reach a score; at least 1."""
     if score == -math.inf:
@@ -275,7 +275,7 @@ def bound_of(score: Any, empty_doc_score: Any, unit: Any) -> Any:
     return uint16(min(max(math.floor((score - empty_doc_score) / unit), 0.0) + 1.0, 65535.0))
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def block_max_gains(
     t: Any, blocks: Any, n: Any, members: Any, levels: Any, term_bounds: Any, bound_row: Any, rare_members: Any,
     blocks_before: Any, level_gains: Any, rare_begins: Any, rare_gains: Any, out: Any, sets: Any,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numba import float64, njit, uint8, uint32, uint64
 
-from hybridkg.text.index.codec.cursor_kernel import OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import HELPER
 from hybridkg.text.index.field_lengths import LONG
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
 from hybridkg.text.index.topk.block_max import SETS
@@ -34,7 +34,7 @@ MIN_MISSING_FACTOR = 1e-4
 """Lower bound of a factor, so that the product over the terms of a query does not underflow."""
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def empty_doc_parts(
     base: Any, slope: Any, background: Any, constant: Any, inverse_empty_score: Any, out: Any, shares: Any
 ) -> None:
@@ -60,7 +60,7 @@ def empty_doc_parts(
         )
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def init_upper_bounds(
     n: Any, terms: Any, is_sum: Any, max_gain: Any, sets: Any, stride: Any, total: Any, rest: Any
 ) -> None:
@@ -91,7 +91,7 @@ def init_upper_bounds(
 
 
 # The threshold has a margin for rounding, so a product and a sum may be rounded together.
-@njit(**{**OPTIONS, "fastmath": {"contract"}})  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**{**HELPER, "fastmath": {"contract"}})  # type: ignore[untyped-decorator, unused-ignore]
 def tighten_by_length(
     live: Any, n_live: Any, blocks: Any, lengths: Any, narrow: Any, rows: Any, parts: Any, shares: Any,
     min_partial: Any, max_gain: Any, sets: Any, stride: Any, total: Any, rest: Any,
@@ -142,7 +142,7 @@ def tighten_by_length(
             total[places[d]] = missing_factor[d]
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def replace_bound_by_score(
     term_blocks: Any, own: Any, sets: Any, is_sum: Any, gain: Any, k1: Any, max_background: Any, max_inverse_norm: Any,
     empty_share: Any, inverse_empty_score: Any, x: Any, total: Any, rest: Any,
@@ -177,7 +177,7 @@ def replace_bound_by_score(
                 rest[d] /= own[slot]
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def prune_blocks(
     live: Any, n_live: Any, is_sum: Any, min_partial: Any, total: Any, rest: Any, blocks: Any, slot_of: Any
 ) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import njit, uint64
 
-from hybridkg.text.index.codec.cursor_kernel import INLINE, OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import HELPER, INLINE
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
@@ -15,7 +15,7 @@ def worse(score: Any, rank: Any, other: Any, other_rank: Any) -> Any:
     return (score < other) | ((score == other) & (rank > other_rank))
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def sink(ids: Any, ranks: Any, scores: Any, n: Any) -> None:
     """Sifts down the root of a heap of n."""
     entity, rank, score, end, i, child = ids[0], ranks[0], scores[0], uint64(n), uint64(0), uint64(1)
@@ -29,7 +29,7 @@ def sink(ids: Any, ranks: Any, scores: Any, n: Any) -> None:
     ids[i], ranks[i], scores[i] = entity, rank, score
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def offer(entity: Any, rank: Any, score: Any, ids: Any, ranks: Any, scores: Any, n: Any) -> Any:
     """Inserts an entity that is among the k best so far; returns the heap's size."""
     if n < len(ids):
@@ -46,7 +46,7 @@ def offer(entity: Any, rank: Any, score: Any, ids: Any, ranks: Any, scores: Any,
     return n
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def order_best(ids: Any, ranks: Any, scores: Any) -> None:
     """Sorts a heap, best first."""
     n = len(ids)

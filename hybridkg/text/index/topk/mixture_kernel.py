@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import float64, njit, uint64
 
-from hybridkg.text.index.codec.cursor_kernel import OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import HELPER
 from hybridkg.text.index.field_lengths import LONG
 from hybridkg.text.models.additive import CHUNK, GROUP, SMALLEST
 from hybridkg.text.models.logarithm_kernel import log
@@ -16,7 +16,7 @@ MARGIN = 1e-6
 """Relative margin of a bound, well above its rounding error."""
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def bounds_of_terms(
     base: Any, gain: Any, background: Any, constant: Any, together: Any, used: Any, inverse_empty_score: Any
 ) -> Any:
@@ -52,14 +52,14 @@ def bounds_of_terms(
     return (common_gain if bounded else 0.0), log_empty
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def min_product(score: Any, common_gain: Any, log_empty: Any) -> Any:
     """The lower bound of the product (`bounds_of_terms`) of an entity whose score reaches `score`."""
     product = math.exp(score / common_gain - log_empty) * (1.0 - MARGIN)
     return product if product < 1e300 else 0.0
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def score_mixtures(
     n: Any, slots: Any, entities: Any, x: Any, lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, gain: Any,
     background: Any, constant: Any, together: Any, used: Any, room: Any,

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64, int64, njit, uint8, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.index.codec.cursor_kernel import OPTIONS, SEGMENT
+from hybridkg.text.index.codec.cursor_kernel import HELPER, OPTIONS, SEGMENT
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.topk.small_kernel import rank_small
 from hybridkg.text.index.topk.word_lookup_kernel import DAMAGED, look_up
@@ -20,7 +20,7 @@ from hybridkg.text.index.topk.word_lookup_kernel import DAMAGED, look_up
 _RANKING: Any = types.Tuple((int64, uint32[::1], float64[::1]))  # type: ignore[no-untyped-call, unused-ignore]
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _form_of(df: Any, cf: Any, k1: Any, gain_of: Any, weight: Any, lambda_: Any, mu: Any, tokens: Any) -> Any:
     """The form of distinct words, by df, int64[terms], and cf, int64[terms, fields]."""
     n_terms, n_fields, n_own = len(df), cf.shape[1], len(weight)

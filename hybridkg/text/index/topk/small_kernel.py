@@ -15,7 +15,7 @@ import numpy as np
 from numba import float64, int64, njit, uint8, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, OPTIONS, SEGMENT, seek_plain
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, HELPER, OPTIONS, SEGMENT, seek_plain
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.codec.packing_kernel import unpack_block
 from hybridkg.text.index.field_lengths import LONG
@@ -32,7 +32,7 @@ SPREAD = np.uint64(2654435769)
 _BEST: Any = types.Tuple((uint32[::1], float64[::1]))  # type: ignore[no-untyped-call, unused-ignore]
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _unpacked(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, ids: Any, tf: Any, cursor: Any
 ) -> None:

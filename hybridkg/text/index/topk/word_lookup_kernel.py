@@ -8,7 +8,7 @@ import numpy as np
 from numba import int64, njit, uint8, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.index.codec.cursor_kernel import OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import HELPER, OPTIONS
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 
 _LOOKUP: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))  # type: ignore[no-untyped-call, unused-ignore]
@@ -45,7 +45,7 @@ def _missing_at(place: Any, prefixes: Any, offsets: Any, text: Any) -> Any:
     return MISSING
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text: Any) -> Any:
     """The number of the term wanted[begin:end], MISSING or DAMAGED; as `TermDictionary.number`."""
     prefix = uint64(0)
