@@ -173,11 +173,14 @@ def folder() -> Path:
 
 
 @cache
-def platform_digest() -> str:
-    """8 hexadecimal digits of what machine code depends on besides its sources: processor, numba, Python.
+def state_digest() -> str:
+    """8 hexadecimal digits of what numba stores machine code by, besides the text of the sources.
+
+    These are the places and times of the sources, the processor, and the versions of numba and Python.
 
     Raises:
         ImportError: there is no numba.
+        OSError: a source cannot be read.
     """
     from llvmlite import binding
 
@@ -187,7 +190,8 @@ def platform_digest() -> str:
         raise ImportError("there is no numba", name="numba") from e
     chosen = [os.environ.get(f"NUMBA_{name}", "") for name in ("CPU_NAME", "CPU_FEATURES", "DISABLE_JIT")]
     features = binding.get_host_cpu_features().flatten()
-    parts = [version, str(sys.implementation.cache_tag), binding.get_host_cpu_name(), features, *chosen]
+    places = [f"{path} {path.stat().st_mtime_ns}" for path in sorted(sources(PACKAGE))]
+    parts = [version, str(sys.implementation.cache_tag), binding.get_host_cpu_name(), features, *chosen, *places]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 
@@ -195,9 +199,9 @@ def mark_of(name: str) -> Path:
     """The file that says that all kernels of a module are in the cache, and in it the seconds that this took.
 
     Raises:
-        ImportError, OSError: as `folder` and `platform_digest`.
+        ImportError, OSError: as `folder` and `state_digest`.
     """
-    return folder() / f"{name}.{platform_digest()}.compiled"
+    return folder() / f"{name}.{state_digest()}.compiled"
 
 
 def is_compiled(name: str) -> bool:

@@ -36,7 +36,7 @@ class Shown:
 @pytest.fixture
 def counted(tmp_path, monkeypatch):
     """counted(...) takes the list of counted kernels, with the options of `counted_kernels.use`; -> the folder."""
-    for name in ("imported", "folder", "platform_digest"):
+    for name in ("imported", "folder", "state_digest"):
         monkeypatch.setattr(kernel_cache, name, getattr(kernel_cache, name))
     for module in (compilation, await_kernels):
         monkeypatch.setattr(module, "KERNELS", counted_kernels.KERNELS)

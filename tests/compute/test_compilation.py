@@ -23,7 +23,7 @@ ALL = [kernel.module for kernel in counted_kernels.KERNELS]
 @pytest.fixture
 def counted(tmp_path, monkeypatch):
     """counted(...) takes the list of counted kernels, with the options of `counted_kernels.use`; -> the folder."""
-    for name in ("imported", "folder", "platform_digest"):
+    for name in ("imported", "folder", "state_digest"):
         monkeypatch.setattr(kernel_cache, name, getattr(kernel_cache, name))
     monkeypatch.setattr(compilation, "KERNELS", compilation.KERNELS)
     monkeypatch.setattr(compilation, "_processes", [])
@@ -122,6 +122,9 @@ def test_no_process_is_started_twice_or_against_the_users_will(counted, monkeypa
     assert not compilation.is_running()
     monkeypatch.setenv(compilation.SWITCH, "off")
     compilation.start()
+    monkeypatch.delenv(compilation.SWITCH)
+    list(compilation.remaining())
+    compilation.start()  # nothing remains
     assert len(started) == compilation.MAX_COMPILERS + 1
 
 
@@ -181,15 +184,42 @@ def test_the_list_says_what_each_kernel_needs():
         before.add(module)
 
 
+def test_what_numba_would_compile_again_is_not_marked_as_compiled(tmp_path, monkeypatch):
+    """It stores machine code by the folder and the time of a source; an installation beside has neither."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache, "BEGAN", time.time() + 100)
+
+    def mark():
+        kernel_cache.folder.cache_clear()
+        kernel_cache.state_digest.cache_clear()
+        return kernel_cache.mark_of("pack.one_kernel")
+
+    marks = []
+    for place in ("one", "other"):
+        package = tmp_path / place / "pack"
+        package.mkdir(parents=True)
+        (package / "one_kernel.py").touch()
+        os.utime(package / "one_kernel.py", (1_700_000_000,) * 2)
+        monkeypatch.setattr(kernel_cache, "PACKAGE", package)
+        marks.append(mark())
+        assert mark() == marks[-1]
+    os.utime(package / "one_kernel.py", (1_700_000_001,) * 2)
+    marks.append(mark())
+    assert len(set(marks)) == len(marks)
+    assert len({mark.parent for mark in marks}) == 1  # the sources are the same
+    monkeypatch.undo()
+    mark()
+
+
 def test_the_cache_is_of_the_processor_and_of_numba(monkeypatch):
     from llvmlite import binding
 
-    kernel_cache.platform_digest.cache_clear()
-    here = kernel_cache.platform_digest()
+    kernel_cache.state_digest.cache_clear()
+    here = kernel_cache.state_digest()
     monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "another")
-    kernel_cache.platform_digest.cache_clear()
-    assert kernel_cache.platform_digest() != here
+    kernel_cache.state_digest.cache_clear()
+    assert kernel_cache.state_digest() != here
     monkeypatch.undo()
-    kernel_cache.platform_digest.cache_clear()
-    assert kernel_cache.platform_digest() == here
+    kernel_cache.state_digest.cache_clear()
+    assert kernel_cache.state_digest() == here
     assert Path(kernel_cache.mark_of("some.module")).name == f"some.module.{here}.compiled"

@@ -38,7 +38,7 @@ def use(folder: str | Path, *, seconds: float = 0.0, dies_at: str = "", fails_at
     compilation.KERNELS = KERNELS  # type: ignore[misc]
     kernel_cache.imported = imported
     kernel_cache.folder = lambda: Path(folder)  # type: ignore[assignment]
-    kernel_cache.platform_digest = lambda: "00000000"  # type: ignore[assignment]
+    kernel_cache.state_digest = lambda: "00000000"  # type: ignore[assignment]
 
 
 def log_of(folder: str | Path) -> list[str]:
