@@ -106,4 +106,4 @@ def open(data: Data, strategy: str = PLANNED) -> Ours:
     """The knowledge base, asked as it plans itself or with one strategy."""
     from hybridkg import KnowledgeBase
 
-    return Ours(KnowledgeBase.open(data.engines / "kb"), (strategy,))
+    return Ours(KnowledgeBase.open(data.engines / "kb", warm_up=True), (strategy,))

@@ -25,6 +25,18 @@ LOOK_AGAIN = 0.2
 
 _log = logging.getLogger(__name__)
 
+_of_queries: list[LazyKernel] = []
+"""Those that load in the background, because they answer queries."""
+
+
+def load_for_queries() -> None:
+    """Loads now, in this thread, the kernels that answer queries, where they are compiled: 0.5 to 2 s, once.
+
+    A process that asks many queries calls it before the first one, which then has no thread beside it that imports.
+    """
+    for kernel in _of_queries:
+        kernel.load_compiled()
+
 
 class LazyKernel:
     """A module of numba kernels, imported after LOAD_AFTER_POSTINGS, if it is compiled.
@@ -41,6 +53,8 @@ class LazyKernel:
         self._module: ModuleType | None = None
         self._unavailable = False
         self._look_at = 0.0
+        if background:
+            _of_queries.append(self)
 
     def for_work(self, postings: int) -> ModuleType | None:
         """The module, or None when numpy should read these postings: too early, not compiled or loaded, no numba."""
@@ -61,6 +75,12 @@ class LazyKernel:
             else:
                 self._load_locked()
         return self._module
+
+    def load_compiled(self) -> None:
+        """Loads the module in this thread, if it is compiled; if not, lets it be compiled."""
+        with self._lock:
+            if self._module is None and self._is_compiled():
+                self._load()
 
     @property
     def loaded(self) -> ModuleType | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from hybridkg.compute.kernels import load_for_queries
 from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import (
     HybridkgError,
@@ -99,14 +100,18 @@ class KnowledgeBase:
         return cls(Folder.create(checked_path(path), config))
 
     @classmethod
-    def open(cls, path: str | Path, *, progress: Progress = SILENT) -> Self:
+    def open(cls, path: str | Path, *, warm_up: bool = False, progress: Progress = SILENT) -> Self:
         """Opens the live generation; `progress` is that of the check of files after an unexpected failure of a query.
+
+        `warm_up` loads the search kernels first (up to 2 s), for a process with many queries to answer.
 
         Raises:
             NotAKnowledgeBaseError: there is none at this path.
         """
         kb = cls(Folder.open(checked_path(path)))
         kb._progress = progress
+        if warm_up:
+            load_for_queries()
         return kb
 
     @staticmethod
