@@ -268,6 +268,13 @@ def quality() -> Iterator[str]:
     yield row("`bm25f`, tuned in folds", share(tuned["ndcg@10"]), share(tuned["judged@10"]))
 
 
+def stop_words() -> Iterator[str]:
+    names = {"cranfield": "Cranfield", "cacm": "CACM", "fb15k-dbpedia-entity": "FB15k"}
+    for name, own in results("stop_words")["collections"].items():
+        systems = ("bm25f, standard", "bm25f, all_words", "bm25s")
+        yield row(names[name], *(share(own["means"][system]["map@1000"]) for system in systems))
+
+
 def sentences() -> Iterator[str]:
     means = results("acl_sentences")["all papers"]["means"]
     for name, label in (("graph", "graph alone"), ("text", "text alone"), ("constraint + text", "graph and text")):
@@ -307,6 +314,7 @@ TABLES = (
     vectors,
     filtered,
     quality,
+    stop_words,
     sentences,
     tools,
 )
