@@ -50,12 +50,17 @@ class Tokens:
             if words:
                 self.entities.append(node.value)
                 self.documents.append(words)
-        self.topics = {topic: self.of(text) for topic, text in collection.topics.texts.items()}
+        self.topics = {topic: self.asked(text) for topic, text in collection.topics.texts.items()}
 
     def of(self, text: str) -> list[str]:
-        """The tokens of a text that count: without stop words."""
+        """The tokens of a text."""
+        terms = (self._analyzer.term(word, self._stemmer) for word in self._analyzer.words(text))
+        return [term for term in terms if term]
+
+    def asked(self, text: str) -> list[str]:
+        """The tokens of a question: without stop words."""
         words = [word for word in self._analyzer.words(text) if not self._analyzer.is_stop_word(word, self._stemmer)]
-        return [term for word in words if (term := self._analyzer.term(word, self._stemmer))]
+        return self.of(" ".join(words))
 
 
 class Restated:

@@ -3,8 +3,8 @@
     python -m benchmarks.stop_words [--work FOLDER]
 
 On Cranfield, CACM and FB15k with DBpedia-Entity's judgements, each with its own profile:
-    standard    the default analyzer: stop words are found in phrases, and count in no length and no plain word
-    all_words   the same profile with `hk:analyzer "all_words"`: stop words count, as before version 3 of the chain
+    standard    the default analyzer: stop words are no plain words of a query; lengths count them
+    all_words   the same profile with `hk:analyzer "all_words"`: stop words are words as all others
     bm25s       `pip install bm25s`, with its defaults (method lucene, k1 1.5, b 0.75), its 33 English stop words and
                 PyStemmer's English stemmer, on the texts of all fields, one after the other
 

@@ -37,8 +37,8 @@ class Analyzer(Protocol):
         """The term of a raw word; empty for a dropped word, which keeps its position but is not indexed."""
 
     def is_stop_word(self, word: str, stemmer: str) -> bool:
-        """Whether a raw word is a stop word: it is indexed with its position, so that phrases find it, but is no plain
-        word of a query and does not count in the length of a field (docs/language.md, "Stop words").
+        """Whether a raw word is a stop word: it is indexed as all others are, and phrases find it, but it is no plain
+        word of a query (docs/language.md, "Stop words").
         """
 
 

@@ -16,7 +16,6 @@ from functools import partial
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.explanation import Passage
 from hybridkg.interfaces.text_index import speaks
-from hybridkg.text.analysis.languages import ENGLISH_STOP_WORDS
 from hybridkg.text.index.positions.windows import windows
 from hybridkg.text.match_query.items import Item, Pattern, ResolvedField
 
@@ -88,10 +87,9 @@ class PassageFinder:
 
     def __init__(self, fields: Sequence[ResolvedField], idf_of: Mapping[Item, float], known: KnownTerms | None = None):
         self._fields, self._terms = fields, known or KnownTerms()
-        informative = {item: idf for item, idf in idf_of.items() if not _is_stop_word(item)} or idf_of
-        self._values = [max(1, round(idf * _IDF_UNIT)) for idf in informative.values()]
+        self._values = [max(1, round(idf * _IDF_UNIT)) for idf in idf_of.values()]
         self._patterns = [
-            _PatternTable.of([(n, pattern) for n, item in enumerate(informative) for pattern in item.places[i]])
+            _PatternTable.of([(n, pattern) for n, item in enumerate(idf_of) for pattern in item.places[i]])
             for i in range(len(fields))
         ]
 
@@ -134,11 +132,6 @@ class PassageFinder:
         words, starts, ends = zip(*spans, strict=True)
         term_of = self._terms.of(analyzer, analyzer.stemmer(language))
         return _Tokens(list(map(term_of.__getitem__, words)), starts, ends)
-
-
-def _is_stop_word(item: Item) -> bool:
-    """English stop words score like any term, but do not make a passage informative."""
-    return all(pattern.is_word and pattern.words[0][1] in ENGLISH_STOP_WORDS for pattern in item.patterns())
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,14 @@ from typing import Any
 
 from hybridkg.text.analysis.folding import fold_accents, fold_case
 from hybridkg.text.analysis.languages import ELISIONS, ENGLISH_STOP_WORDS, stemmer_of
-from hybridkg.text.analysis.stop_word_lists import stop_words
+from hybridkg.text.analysis.stop_word_lists import listed, stop_words
 from hybridkg.text.analysis.words import split_words, word_spans
 
 MAX_WORD_LENGTH = 255
 """Characters of a raw word that are read; a megabyte without a blank becomes a short term."""
 
-VERSION = 3
-"""Version of the steps of this file: an index of another one is rebuilt. 2: dots and commas inside numbers. 3: stop
-words of each language, which are indexed and not counted."""
+VERSION = 2
+"""Version of the steps of this file: an index of another one is rebuilt. 2: dots and commas inside numbers."""
 
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 
@@ -109,7 +108,7 @@ class StandardAnalyzer:
         word = word[:MAX_WORD_LENGTH]
         if word.isascii() and word.isalpha():
             return word.lower() in stop_words(stemmer)
-        whole, without_elision = fold_accents(fold_case(word)), fold_accents(_unstemmed(word, stemmer))
+        whole, without_elision = listed(word, stemmer), listed(_unstemmed(word, stemmer), stemmer)
         return not stop_words(stemmer).isdisjoint((whole, without_elision))
 
     def _snowball(self, algorithm: str) -> Any:
@@ -135,7 +134,7 @@ def _unstemmed(word: str, stemmer: str) -> str:
 
 
 def standard() -> StandardAnalyzer:
-    """The default: folded and stemmed words; the stop words of the language are indexed and not counted."""
+    """The default: folded and stemmed words, among them stop words, which are no plain words of a query."""
     return StandardAnalyzer("standard", stop=True)
 
 

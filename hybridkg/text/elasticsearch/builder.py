@@ -17,7 +17,7 @@ from hybridkg.remote.elasticsearch.new_index import NewIndex
 from hybridkg.remote.elasticsearch.server import Server
 from hybridkg.text.elasticsearch.analysis import native_analyzers
 from hybridkg.text.elasticsearch.documents import DocumentMaker
-from hybridkg.text.elasticsearch.header import IDENTITY, LAYOUT, STOPS, IndexIdentity
+from hybridkg.text.elasticsearch.header import IDENTITY, LAYOUT, IndexIdentity
 from hybridkg.text.elasticsearch.mapping import index_body
 from hybridkg.text.elasticsearch.statistics import field_statistics
 from hybridkg.text.elasticsearch.terms import TermCollector
@@ -114,7 +114,6 @@ class ElasticTextBuilder:
                 "fields": described,
                 "analyzers": {name: analyzer.chain for name, analyzer in self._analyzers.items()},
                 "counts": counts,
-                STOPS: self._documents.stops,
                 IDENTITY: identity.to_data(),
             }
         )

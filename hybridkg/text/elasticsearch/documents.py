@@ -24,34 +24,32 @@ MAX_CACHED_VALUES = 200_000
 MAX_CACHED_VALUE_LENGTH = 150
 
 
-class _TermOfWord(dict[str, tuple[str, int]]):
-    """A cache from raw words to (term, whether it is a stop word), with GAP for a word that is not indexed."""
+class _TermOfWord(dict[str, str]):
+    """A cache from raw words to terms, with GAP for a word that is not indexed."""
 
     def __init__(self, analyzer: Analyzer, stemmer: str):
         super().__init__()
         self._analyzer, self._stemmer = analyzer, stemmer
 
-    def __missing__(self, word: str) -> tuple[str, int]:
-        term = self._analyzer.term(word, self._stemmer)
-        found = (term, int(self._analyzer.is_stop_word(word, self._stemmer))) if term else (GAP, 0)
+    def __missing__(self, word: str) -> str:
+        term = self._analyzer.term(word, self._stemmer) or GAP
         if len(word) <= MAX_CACHED_WORD_LENGTH:
             if len(self) >= MAX_CACHED_WORDS:
                 self.clear()
-            self[word] = found
-        return found
+            self[word] = term
+        return term
 
 
-class JoinedTerms(dict[str, tuple[str, int, int]]):
-    """A cache from texts to (joined terms with GAP for unindexed words, indexed words, stop words among them)."""
+class JoinedTerms(dict[str, tuple[str, int]]):
+    """A cache from texts to (joined terms with GAP for unindexed words, number of indexed words)."""
 
     def __init__(self, analyzer: Analyzer, stemmer: str):
         super().__init__()
         self._words, self._terms = analyzer.words, _TermOfWord(analyzer, stemmer)
 
-    def __missing__(self, text: str) -> tuple[str, int, int]:
-        found = list(map(self._terms.__getitem__, self._words(text)))
-        terms = [term for term, _ in found]
-        joined = SEPARATOR.join(terms), len(terms) - terms.count(GAP), sum(is_stop for _, is_stop in found)
+    def __missing__(self, text: str) -> tuple[str, int]:
+        terms = list(map(self._terms.__getitem__, self._words(text)))
+        joined = SEPARATOR.join(terms), len(terms) - terms.count(GAP)
         if len(text) <= MAX_CACHED_VALUE_LENGTH:
             if len(self) >= MAX_CACHED_VALUES:
                 self.clear()
@@ -81,8 +79,6 @@ class DocumentMaker:
         self._lengths = None if lengths is None else list(lengths)
         self._joined: dict[tuple[str, str], JoinedTerms] = {}
         self._of_language: list[dict[str, JoinedTerms]] = [{} for _ in fields]
-        self.stops = [0] * len(self._names)
-        """The stop words of each field so far."""
         self.text_bytes = 0
         """UTF-8 bytes of the texts so far."""
 
@@ -108,13 +104,11 @@ class DocumentMaker:
             text[name] = field_texts
             if any(tag for _, tag in values):
                 language[name] = [tag for _, tag in values]
-            joined = [piece for piece, _, _ in pieces]
-            tokens, stops = sum(tokens for _, tokens, _ in pieces), sum(stops for _, _, stops in pieces)
-            if tokens:
-                terms[name] = joined if len(joined) > 1 else joined[0]
-                self._collected.add(position, chain.from_iterable(piece.split(SEPARATOR) for piece in joined))
-                length[name] = self._lengths[position][entity] = tokens - stops or tokens  # as length_of
-                self.stops[position] += stops
+            count = sum(count for _, count in pieces)
+            if count:
+                terms[name] = [piece for piece, _ in pieces] if len(pieces) > 1 else pieces[0][0]
+                self._collected.add(position, chain.from_iterable(piece.split(SEPARATOR) for piece, _ in pieces))
+                length[name] = self._lengths[position][entity] = count
         document["terms"] = terms
         for key, part in (("text", text), ("language", language), ("length", length)):
             if part:

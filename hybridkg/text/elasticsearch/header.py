@@ -10,11 +10,8 @@ from typing import Any
 from hybridkg.errors import CorruptError
 from hybridkg.text.index.layout import ArrayReader
 
-LAYOUT = 2
-"""Version of the mapping, the documents and the header; an index of another one is not read. 2: stop words."""
-
-STOPS = "stops"
-"""Key of the header: the number of stop words of each field, which Lucene counts in lengths and `length.*` does not."""
+LAYOUT = 1
+"""Version of the mapping and the documents; an index of another one is not read."""
 
 
 @dataclass(frozen=True)

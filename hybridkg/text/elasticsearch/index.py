@@ -33,7 +33,7 @@ from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 from hybridkg.text.elasticsearch import bodies
 from hybridkg.text.elasticsearch.analysis import native_analyzers
 from hybridkg.text.elasticsearch.bounds import bound_clauses
-from hybridkg.text.elasticsearch.header import IDENTITY, STOPS, IndexIdentity
+from hybridkg.text.elasticsearch.header import IDENTITY, IndexIdentity
 from hybridkg.text.elasticsearch.mapping import MAX_FILTER_VALUE_LENGTH
 from hybridkg.text.elasticsearch.native import native_clauses, order_matters
 from hybridkg.text.elasticsearch.reading import ElasticReader
@@ -93,7 +93,6 @@ class ElasticTextIndex(FieldsOfIndex):
         self._server, self._rank, self._fresh = server, rank, fresh
         self._identity = IndexIdentity.from_data(reader.about(IDENTITY), str(folder))
         super().__init__(stored_fields(reader, folder), stored_totals(reader))
-        self._stops: Sequence[int] = reader.about(STOPS)
         self._synonyms = stored_synonyms(folder)
         self._vocabulary = None if self._identity.native else stored_vocabulary(reader, folder, len(self._fields))
         self._local_analyzers = None if self._identity.native else stored_analyzers(reader, folder)
@@ -270,7 +269,7 @@ class ElasticTextIndex(FieldsOfIndex):
     def _scored(self, query: TextQuery, resolved: ResolvedQuery, wanted: Ids | None) -> Steps[tuple[Ids, Scores]]:
         """Ids and scores of the matching entities, of at most 65,536 wanted ones or of all."""
         conditions = self._conditions(query)
-        clauses = native_clauses(query, resolved, self._identity, self._stops)
+        clauses = native_clauses(query, resolved, self._identity)
         if clauses and not order_matters(resolved):
             return (yield from self._reader.scored(bodies.matches(resolved, conditions, clauses, wanted)))
         body = bodies.matches(resolved, conditions, ids=wanted)
@@ -290,7 +289,7 @@ class ElasticTextIndex(FieldsOfIndex):
         if not resolved.counts or k <= 0:
             return NONE, np.zeros(0)
         conditions = self._conditions(query)
-        clauses = native_clauses(query, resolved, self._identity, self._stops)
+        clauses = native_clauses(query, resolved, self._identity)
         if clauses and not order_matters(resolved):
             return (yield from self._best(bodies.matches(resolved, conditions, clauses), k))
         if self._tasks.lengths is not None and not only_positional(resolved):

@@ -1,15 +1,14 @@
 """Native ranking: models whose scores Elasticsearch computes itself, equal to hybridkg's.
 
 These are `combined_fields` over fields of one analyzer in an index of one shard, and `bm25` over one field, with the k1
-and b that the index was built with; one clause per distinct word, boosted by its count in the query. The fields have no
-stop words, which Lucene counts in the length of a field. Phrases, and words with alternatives, are scored by hybridkg,
-because Lucene gives a phrase the sum of its words' idf. Another model that the server can rank by is one function and
-one line here.
+and b that the index was built with; one clause per distinct word, boosted by its count in the query. Phrases, and words
+with alternatives, are scored by hybridkg, because Lucene gives a phrase the sum of its words' idf. Another model that
+the server can rank by is one function and one line here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,20 +22,11 @@ MAX_SAFE = 1024.0
 """Multiples of 0.5 up to here, times frequencies of some thousand, are exact in the 24 bits of a float32."""
 
 
-def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdentity, stops: Sequence[int]) -> list[Body]:
-    """The clauses whose scores add up to the model's; none where Elasticsearch cannot rank by it.
-
-    Args:
-        query: the MATCH.
-        resolved: the same, analysed.
-        index: where it is answered.
-        stops: the number of stop words of each field of the index.
-    """
+def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdentity) -> list[Body]:
+    """The clauses whose scores add up to the model's; none where Elasticsearch cannot rank by it."""
     make = NATIVE.get(query.model)
     if make is None or (index.shards > 1 and query.model == "combined_fields"):
         return []  # Elasticsearch does not add up the statistics of all fields over several shards
-    if any(stops[field.number] for field in resolved.fields):
-        return []
     if any(item.positional or max(map(len, item.places), default=0) > 1 for item in resolved.counts):
         return []
     defaults = {"k1": 1.2, "b": 0.75}

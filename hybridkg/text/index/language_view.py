@@ -21,7 +21,6 @@ from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_index import IndexedField, speaks
 from hybridkg.text.id_sets import NO_POSTINGS, NONE
 from hybridkg.text.index.build.runs import NEXT_VALUE, U32, VALUE_GAP
-from hybridkg.text.index.field_lengths import length_of
 from hybridkg.text.index.field_presence import Presence
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import FieldPostings
@@ -33,7 +32,7 @@ MAX_CACHED_POSTINGS = 1_000_000
 MAX_CACHED_LENGTHS = 2
 """Cached lengths of sets of ON fields with a language; 4 bytes for each field and entity."""
 
-PARTS = ("entities", "starts", "tags", "tokens", "stops")
+PARTS = ("entities", "starts", "tags", "tokens")
 
 
 class TaggedValues:
@@ -68,60 +67,52 @@ class TaggedValues:
         return records[by_record], slots[by_record], tags[by_record]
 
 
-def places_of(
-    tokens: U32, stops: NDArray[np.bool_], slots: U32, records: U32, starts: U32
-) -> tuple[U32, tuple[U32, U32]]:
+def places_of(tokens: U32, slots: U32, records: U32, starts: U32) -> tuple[U32, U32]:
     """The positions at which runs of values begin, and their numbers of tokens.
 
     Args:
         tokens: uint32[n], the concatenated token streams of the records.
-        stops: bool[n], whether a token is a stop word.
         slots: uint32[m], the length of each stream.
         records: uint32[r], ascending, the record of each run.
         starts: uint32[r], its first slot.
 
     Returns:
-        (position, (indexed tokens, stop words among them)), uint32[r] each. A run ends at the next run of its record,
-        or with the record.
+        (position, indexed tokens), uint32[r] each. A run ends at the next run of its record, or with the record.
     """
     position = np.concatenate(([0], np.cumsum(np.where(tokens == NEXT_VALUE, VALUE_GAP, 1), dtype=np.int64)))
-    counted = [np.concatenate(([0], np.cumsum(own, dtype=np.int64))) for own in (tokens < NEXT_VALUE, stops)]
+    real = np.concatenate(([0], np.cumsum(tokens < NEXT_VALUE, dtype=np.int64)))
     ends = np.cumsum(slots, dtype=np.int64)
     begins = ends - slots
     at = begins[records] + starts
     last = np.ones(len(records), bool)
     last[:-1] = records[1:] != records[:-1]
     until = np.where(last, ends[records], np.concatenate((at[1:], [0])))
-    real, stopped = ((own[until] - own[at]).astype(np.uint32) for own in counted)
-    return (position[at] - position[begins[records]]).astype(np.uint32), (real, stopped)
+    return (position[at] - position[begins[records]]).astype(np.uint32), (real[until] - real[at]).astype(np.uint32)
 
 
 @dataclass(frozen=True)
 class LanguageRuns:
     """The language runs of one field, in the order of entities and positions; uint32[r] each.
 
-    A run has an entity, its first position, the number of its language in `languages` (sorted tags; from 1, 0 for
-    none), its number of tokens, and how many of them are stop words.
+    A run has an entity, its first position, the number of its language in `languages` (sorted tags; from 1, 0 for none)
+    and its number of tokens.
     """
 
     entities: U32
     starts: U32
     tags: U32
     tokens: U32
-    stops: U32
     languages: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls, entities: U32, starts: U32, tags: U32, tokens: U32, stops: U32, numbers: dict[str, int]
-    ) -> LanguageRuns:
+    def of(cls, entities: U32, starts: U32, tags: U32, tokens: U32, numbers: dict[str, int]) -> LanguageRuns:
         """Runs with tags renumbered in sorted order, without languages that have no token."""
         present = np.zeros(len(numbers), bool)
         present[tags[tokens > 0]] = True
         languages = tuple(sorted(tag for tag, number in numbers.items() if tag and present[number]))
         final = np.zeros(len(numbers), np.uint32)
         final[[numbers[tag] for tag in languages]] = np.arange(1, len(languages) + 1)
-        return cls(entities, starts, final[tags], tokens, stops, languages)
+        return cls(entities, starts, final[tags], tokens, languages)
 
     def write(self, out: ArrayWriter, prefix: str) -> None:
         """Writes the arrays of a field that has any language."""
@@ -135,7 +126,7 @@ class LanguagePostings:
     """The posting lists of one language of a field, as FieldPostings."""
 
     def __init__(self, reader: ArrayReader, prefix: str, whole: FieldPostings, languages: Sequence[str], wanted: str):
-        entities, starts, tags, tokens, stops = (reader.array(f"{prefix}.languages.{part}") for part in PARTS)
+        entities, starts, tags, tokens = (reader.array(f"{prefix}.languages.{part}") for part in PARTS)
         self._whole = whole
         self._places = entities.astype(np.uint64) << np.uint64(32) | starts.astype(np.uint64)
         spoken = np.array([False, *(speaks(tag, wanted) for tag in languages)])
@@ -144,16 +135,16 @@ class LanguagePostings:
         first = np.flatnonzero(np.diff(entities[own], prepend=np.array([-1])) != 0)
         self.ids = np.asarray(entities[own][first], np.uint32)
         """uint32[e], ascending: the entities that have a token in the language."""
-        counts = (one[own].astype(np.uint32) for one in (tokens, stops))
-        self.lengths = length_of(*(np.add.reduceat(one, first) if len(first) else one for one in counts))
-        """uint32[e], the length of each."""
+        counts = tokens[own].astype(np.uint32)
+        self.lengths = np.add.reduceat(counts, first) if len(first) else counts
+        """uint32[e], tokens."""
         self._cached: dict[int, tuple[Postings, Array]] = {}
         self._size = 0
         self._lock = threading.Lock()
 
     @cached_property
     def tokens(self) -> int:
-        """The lengths of all entities together."""
+        """The number of tokens of all entities."""
         return int(self.lengths.sum(dtype=np.int64))
 
     def postings(self, term: int) -> Postings:

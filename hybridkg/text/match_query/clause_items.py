@@ -88,7 +88,8 @@ def items_of(
         language: tag of the text's language, which selects the stemmer of fields without a language of their own.
         on: the ON fields.
         synonyms: alternatives of words; a phrase has none.
-        stop_words: whether stop words are items; a phrase has them in any case.
+        stop_words: whether stop words are items; a phrase has them in any case. A word that is a stop word in one of
+            the fields is one in all of them, so that no field has to contain it because another one does not drop it.
     """
     keys = [
         None
@@ -110,9 +111,11 @@ def items_of(
     items = []
     for place, (start, end) in enumerate(stretches):
         alternatives = {
-            key: _alternatives(_joined(units[start:end]), tables.get(key), phrase or stop_words)
-            for key, units in units_of.items()
+            key: _alternatives(_joined(units[start:end]), tables.get(key)) for key, units in units_of.items()
         }
+        is_stop = end == start + 1 and any(units[start].is_stop for units in units_of.values())
+        if is_stop and not (phrase or stop_words or any(expanded for _, expanded in alternatives.values())):
+            continue
         item = Item(tuple(() if key is None else alternatives[key][0] for key in keys), _written(alternatives.values()))
         if any(item.places):
             dropped = max(bisect_right(reading.gaps, intervals[start][0]) for reading in readings.values())
@@ -262,12 +265,10 @@ def _stretches(
     return stretches
 
 
-def _alternatives(unit: _Unit, table: SynonymTable | None, stop_words: bool) -> tuple[Patterns, bool]:
+def _alternatives(unit: _Unit, table: SynonymTable | None) -> tuple[Patterns, bool]:
     """The patterns of a stretch in one field, and whether they come from a synonyms file."""
     others = table.alternatives.get(unit.terms()) if table is not None else None
-    if others is not None:
-        return as_patterns(others), True
-    return ((), False) if unit.is_stop and not stop_words else (unit.patterns(), False)
+    return (unit.patterns(), False) if others is None else (as_patterns(others), True)
 
 
 def _written(alternatives: Iterable[tuple[Patterns, bool]]) -> str:

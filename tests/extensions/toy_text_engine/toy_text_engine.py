@@ -67,11 +67,9 @@ class ToyTextEngine:
             postings: dict[str, dict[int, int]] = {}
             lengths = {}
             for entity, values in extracted.stream(position):
-                words = [word for text, language in values for word in words_of(analyzer, text, language)]
-                found = Counter(term for term, _ in words)
-                counted = [term for term, is_stop in words if not is_stop]
+                found = Counter(term for text, language in values for term, _ in words_of(analyzer, text, language))
                 size += sum(len(text.encode()) for text, _ in values)
-                lengths[entity] = len(counted or words)
+                lengths[entity] = found.total()
                 for term, tf in found.items():
                     postings.setdefault(term, {})[entity] = tf
             terms |= postings.keys()

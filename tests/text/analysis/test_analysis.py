@@ -125,8 +125,8 @@ def test_an_unknown_analyzer_is_an_error():
 
 
 def test_a_chain_names_its_steps():
-    assert ANALYZERS.get("standard")().chain.startswith("standard/3 snowball/")
-    assert ANALYZERS.get("unstemmed")().chain == "unstemmed/3"
+    assert ANALYZERS.get("standard")().chain.startswith("standard/2 snowball/")
+    assert ANALYZERS.get("unstemmed")().chain == "unstemmed/2"
 
 
 def test_threads_share_an_analyzer():

@@ -34,7 +34,7 @@ from hybridkg.text.index.build.token_columns import (
 )
 from hybridkg.text.index.build.tokens import TermNumberer, TokenStream
 
-VERSION = 2
+VERSION = 1
 """Version of both formats; part of the file name, so that files of another version are never read."""
 
 MAX_CACHED_TERMS = 3_000_000
@@ -53,7 +53,7 @@ class AnalyzedBatch:
     """An analysed batch.
 
     Args:
-        terms: keys of the distinct terms (`term_key`), in the order of their numbers.
+        terms: distinct terms, in the order of their numbers.
         tokens: uint32[n], the concatenated slots of the records.
         records: uint32[r], ascending: the records that have any slot, by their place in the batch.
         slots: uint32[r], slots of each, at least 1.

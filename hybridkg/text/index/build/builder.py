@@ -29,9 +29,9 @@ from hybridkg.text.index.build.batch_collector import BATCH_BYTES, PendingTexts
 from hybridkg.text.index.build.field_stream import FieldStream
 from hybridkg.text.index.build.merging import RANGE_TOKENS, Blocks, ListRanges, RunSpill, SpilledRun, merged
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
-from hybridkg.text.index.build.runs import CHUNK_TOKENS, STOP, U32
+from hybridkg.text.index.build.runs import CHUNK_TOKENS, U32
 from hybridkg.text.index.build.sorting import FieldInOrder, SortedChunk, table_of
-from hybridkg.text.index.build.tokens import STOP_MARK, TermNumberer, TokenStream, Values
+from hybridkg.text.index.build.tokens import TermNumberer, TokenStream, Values
 from hybridkg.text.index.build.worker_pool import WorkerPool, cores
 from hybridkg.text.index.field_presence import MAX_FIELDS, describe_fields, write_presence
 from hybridkg.text.index.language_view import LanguageRuns
@@ -221,11 +221,11 @@ class EmbeddedTextBuilder:
         if self._pool is not None:
             self._pool.close()
         out = ArrayWriter(self._folder, SEGMENT)
-        terms = sorted({key.removeprefix(STOP_MARK) for key in self._analysis.numbers})
+        terms = sorted(self._analysis.numbers)
         places = self._placed(terms)
         lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
         self._executor = ThreadPoolExecutor(max(1, self._threads), "hybridkg-builder")
-        runs, largest, languages = self._sort(places, len(terms), lengths)
+        runs, largest, languages = self._sort(places, lengths)
         postings = self._merge(out, runs, len(terms) * len(self._fields), largest)
         self.close()
         for i, own in enumerate(languages):
@@ -264,25 +264,19 @@ class EmbeddedTextBuilder:
         out.finish({**about, "peaks": forms})
 
     def _placed(self, terms: list[str]) -> U32:
-        """uint32[provisional numbers], the final number of each, plus STOP for a stop word; ends the analysis."""
-        final = {term: place for place, term in enumerate(terms)}
-        keys = self._analysis.numbers
-        places = np.fromiter(
-            (
-                final[key[len(STOP_MARK) :]] + STOP if key.startswith(STOP_MARK) else final[key]
-                for key in keys  # in the order of their numbers
-            ),
-            np.uint32,
-            len(keys),
-        )
+        """uint32[terms], the final number of each provisional one; ends the analysis."""
+        numbers = self._analysis.numbers
+        places = np.zeros(len(terms), np.uint32)
+        places[np.fromiter((numbers[term] for term in terms), np.int64, len(terms))] = np.arange(len(terms))
         self._analysis = TermNumberer(self._analyzers)
         return places
 
-    def _sort(self, places: U32, n_terms: int, lengths: Array) -> tuple[list[SpilledRun], int, list[LanguageRuns]]:
+    def _sort(self, places: U32, lengths: Array) -> tuple[list[SpilledRun], int, list[LanguageRuns]]:
         """Sorts all fields; fills `lengths`; returns the runs, the largest position and the languages."""
+        n_terms = len(places)
         cf = [np.zeros(n_terms, np.int64) for _ in self._streams]
         for own, stream in zip(cf, self._streams, strict=True):
-            np.add.at(own, places & np.uint32(STOP - 1), stream.counts(len(places)))
+            own[places] = stream.counts(n_terms)
         self._spill = spill = RunSpill(self._folder / "postings.tmp", ListRanges.of(cf, self._sizes.range_tokens))
         del cf
         total = sum(stream.n_tokens for stream in self._streams)
@@ -296,7 +290,7 @@ class EmbeddedTextBuilder:
                 return field.sort(*chunk, table, spill)
 
             for chunk in self._concurrently(sort, field.chunks(self._sizes.chunk_tokens)):
-                lengths[i][chunk.entities] = chunk.lengths
+                lengths[i][chunk.entities] = chunk.counts
                 runs.append(chunk.run)
                 largest = max(largest, chunk.largest_position)
                 self._progress.advance(chunk.slots, chunk.slots)

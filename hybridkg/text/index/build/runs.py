@@ -21,9 +21,6 @@ NO_TERM = 0xFFFF_FFFF
 NEXT_VALUE = 0xFFFF_FFFE
 """The mark between two values of a field."""
 
-STOP = 0x8000_0000
-"""Added to the number of a term where it is a stop word, until the stream is sorted; terms have smaller numbers."""
-
 VALUE_GAP = 100
 """Positions between the values of a field, so that no phrase crosses them."""
 

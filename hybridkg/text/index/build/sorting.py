@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from hybridkg.text.index.build.field_stream import MARKS, FieldStream
 from hybridkg.text.index.build.merging import RunSpill, SpilledRun
-from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, STOP, U32, chunks, sort_run
-from hybridkg.text.index.field_lengths import length_of
+from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32, chunks, sort_run
 from hybridkg.text.index.language_view import LanguageRuns, places_of
 
 
@@ -21,13 +20,13 @@ def table_of(places: U32) -> U32:
 
 @dataclass(frozen=True)
 class SortedChunk:
-    """A sorted chunk: the place of its run in the temporary file; its entities, uint32[r], ascending, and the length of
+    """A sorted chunk: the place of its run in the temporary file; its entities, uint32[r], ascending, and the tokens of
     each, int64[r]; its largest position; its slots of the token stream.
     """
 
     run: SpilledRun
     entities: U32
-    lengths: NDArray[np.int64]
+    counts: NDArray[np.int64]
     largest_position: int
     slots: int
 
@@ -54,7 +53,7 @@ class FieldInOrder:
         self._entities, self._slots, self._starts = entities, slots, starts
         self._changed, self._changed_at, self._tags = stream.tagged.ordered(order)
         self._positions = np.zeros(len(self._changed), np.uint32)
-        self._tokens = np.zeros((2, len(self._changed)), np.uint32)
+        self._lengths = np.zeros(len(self._changed), np.uint32)
 
     def chunks(self, limit: int) -> list[tuple[int, int]]:
         """Ranges of records, each of at most `limit` slots or of one record."""
@@ -65,22 +64,15 @@ class FieldInOrder:
         entities, slots = self._entities[first:last], self._slots[first:last]
         tokens = self._stream.tokens(slots, self._starts[first:last])
         tokens = table[tokens + np.uint32(MARKS)]
-        stops = (tokens >= STOP) & (tokens < NEXT_VALUE)
-        tokens[stops] -= np.uint32(STOP)
         run, counts = sort_run(tokens, entities, slots)
         inside = slice(*np.searchsorted(self._changed, (first, last)).tolist())
         if inside.stop > inside.start:
             records = self._changed[inside] - np.uint32(first)
-            self._positions[inside], self._tokens[:, inside] = places_of(
-                tokens, stops, slots, records, self._changed_at[inside]
-            )
+            self._positions[inside], self._lengths[inside] = places_of(tokens, slots, records, self._changed_at[inside])
         largest = int(run.positions.max()) if len(run.positions) else 0
-        ends = np.cumsum(slots, dtype=np.int64)
-        before = np.concatenate(([0], np.cumsum(stops, dtype=np.int64)))
-        lengths = length_of(counts, before[ends] - before[ends - slots])
-        return SortedChunk(spill.write(run, self._number), entities, lengths, largest, len(tokens))
+        return SortedChunk(spill.write(run, self._number), entities, counts, largest, len(tokens))
 
     def languages(self) -> LanguageRuns:
         """The language runs; valid once every chunk is sorted."""
         entities, numbers = self._entities[self._changed], self._stream.tagged.numbers
-        return LanguageRuns.of(entities, self._positions, self._tags, self._tokens[0], self._tokens[1], numbers)
+        return LanguageRuns.of(entities, self._positions, self._tags, self._lengths, numbers)

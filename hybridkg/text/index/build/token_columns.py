@@ -19,7 +19,7 @@ from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.analysis.standard import StandardAnalyzer
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32
-from hybridkg.text.index.build.tokens import TermNumberer, term_key
+from hybridkg.text.index.build.tokens import TermNumberer
 
 KERNEL = LazyKernel("hybridkg.text.index.build.words_kernel")
 
@@ -132,8 +132,8 @@ class Words:
             begins, ends = self._offsets[unknown].tolist(), self._offsets[unknown + np.uint32(1)].tolist()
             letters = self._letters.data
             for word, begin, end in zip(unknown.tolist(), begins, ends, strict=True):
-                key = term_key(analyzer, str(letters[begin:end], "utf-8"), stemmer)
-                cached[word] = numbers.setdefault(key, len(numbers)) if key else NO_TERM
+                term = analyzer.term(str(letters[begin:end], "utf-8"), stemmer)
+                cached[word] = numbers.setdefault(term, len(numbers)) if term else NO_TERM
             result = cached[words]
         return result
 

@@ -22,10 +22,6 @@ MAX_CACHED_VALUE_LENGTH = 150
 
 MAX_LANGUAGE_TAGS = 1_000
 
-STOP_MARK = "\x01"
-"""Begins the key of a term where it is a stop word. No term begins with a control character. A term may have two
-numbers until the whole index is sorted: "die" is a stop word in German and none in English."""
-
 Values = Sequence[tuple[str, str]]
 """(text, language tag or "") each."""
 
@@ -40,12 +36,6 @@ class TokenStream:
         self.tokens, self.entities, self.slots = array("I"), array("I"), array("I")
         self.tagged = TaggedValues()
         self.text_bytes = 0
-
-
-def term_key(analyzer: Analyzer, word: str, stemmer: str) -> str:
-    """The term of a raw word, after STOP_MARK where it is a stop word; empty for a word that is not indexed."""
-    term = analyzer.term(word, stemmer)
-    return STOP_MARK + term if term and analyzer.is_stop_word(word, stemmer) else term
 
 
 class _TermNumbers(dict[str, int]):
@@ -70,8 +60,8 @@ class _TermNumbers(dict[str, int]):
         return tokens
 
     def __missing__(self, word: str) -> int:
-        key = term_key(self._analyzer, word, self._stemmer)
-        number = self._numbers.setdefault(key, len(self._numbers)) if key else NO_TERM
+        term = self._analyzer.term(word, self._stemmer)
+        number = self._numbers.setdefault(term, len(self._numbers)) if term else NO_TERM
         if len(word) <= MAX_CACHED_WORD_LENGTH:
             if len(self) >= MAX_CACHED_WORDS:
                 self.clear()
@@ -84,7 +74,7 @@ class TermNumberer:
 
     def __init__(self, analyzers: Mapping[str, Analyzer]):
         self.numbers: dict[str, int] = {}
-        """Key of a term (`term_key`) -> number."""
+        """Term -> number."""
         self._analyzers = analyzers
         self._words: dict[tuple[str, str], _TermNumbers] = {}
         self._of_language: dict[str, dict[str, _TermNumbers]] = {name: {} for name in analyzers}
