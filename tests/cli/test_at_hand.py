@@ -219,7 +219,7 @@ def test_dropped_words_say_so(films, tmp_path):
     indexed = run("load", kb, FILMS, "--index", "--profile", profile)
     assert indexed.exit_code == 0, indexed.output
     result = run("analyze", kb, "the crew")
-    assert "(stop word)" in result.stdout
+    assert "(dropped)" in result.stdout
     assert "no term of this text is indexed: it matches nothing" in run("analyze", kb, "the of").stdout
 
 
