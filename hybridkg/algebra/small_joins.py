@@ -25,7 +25,7 @@ def in_small_joins(group: ast.Group) -> ast.Group:
 
     >>> one = ast.UnionPattern((ast.Group(()), ast.Group(())))
     >>> [type(part).__name__ for part in in_small_joins(ast.Group((one,) * 31)).elements]
-    ['SubSelect', 'SubSelect', 'SubSelect', 'SubSelect']
+    ['SubSelect', 'SubSelect', 'SubSelect', 'UnionPattern']
     """
     elements = tuple(map(_inner, group.elements))
     while sum(map(_is_union, elements)) > MAX_UNIONS:

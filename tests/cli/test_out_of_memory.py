@@ -49,6 +49,6 @@ def test_too_little_memory_for_vectors_is_told_and_everything_goes_on(base, monk
 
 
 def test_a_query_promises_nothing_of_what_it_does_not_change(base, monkeypatch):
-    monkeypatch.setattr(KnowledgeBase, "query", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
+    monkeypatch.setattr(KnowledgeBase, "stream", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))
     result = CliRunner().invoke(cli, ["query", str(base), "SELECT * { ?s ?p ?o }"])
     assert (result.exit_code, result.stderr) == (1, "out of memory\n")
