@@ -179,6 +179,11 @@ def loading() -> Iterator[str]:
     rates = results("loading")["statements_per_s"]
     for name, found in sorted(rates.items(), key=lambda item: item[1]["median_statements_per_second"]):
         yield row(name, f"{found['median_statements_per_second']:,}")
+    systems = results("hybrid_load")["sizes"]["100000"]["systems"]
+    names = {"hybridkg": "hybridkg", "kuzu": "Kuzu 0.11", "oxigraph + bm25f": "Oxigraph, graph only"}
+    for name, label in names.items():
+        load = systems[name]["load"]
+        yield row(label, f"{load['seconds']:.1f}", f"{load['megabytes']:.0f}")
 
 
 def anthology() -> Iterator[str]:
