@@ -8,7 +8,6 @@ asks compiles the rest. HYBRIDKG_COMPILE=off starts no process: `hybridkg doctor
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 from hybridkg.compute import kernel_cache
+from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.compute.kernel_list import KERNELS, Kernel
 from hybridkg.compute.worker_process import command
 
@@ -216,7 +216,7 @@ def _compile(module: str) -> bool:
     if mark.exists():
         return False
     start = time.perf_counter()
-    with _collector_paused():
+    with collector_paused():
         kernel_cache.imported(module)
     temporary = mark.with_name(f"{mark.name}.{os.getpid()}")
     temporary.write_text(f"{time.perf_counter() - start:.1f}\n", encoding="ascii")
@@ -227,16 +227,3 @@ def _compile(module: str) -> bool:
 def seconds_of(kernel: Kernel) -> float:
     """The seconds that the compilation of a compiled kernel took."""
     return float(kernel_cache.mark_of(kernel.module).read_text(encoding="ascii"))
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pauses the garbage collector: it costs a sixth of the time of a compilation."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-            gc.collect()

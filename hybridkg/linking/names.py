@@ -121,7 +121,7 @@ class NodeNames:
         for name, analyzer in zip(self._fields, self._analyzers, strict=True):
             terms = _terms(" ".join(words), language, analyzer)
             if not terms or not terms[0] or not terms[-1]:
-                continue  # a stop word at an end, which no phrase can match
+                continue  # a dropped word at an end, which no phrase can match
             task = self._text.task(TextQuery(phrase, language, fields=(FieldChoice(name),)))
             if not task.terms:
                 continue

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.extraction import Extraction, extract
 from hybridkg.entities.node_table import NodeTable
@@ -101,7 +99,7 @@ def build_indexes(
         folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps
     )
     name, builder = engine
-    with _collector_paused():
+    with collector_paused():
         counts = builder.build(text_folder, source, progress)
     made: VectorReport | None = None
     if source.extraction is not None and vectors is not None:
@@ -122,15 +120,3 @@ def build_indexes(
         vectors=made,
         notes=tuple(doubts(source.profile, store, empty)),
     )
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pauses the garbage collector: a build makes millions of live objects and no cycles; collecting costs a fifth."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -27,9 +27,8 @@ def measure(snapshot: Snapshot) -> bool:
     """Measures the unit costs and writes them to `cost.json`; returns whether it did.
 
     It does not for a small graph, with HYBRIDKG_COSTS=default, for a large index whose kernel is not compiled yet, or
-    when a server fails; the defaults hold then. Takes up
-    to 1 s; with a remote text index up to 12 s, until a server that was just started is warm; with a remote graph up to
-    5 s more.
+    when a server fails; the defaults hold then. Takes up to 1 s; with a remote text index up to 12 s, until a server
+    that was just started is warm; with a remote graph up to 5 s more.
     """
     costs = snapshot.costs
     if costs.fixed or snapshot.text is None or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES:

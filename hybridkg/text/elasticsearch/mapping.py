@@ -4,7 +4,7 @@
     iri        its name, for other tools
     text.*     the original texts, only in `_source`
     language.* their language tags, where any has one
-    terms.*    the analysed terms, split at line ends and nothing else; a blank keeps the place of a stop word
+    terms.*    the analysed terms, split at line ends and nothing else; a blank keeps the place of a dropped word
     length.*   the exact number of terms, which Lucene's own length byte rounds
     filter.*   values of the profile's filters: p0 their terms (keyword), n0 their numbers (double)
 

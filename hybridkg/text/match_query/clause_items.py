@@ -159,7 +159,7 @@ def as_patterns(alternatives: Sequence[Words]) -> Patterns:
 
 
 def _from_first(words: Words) -> Words:
-    """Places relative to the first indexed word; stop words leave a gap."""
+    """Places relative to the first indexed word; dropped words leave a gap."""
     if len(words) == 1:
         return ((0, words[0][1]),) if words[0][1] else ()
     indexed = [(place, term) for place, term in words if term]

@@ -25,7 +25,7 @@ NO_LANGUAGE = "zxx"
 def expanded(
     clause: Clause, language: str, on: Sequence[ResolvedField], vocabulary: IndexVocabulary | None
 ) -> Item | None:
-    """A prefix or fuzzy word as one item; None where it is a stop word in every field.
+    """A prefix or fuzzy word as one item; None where the analyzer of every field drops it.
 
     Fields with the same analyzer share the alternatives: the best terms over all of them. A field that is restricted to
     one language counts with all of its languages. `language` selects the stemmer of fields without a language of their

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hybridkg.compute.kernels import LazyKernel
 
 NO_TERM = 0xFFFF_FFFF
-"""The mark of a position without a term (a stop word)."""
+"""The mark of a position without a term: a word that the analyzer drops."""
 
 NEXT_VALUE = 0xFFFF_FFFE
 """The mark between two values of a field."""
