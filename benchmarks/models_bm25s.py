@@ -33,22 +33,17 @@ class Tokens:
     """The tokens of the entities that have any, and of the topics, as hybridkg's analyzer makes them."""
 
     def __init__(self, collection: Collection):
-        snapshot = collection.kb._snapshot
-        assert snapshot.nodes is not None
-        profile = snapshot.profile
+        profile = collection.kb._snapshot.profile
         assert profile is not None
-        names = tuple(field.name for field in profile.indexed_fields())
         kinds = {field.analyzer for field in profile.indexed_fields()}
         assert kinds == {"standard"}, kinds
         self._analyzer = collection.text.analyzer("standard")
         self._stemmer = self._analyzer.stemmer("")
         self.entities: list[str] = []
         self.documents: list[list[str]] = []
-        for number in range(len(snapshot.nodes)):
-            node = snapshot.nodes.node(number)
-            words = [w for _, text, _ in snapshot.texts([node], names)[0] for w in self.of(text)]
-            if words:
-                self.entities.append(node.value)
+        for entity, texts in collection.entity_texts():
+            if words := [word for text in texts for word in self.of(text)]:
+                self.entities.append(entity)
                 self.documents.append(words)
         self.topics = {topic: self.asked(text) for topic, text in collection.topics.texts.items()}
 

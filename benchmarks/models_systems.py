@@ -103,6 +103,17 @@ class Collection:
         assert index is not None
         return index
 
+    def entity_texts(self) -> Iterator[tuple[str, list[str]]]:
+        """Each entity of the profile's fields that has any text: its IRI, and its texts, field by field."""
+        snapshot = self.kb._snapshot
+        assert snapshot.nodes is not None
+        assert snapshot.profile is not None
+        names = tuple(field.name for field in snapshot.profile.indexed_fields())
+        for number in range(len(snapshot.nodes)):
+            node = snapshot.nodes.node(number)
+            if texts := [text for _, text, _ in snapshot.texts([node], names)[0]]:
+                yield node.value, texts
+
     @cached_property
     def published(self) -> dict[str, dict[str, dict[str, float]]]:
         """Links of others: by their name, topic and entity of this knowledge base, with confidences."""

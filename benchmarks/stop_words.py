@@ -53,16 +53,7 @@ def bm25s_run(collection: Collection) -> Run:
     """The best 1,000 entities of each topic by bm25s."""
     bm25s: Any = import_module("bm25s")
     stemmer = import_module("Stemmer").Stemmer("english")
-    snapshot = collection.kb._snapshot
-    assert snapshot.nodes is not None
-    assert snapshot.profile is not None
-    names = tuple(field.name for field in snapshot.profile.indexed_fields())
-    entities, texts = [], []
-    for number in range(len(snapshot.nodes)):
-        node = snapshot.nodes.node(number)
-        if words := [text for _, text, _ in snapshot.texts([node], names)[0]]:
-            entities.append(node.value)
-            texts.append(" ".join(words))
+    entities, values = zip(*collection.entity_texts(), strict=True)
 
     def tokens(these: list[str]) -> list[list[str]]:
         found: list[list[str]] = bm25s.tokenize(
@@ -71,7 +62,7 @@ def bm25s_run(collection: Collection) -> Run:
         return found
 
     index = bm25s.BM25()
-    index.index(tokens(texts), show_progress=False)
+    index.index(tokens([" ".join(texts) for texts in values]), show_progress=False)
     results = {}
     for (topic, _), words in zip(
         collection.topics.texts.items(), tokens(list(collection.topics.texts.values())), strict=True
