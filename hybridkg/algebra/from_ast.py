@@ -34,7 +34,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     """
     form = query.form
     if not is_hybrid(form):
-        return nodes.SparqlQuery(_with_columns(form))
+        return nodes.SparqlQuery(_with_columns(form), _relational(form))
     match form:
         case ast.ConstructQuery(template):
             return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)
@@ -79,12 +79,26 @@ def _ranked(form: ast.SelectQuery) -> nodes.Plan:
     return _Builder(names, form.dataset).select(form, outermost=True)
 
 
+def _relational(form: ast.QueryForm) -> nodes.Plan | None:
+    """The algebra of a SELECT without ranked predicates; None for other forms and for what has no operator."""
+    if not isinstance(form, ast.SelectQuery) or form.dataset or form.reduction == "REDUCED":
+        return None
+    names = FreshNames(variables(form))
+    form = without_blank_nodes(form, names)
+    try:
+        return _Builder(names, form.dataset, is_relational=True).select(form, outermost=False)
+    except UnsupportedQueryError:
+        return None
+
+
 @dataclass
 class _Builder:
     names: FreshNames
     dataset: tuple[ast.DatasetClause, ...]
     graph: ast.Iri | None = None
     early_snippets: frozenset[str] = frozenset()
+    is_relational: bool = False
+    """Whether the query has no ranked predicate: no pattern needs the store, and ties stay as they are."""
     late: list[nodes.Match] = field(default_factory=list)
 
     def fragment(self, *elements: ast.Element) -> nodes.Fragment:
@@ -112,7 +126,7 @@ class _Builder:
         for element in group.elements:
             if isinstance(element, ast.Filter):
                 filters.append(self._in_graph(element.condition))
-            elif plan is None and not is_hybrid(element):
+            elif plan is None and not self._stands_alone(element):
                 prefix.append(element)
             else:
                 parts += width(element)
@@ -140,6 +154,10 @@ class _Builder:
                 waiting.remove(match)
         return plan
 
+    def _stands_alone(self, element: ast.Element) -> bool:
+        """Whether an element has operators of its own: it ranks, or, in a query over columns, computes."""
+        return is_hybrid(element) or (self.is_relational and any(map(_computes, walk(element))))
+
     def _in_graph(self, expression: Any) -> Any:
         """Inside GRAPH an EXISTS reads that graph, too."""
         graph = self.graph
@@ -163,7 +181,7 @@ class _Builder:
                 return nodes.Minus(before, self.group(pattern))
             case ast.Bind(expression, variable):
                 return nodes.Extend(before, variable.name, self._in_graph(expression), self.dataset)
-            case _ if not is_hybrid(element):
+            case _ if not self._stands_alone(element):
                 return self.joined(plan, self.fragment(element))
             case ast.Group():
                 return self.joined(plan, self.group(element))
@@ -211,10 +229,10 @@ class _Builder:
     def select(self, query: ast.SelectQuery, *, outermost: bool) -> nodes.Plan:
         if self.graph is not None:
             query = with_expressions(query, self._in_graph)
-        inner = _Builder(self.names, self.dataset, self.graph, self._early(query, outermost))
+        inner = replace(self, early_snippets=self._early(query, outermost), late=[])
         plan = inner.group(query.where)
         columns = self._columns(query)
-        tie_breakers = (*first_subject(plan), *columns)
+        tie_breakers = (*first_subject(plan), *columns) if not self.is_relational else None
         modifiers = query.modifiers
         grouped = bool(modifiers.group_by) or any(map(has_aggregate, expressions_of(query)))
         if query.values and not grouped:
@@ -262,7 +280,7 @@ class _Builder:
         rankings = (query.modifiers.rank_by, query.modifiers.rerank)
         return (*columns, *(one.score.name for one in rankings if one is not None and one.score is not None))
 
-    def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
+    def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...] | None) -> nodes.Plan:
         modifiers = query.modifiers
         for item in query.projection or ():
             if item.expression is not None:
@@ -273,7 +291,7 @@ class _Builder:
             scores = tuple(sorted(variables(rank.expression) & scores_of(plan)))
             plan, expression = self._outlined(plan, rank.expression)
             subjects, least = subjects_of_lists(plan, expression), least_of_lists(plan, expression)
-            return nodes.Rank(plan, expression, score, scores, tie_breakers, subjects, least)
+            return nodes.Rank(plan, expression, score, scores, tie_breakers or (), subjects, least)
         if modifiers.order_by:
             keys = []
             for key in modifiers.order_by:
@@ -302,7 +320,7 @@ class _Builder:
             plan = nodes.Extend(plan, name, exists, self.dataset)
         return plan, changed  # type: ignore[return-value]
 
-    def _grouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
+    def _grouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...] | None) -> nodes.Plan:
         """Keys and ranks of groups are computed together with the groups, as columns that are not projected."""
         plan, query = self._outlined_aggregates(plan, query)
         modifiers = query.modifiers
@@ -325,9 +343,9 @@ class _Builder:
         grouped: nodes.Plan = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
         if query.values:  # a trailing VALUES joins with the groups (SPARQL 1.1 section 18.2.4.3)
             grouped = nodes.Join(grouped, self.fragment(query.values))
-        ties = tuple(name for name in tie_breakers if name in grouped.variables)
+        ties = None if tie_breakers is None else tuple(name for name in tie_breakers if name in grouped.variables)
         if rank_name:
-            return nodes.Rank(grouped, ast.Var(rank_name), rank_name, (), ties)
+            return nodes.Rank(grouped, ast.Var(rank_name), rank_name, (), ties or ())
         return nodes.OrderBy(grouped, tuple(keys), ties) if keys else grouped
 
     def _outlined_aggregates(self, plan: nodes.Plan, query: ast.SelectQuery) -> tuple[nodes.Plan, ast.SelectQuery]:
@@ -359,6 +377,20 @@ class _Builder:
         name = self.names.name(purpose)
         projection.append(ast.SelectItem(ast.Var(name), spelled_out(expression, tuple(projection))))
         return name
+
+
+def _computes(node: ast.Syntax) -> bool:
+    """Whether no pattern of the projection can express an element: BIND, and a sub-select that computes or slices."""
+    if isinstance(node, ast.Bind):
+        return True
+    if not isinstance(node, ast.SubSelect):
+        return False
+    query = node.query
+    modifiers = query.modifiers
+    return (
+        bool(modifiers.group_by or modifiers.having or modifiers.limit is not None or modifiers.offset)
+        or any(item.expression is not None for item in query.projection or ())
+    )  # fmt: skip
 
 
 def _of_groups(query: ast.SelectQuery) -> frozenset[str]:

@@ -40,9 +40,13 @@ class Fragment:
 
 @dataclass(frozen=True)
 class SparqlQuery:
-    """A query without ranked predicates, answered by Oxigraph; only a graph has known variables."""
+    """A query without ranked predicates, which Oxigraph can answer whole; only a graph has known variables.
+
+    relational is the algebra of the same query, for operators over columns of ids; None for a form that has none.
+    """
 
     form: ast.QueryForm
+    relational: Plan | None = None
 
     @property
     def variables(self) -> frozenset[str]:
@@ -219,11 +223,11 @@ class Rank:
 
 @dataclass(frozen=True)
 class OrderBy:
-    """ORDER BY over ranked rows: (variable, descending) keys, then the one total order."""
+    """ORDER BY: (variable, descending) keys, then the one total order; tie_breakers None leaves ties as they are."""
 
     child: Plan
     keys: tuple[tuple[str, bool], ...]
-    tie_breakers: tuple[str, ...]
+    tie_breakers: tuple[str, ...] | None
 
     @property
     def variables(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.shape import PatternDeclined
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.match.tables import SolutionTable
+from hybridkg.graph.term_order import TermOrder
 from hybridkg.interfaces.graph_index import AskedPattern, BoundPattern, Cardinality, Ids, IdTable, Pattern, Test
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Bindings, Substitution
@@ -46,6 +48,7 @@ class Projection:
         self._columns, self._truth, self._max_rows = columns, truth, max_rows
         self.n_entities, self.n_nodes = columns.terms.n_entities, columns.terms.n_nodes
         self._strings = TermStrings(columns.terms)
+        self._order = TermOrder(columns.terms, self._strings)
         self._relations = Relations(columns)
         self._tests: dict[Test, IdTest] = {}
         self._prepared: dict[int, tuple[AskedPattern, Prepared | None]] = {}
@@ -91,6 +94,9 @@ class Projection:
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return self._columns.terms.terms(ids)
+
+    def order_keys(self, ids: Ids, *, total: bool) -> NDArray[Any] | None:
+        return self._order.keys(ids, total=total)
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         return self._columns.terms.find(terms)

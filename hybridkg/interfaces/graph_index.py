@@ -324,5 +324,17 @@ class GraphIndex(Protocol):
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
+    def order_keys(self, ids: Ids, *, total: bool) -> NDArray[Any] | None:
+        """Numbers in the order of the terms (rdf/order.py): unbound, blank nodes, IRIs, literals by value.
+
+        Args:
+            ids: in any order, repeats allowed, UNBOUND among them.
+            total: equal values of different terms (1 and 1.0) differ, by datatype and text.
+
+        Returns:
+            number[len(ids)]; None where ids do not decide the order: nodes with and without text, literals that are not
+            comparable.
+        """
+
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         """int64[len(terms)]: the id of each term, -1 for one that is not in the graph."""

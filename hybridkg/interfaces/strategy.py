@@ -27,6 +27,7 @@ STRATEGIES = Registry(
     "hybridkg.strategies",
     {
         "bind_join": "hybridkg.planner.strategies.bind_join:BIND_JOIN",
+        "columns": "hybridkg.planner.strategies.columns:COLUMNS",
         "each_list": "hybridkg.planner.strategies.each_list:EACH_LIST",
         "filter_first": "hybridkg.planner.strategies.filter_first:FILTER_FIRST",
         "filtered_topk": "hybridkg.planner.strategies.filtered_topk:FILTERED_TOPK",

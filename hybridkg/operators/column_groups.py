@@ -1,25 +1,46 @@
-"""Vectorized aggregation: the groups of operators/aggregates.py from columns, to the last digit of every sum."""
+"""Vectorized aggregation: groups of columnar solutions, to the last digit of every sum."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.graph_index import UNBOUND
-from hybridkg.operators.columns import Column, InColumns, NumberColumn, Places, unbound
+from hybridkg.operators.columns import (
+    Column,
+    ColumnsDeclined,
+    InColumns,
+    NumberColumn,
+    Places,
+    TermColumn,
+    dense,
+    finer,
+    partition,
+)
 from hybridkg.query import ast
-from hybridkg.rdf.terms import Literal, double
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 
 ANY_ORDER = 2
 """Maximum count of numbers whose sum does not depend on the order: 0 + a + b = 0 + b + a."""
+
+EXACT = 2.0**53
+"""Integers of at most this magnitude are exact in float64."""
+
+SCALES = (1.0, 2.0**10, 2.0**20)
+"""Powers of two by which doubles are multiplied to find whether they are all multiples of a small fraction."""
+
+PLAIN_DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+"""Doubles that Oxigraph and Python parse alike."""
+
+INTEGER, DECIMAL = NamedNode(XSD + "integer"), NamedNode(XSD + "decimal")
+
+Divide = Callable[[Sequence[Term], Sequence[int]], Sequence[Term | None]]
+"""Quotients of terms and counts as the SPARQL engine has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,88 +49,122 @@ class ColumnGroups:
 
     Args:
         solutions: the rows to group.
-        keys: grouping variables; columns of ids, or absent.
-        group: int[rows], group number of each row; groups are numbered as they begin.
-        first: int[groups], first row of each.
+        keys: grouping variables.
+        group: int[rows], group number of each row, in the order of the keys.
+        first: int[groups], first row of each; empty for the one group of no rows.
+        count: number of groups.
         keeps_order: whether numbers are summed in the order of the rows.
+        only_exact: whether a sum of doubles that depends on the order is declined.
     """
 
     solutions: InColumns
     keys: Sequence[str]
     group: Places
     first: Places
+    count: int
     keeps_order: bool
+    only_exact: bool
 
     @classmethod
-    def of(cls, solutions: InColumns, keys: Sequence[str], *, keeps_order: bool) -> ColumnGroups | None:
-        """Groups; None if a key is not a column of ids."""
-        columns = [solutions.ids(name) for name in keys if name in solutions.columns]
-        group = np.zeros(solutions.size, np.intp)
-        for column in columns:
+    def of(cls, solutions: InColumns, keys: Sequence[str], *, keeps_order: bool, only_exact: bool) -> ColumnGroups:
+        """Groups; without keys there is one group, even of no rows (SPARQL 1.1 section 11.2)."""
+        group, first = solutions.distinct(keys)
+        return cls(solutions, keys, group, first, len(first) if keys else 1, keeps_order, only_exact)
+
+    def computed(self, aggregates: Sequence[tuple[str, ast.Aggregate]], divide: Divide) -> InColumns | None:
+        """One row for each group: its keys, then its named aggregates. None if an argument is of another kind."""
+        columns: dict[str, Column] = {name: self.solutions.column(name).take(self.first) for name in self.keys}
+        for name, aggregate in aggregates:
+            column = self._aggregated(aggregate, divide)
             if column is None:
                 return None
-            group = _finer(group, np.unique(column.ids, return_inverse=True)[1])
-        _, first, group = np.unique(group, return_index=True, return_inverse=True)
-        begins = np.argsort(first)
-        number = np.empty(len(first), np.intp)
-        number[begins] = np.arange(len(first))
-        return cls(solutions, keys, number[group], first[begins], keeps_order)
+            columns[name] = column
+        return self.solutions.having(columns, self.count)
 
-    def computed(
-        self, aggregates: Sequence[tuple[str, ast.Aggregate]], written: Callable[[float], Literal]
-    ) -> InColumns | None:
-        """One row for each group: its keys, then its named aggregates. None if an argument is not of finite doubles."""
-        rows, nothing = self.solutions, unbound(self.solutions.size)
-        columns: dict[str, Column] = {name: rows.columns.get(name, nothing).take(self.first) for name in self.keys}
-        for name, aggregate in aggregates:
-            if aggregate.name == "COUNT":
-                counts = self._count(aggregate)
-                if counts is None:
-                    return None
-                columns[name] = NumberColumn(counts.astype(np.float64), _whole)
-            else:
-                numbers = self._number(aggregate)
-                if numbers is None:
-                    return None
-                columns[name] = NumberColumn(numbers, written)
-        return rows.having(columns, len(self.first))
-
-    def _count(self, aggregate: ast.Aggregate) -> Places | None:
-        group, n = self.group, len(self.first)
+    def _aggregated(self, aggregate: ast.Aggregate, divide: Divide) -> Column | None:
         if aggregate.argument is None:
-            return np.bincount(group, minlength=n)
+            return _counts(np.bincount(self.group, minlength=self.count))
         assert isinstance(aggregate.argument, ast.Var)
-        name = aggregate.argument.name
-        if name not in self.solutions.columns:
-            return np.zeros(n, np.intp)
-        column = self.solutions.ids(name)
-        if column is None:
-            return None if aggregate.distinct else np.bincount(group, minlength=n)
-        bound = column.ids != UNBOUND
-        group, ids = group[bound], column.ids[bound]
+        column, group = self.solutions.column(aggregate.argument.name), self.group
+        is_bound = _bound(column)
+        rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
+        if aggregate.name == "COUNT" and not aggregate.distinct:
+            return _counts(np.bincount(group if is_bound is None else group[rows], minlength=self.count))
         if aggregate.distinct:
-            group = np.unique(group << 32 | ids) >> 32
-        return np.bincount(group, minlength=n)
-
-    def _number(self, aggregate: ast.Aggregate) -> NDArray[np.float64] | None:
-        assert isinstance(aggregate.argument, ast.Var)
-        column = self.solutions.numbers(aggregate.argument.name)
-        if column is None or column.literal is not double:
-            return None
-        numbers, n = column.numbers, len(self.first)
-        # The minimum of 0 and -0 is whichever comes first.
-        if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
+            pairs = dense(column.keys)[rows]
+            rows = rows[np.unique(group[rows] * (int(pairs.max(initial=0)) + 1) + pairs, return_index=True)[1]]
+        if aggregate.name == "COUNT":
+            return _counts(np.bincount(group[rows], minlength=self.count))
+        if aggregate.name == "SAMPLE":
+            return self._at(column, rows, np.arange(len(rows)))
+        if is_bound is not None and len(rows) < len(group) and not aggregate.distinct:
             return None
         if aggregate.name in ("MIN", "MAX"):
-            is_min = aggregate.name == "MIN"
-            extremes = np.full(n, np.inf if is_min else -np.inf)
-            (np.minimum if is_min else np.maximum).at(extremes, self.group, numbers)
-            return extremes
+            return self._extremes(column, rows, is_least=aggregate.name == "MIN")
+        return self._totals(column, rows, divide if aggregate.name == "AVG" else None)
+
+    def _at(self, column: Column, rows: Places, rank: NDArray[np.generic]) -> Column:
+        """The cell of the least rank in each group; unbound in a group without rows."""
+        order = np.lexsort((rank, self.group[rows]))
+        groups = self.group[rows][order]
+        begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])) if len(groups) else groups
+        chosen = rows[order[begins]]
+        if len(chosen) == self.count:
+            return column.take(chosen)
+        cells: list[Term | None] = [None] * self.count
+        for at, cell in zip(groups[begins].tolist(), column.take(chosen).cells(), strict=True):
+            cells[at] = cell
+        return TermColumn.of(cells)
+
+    def _extremes(self, column: Column, rows: Places, *, is_least: bool) -> Column | None:
+        numbers = column.numbers if isinstance(column, NumberColumn) else None
+        if numbers is not None and (np.isnan(numbers).any() or np.signbit(numbers[numbers == 0]).any()):
+            return None  # the minimum of 0 and -0 is whichever comes first
+        code, first = partition([column.keys], len(self.group))
+        try:
+            order = column.take(first).order(total=False)
+        except ColumnsDeclined:
+            return None
+        distinct, rank = np.unique(order, return_inverse=True)
+        if len(distinct) < len(first):
+            return None  # of equal values of different datatypes, the first counts
+        ranks = rank[code][rows]
+        return self._at(column, rows, ranks if is_least else -ranks)
+
+    def _totals(self, column: Column, rows: Places, divide: Divide | None) -> Column | None:
+        """Sums; with `divide`, means."""
+        numbers = _doubles(column)
+        if numbers is not None and len(rows):
+            return self._of_doubles(numbers, rows, is_mean=divide is not None)
+        exact = _Exact.of(column)
+        if exact is None:
+            return None
+        counts = np.bincount(self.group[rows], minlength=self.count)
+        sums = exact.sums(rows, self.group[rows], self.count)
+        if sums is None:
+            return None
+        if divide is None:
+            return sums
+        return TermColumn.of(divide([term or Literal(0) for term in sums.cells()], counts.tolist()))
+
+    def _of_doubles(self, numbers: NDArray[np.float64], rows: Places, *, is_mean: bool) -> Column | None:
+        if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
+            return None
+        if self.only_exact:
+            if not _is_exact(numbers):
+                return None
+            order = rows
+        else:
+            order = self._order if len(rows) == len(self.group) else rows
         # bincount adds one number after the other, from 0; `sum` and `reduceat` add in pairs.
-        total = np.bincount(self.group[self._order], numbers[self._order], n).astype(np.float64, copy=False)
-        if aggregate.name == "AVG":
-            total /= np.bincount(self.group, minlength=n)
-        return total
+        group = self.group[order]
+        total = np.bincount(group, numbers[order], self.count).astype(np.float64, copy=False)
+        counts = np.bincount(group, minlength=self.count)
+        if not counts.all():
+            return None
+        if is_mean:
+            total /= counts
+        return NumberColumn(total, written)
 
     @cached_property
     def _order(self) -> Places:
@@ -123,19 +178,118 @@ class ColumnGroups:
             if len(np.unique(place)) == len(place):
                 break
             if name not in self.keys:
-                place = _finer(place, _text_order(column.take(crowded)))
+                place = finer(place, _text_order(column.take(crowded)))
         order[crowded] = crowded[np.argsort(place, kind="stable")]
         return order
 
 
-def _finer(place: Places, within: Places) -> Places:
-    """Dense numbers in the order of (place, within), equal if both are.
+@dataclass(frozen=True, eq=False)
+class _Exact:
+    """Integers and decimals as integers of a common scale.
 
-    >>> _finer(np.array([1, 0, 1]), np.array([5, 9, 5])).tolist()
-    [1, 0, 1]
+    Args:
+        values: int[distinct], of each distinct term, times 10 ** digits.
+        is_decimal: bool[distinct].
+        codes: int[rows].
+        digits: fraction digits.
     """
-    dense: Places = np.unique(place * (int(within.max(initial=0)) + 1) + within, return_inverse=True)[1]
-    return dense
+
+    values: NDArray[np.float64]
+    is_decimal: NDArray[np.bool_]
+    codes: Places
+    digits: int
+
+    @classmethod
+    def of(cls, column: Column) -> _Exact | None:
+        """None if a term is of another datatype."""
+        codes = dense(column.keys)
+        first = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
+        first[codes] = np.arange(len(codes))
+        terms = column.take(first).cells()
+        if not all(type(term) is Literal and term.datatype in (INTEGER, DECIMAL) for term in terms):
+            return None
+        numbers = [Decimal(term.value) for term in terms if term is not None]  # type: ignore[union-attr]
+        digits = max((max(0, -int(number.as_tuple().exponent)) for number in numbers), default=0)
+        scaled = [int(number.scaleb(digits)) for number in numbers]
+        if any(abs(number) >= EXACT for number in scaled):
+            return None
+        decimal = [term.datatype == DECIMAL for term in terms if term is not None]  # type: ignore[union-attr]
+        return cls(np.array(scaled, np.float64), np.array(decimal, np.bool_), codes, digits)
+
+    def sums(self, rows: Places, group: Places, count: int) -> Column | None:
+        """Sum of each group, an integer unless one of its numbers is a decimal; None if one may be too large."""
+        codes = self.codes[rows]
+        values = self.values[codes]
+        if float(np.abs(values).sum()) >= EXACT:
+            return None
+        sums = np.bincount(group, values, count).astype(np.float64, copy=False)
+        if not self.is_decimal.any():
+            return NumberColumn(sums, _whole)
+        decimal = np.bincount(group, self.is_decimal[codes], count) > 0
+        return TermColumn.of(
+            [
+                Literal(_decimal(int(number), self.digits), datatype=DECIMAL) if is_decimal
+                else _whole(number / 10**self.digits)
+                for number, is_decimal in zip(sums.tolist(), decimal.tolist(), strict=True)
+            ]
+        )  # fmt: skip
+
+
+def _decimal(number: int, digits: int) -> str:
+    """The number times 10 ** -digits, without exponent.
+
+    >>> _decimal(-1250, 3)
+    '-1.250'
+    """
+    return format(Decimal(number).scaleb(-digits), "f")
+
+
+def _is_exact(numbers: NDArray[np.float64]) -> bool:
+    """Whether every sum of some of the numbers is exact in every order.
+
+    >>> _is_exact(np.array([0.5, 3.25])), _is_exact(np.array([0.1, 0.2]))
+    (True, False)
+    """
+    for scale in SCALES:
+        scaled = numbers * scale
+        if float(np.abs(scaled).sum()) >= EXACT:
+            return False
+        if (scaled == np.rint(scaled)).all():
+            return True
+    return False
+
+
+def _counts(counts: Places) -> NumberColumn:
+    return NumberColumn(counts.astype(np.float64), _whole)
+
+
+def _bound(column: Column) -> NDArray[np.bool_] | None:
+    """bool[rows]: which cells are bound; None for all."""
+    is_bound = column.is_bound
+    return None if is_bound is None or is_bound.all() else is_bound
+
+
+def _doubles(column: Column) -> NDArray[np.float64] | None:
+    """float64[rows]; None if a cell is no plain double."""
+    if isinstance(column, NumberColumn):
+        return column.numbers if column.literal in (double, written) else None
+    if not isinstance(column, TermColumn):
+        return None
+    numbers = []
+    for term in column.terms.tolist():
+        if type(term) is not Literal or term.datatype != XSD_DOUBLE or not PLAIN_DOUBLE.fullmatch(term.value):
+            return None
+        numbers.append(float(term.value))
+    return np.array(numbers, np.float64)[column.codes]
+
+
+def written(number: float) -> Literal:
+    """Literal of a computed double as Oxigraph writes it: without exponent, and without a point if integral.
+
+    >>> [written(number).value for number in (12.0, 0.1, 1e21, -2.5e-7)]
+    ['12', '0.1', '1000000000000000000000', '-0.00000025']
+    """
+    return Literal(float(number))  # Oxigraph's own digits: where two shortest forms are as near, Python takes the other
 
 
 def _text_order(column: Column) -> Places:

@@ -128,6 +128,8 @@ class ExecutionContext:
     """Figures recorded by `record_detail`."""
     query_strings: dict[TextQuery, Span] = field(default_factory=dict)
     """Texts of rows parsed as query strings (MATCH QUERY ?text), and the span of their variable."""
+    declines: bool = False
+    """Whether operators raise ColumnsDeclined where an answer of the SPARQL engine is not certain to be theirs."""
     exact: bool = True
     """Whether every index answer was certainly exact."""
     reorderings: dict[str, Reordering] = field(default_factory=dict)
@@ -212,6 +214,12 @@ class ExecutionContext:
             actual.own_ns += own
         return solutions
 
+    def unwind(self, operator: PhysicalOperator) -> None:
+        """Drops the operators above which an operator in progress has caught an exception."""
+        while self.running[-1] is not operator:
+            self.running.pop()
+            self._below_ns.pop()
+
     def doing(self) -> str:
         """Description of the innermost operator in progress; empty before the first one."""
         running = self.running[-1:]  # may be called from another thread
@@ -260,7 +268,7 @@ class ExecutionContext:
         """
         self.allow(table.size)
         assert self.graph is not None
-        columns = {name: IdColumn(table.column(name), self.graph.terms) for name in names if name in table.variables}
+        columns = {name: IdColumn(table.column(name), self.graph) for name in names if name in table.variables}
         return InColumns(columns, table.size, self.made).select(names)
 
     def made(self, columns: Sequence[Column], size: int) -> list[Row]:

@@ -14,6 +14,7 @@ from itertools import islice
 
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.columns import Column, InColumns, TermColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.join import Compatible
 from hybridkg.query import ast
@@ -103,6 +104,8 @@ def evaluate(expression: ast.Expression, solutions: Solutions, context: Executio
     """Value of the expression in each row, None for an error."""
     if isinstance(expression, ast.Var):
         return solutions.cells(expression.name)
+    if isinstance(solutions, InColumns):
+        return column_of(expression, solutions, context).cells()
     names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
     keys = solutions.select(names).rows
     distinct = keys if _differs_per_row(expression) else list(dict.fromkeys(keys))
@@ -111,6 +114,18 @@ def evaluate(expression: ast.Expression, solutions: Solutions, context: Executio
         return values
     value_of = dict(zip(distinct, values, strict=True))
     return [value_of[key] for key in keys]
+
+
+def column_of(expression: ast.Expression, solutions: InColumns, context: ExecutionContext) -> Column:
+    """Column of the values of an expression, computed once for each distinct combination of its variables."""
+    if isinstance(expression, ast.Var):
+        return solutions.column(expression.name)
+    if _differs_per_row(expression):
+        return TermColumn.of(evaluate(expression, solutions.in_rows(), context))
+    names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
+    group, first = solutions.distinct(names)
+    rows = solutions.select(names).take(first).rows
+    return TermColumn.of(list(_values(expression, names, rows, context)), group)
 
 
 def _differs_per_row(expression: ast.Expression) -> bool:

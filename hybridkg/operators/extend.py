@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
-from hybridkg.operators.expressions import ExistsTest, evaluate, shown, with_tests
+from hybridkg.operators.expressions import ExistsTest, column_of, evaluate, shown, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
 
@@ -30,6 +31,10 @@ class Extend(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
+        if isinstance(solutions, InColumns) and not self.tests:
+            return solutions.having(
+                {**solutions.columns, self.variable: column_of(self.expression, solutions, context)}
+            )
         column = evaluate(self.expression, with_tests(solutions, self.tests, context), context)
         return Solutions(
             (*solutions.variables, self.variable),

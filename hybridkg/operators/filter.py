@@ -1,10 +1,13 @@
-"""FILTER over ranked rows."""
+"""FILTER over solutions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
@@ -34,6 +37,8 @@ class Filter(PhysicalOperator):
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
         values = evaluate(self.condition, with_tests(solutions, self.tests, context), context)
+        if isinstance(solutions, InColumns):
+            return solutions.take(np.flatnonzero(np.array(true_rows(values), np.bool_)))
         return Solutions(
             solutions.variables, [row for row, keep in zip(solutions.rows, true_rows(values), strict=True) if keep]
         )

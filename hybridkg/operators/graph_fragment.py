@@ -125,7 +125,7 @@ class GraphFragment(PhysicalOperator):
             solutions = self.in_store.run(context)
             self._count(context, len(solutions.rows))
             return solutions
-        return self.in_columns(prepared, context, bound).in_rows()
+        return self.in_columns(prepared, context, bound)
 
     def in_columns(self, prepared: PreparedPattern, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
         """Rows from the projection, held in columns; `bound` has the permitted ids (ascending, distinct) of columns."""

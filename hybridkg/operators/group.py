@@ -1,4 +1,4 @@
-"""GROUP BY over ranked rows."""
+"""GROUP BY over solutions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import InColumns
+from hybridkg.operators.columns import ColumnsDeclined
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.expressions import inline
@@ -37,7 +37,7 @@ machine."""
 class GroupRows(OneChild):
     """One row for each group, with its aggregates, in term order.
 
-    Counts and sums of doubles are computed here (operators/aggregates.py), everything else by Oxigraph.
+    Most aggregates are computed from columns (operators/aggregates.py), everything else by Oxigraph.
     """
 
     keys: tuple[ast.GroupKey, ...]
@@ -75,21 +75,16 @@ class GroupRows(OneChild):
         solutions = self._numbered(context.run(self.child))
         used = variables(self.query)
         solutions = solutions.select([name for name in solutions.variables if name in used])
-        groups = self._computed(solutions, context)
+        groups = None
+        if self._plain is not None:
+            groups = self._plain.groups(solutions, context, keeps_order=self._keeps_order)
+        if groups is None and context.declines:
+            raise ColumnsDeclined("an aggregate that columns do not compute")
         if groups is None:
             groups = self._by_store(solutions, context)
-        if is_ordered_above(context):
+        if context.declines or is_ordered_above(context):
             return groups
         return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
-
-    def _computed(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
-        """Groups without the SPARQL engine, from columns if possible; None if the engine is needed."""
-        if self._plain is None:
-            return None
-        groups = None
-        if isinstance(solutions, InColumns):
-            groups = self._plain.in_columns(solutions, context, keeps_order=self._keeps_order)
-        return self._plain.rows(solutions, self._in_order, context) if groups is None else groups
 
     def _by_store(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
         if solutions.size > MAX_ROWS:

@@ -9,6 +9,8 @@ from operator import itemgetter
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_join import ColumnPairs, stacked
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.rdf.solutions import Row, Solutions
@@ -101,6 +103,10 @@ class HashJoin(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = context.run(self.left), context.run(self.right)
+        if isinstance(left, InColumns) and isinstance(right, InColumns):
+            columns = ColumnPairs.of(left, right, context)
+            if columns is not None:
+                return columns.merged()
         pairs = Compatible(left, right)
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
@@ -142,6 +148,10 @@ class Union(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         parts = [context.run(branch) for branch in self.branches]
+        columns = [part for part in parts if isinstance(part, InColumns)]
+        if len(columns) == len(parts):
+            context.allow(sum(part.size for part in parts))
+            return stacked(columns)
         names = tuple(dict.fromkeys(name for part in parts for name in part.variables))
         rows: list[Row] = []
         for part in parts:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import FragmentProbe, met
+from hybridkg.operators.column_join import ColumnPairs
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
@@ -89,6 +93,13 @@ def left_joined(
     context: ExecutionContext,
 ) -> Solutions:
     """Left rows with their compatible right rows that satisfy the condition; alone if there is none."""
+    if isinstance(left, InColumns) and isinstance(right, InColumns) and not tests:
+        columns = ColumnPairs.of(left, right, context)
+        if columns is not None:
+            keep = None
+            if condition is not None:
+                keep = np.array(true_rows(evaluate(condition, columns.merged(), context)), np.bool_)
+            return columns.left_joined(keep)
     pairs = Compatible(left, right)
     matched = context.collect(
         (number, pairs.merged(row, other)) for number, row in enumerate(left.rows) for other in pairs.rows_for(row)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import FragmentProbe, met
+from hybridkg.operators.column_join import shared_keys
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.join import Compatible
@@ -48,6 +52,11 @@ class BindMinus(FragmentProbe):
 
 def _without(left: Solutions, right: Solutions, context: ExecutionContext) -> Solutions:
     """SPARQL 1.1 section 18.5: a right row removes only rows with which it shares a bound variable."""
+    if isinstance(left, InColumns) and isinstance(right, InColumns):
+        names = [name for name in left.variables if name in right.columns]
+        keys = shared_keys(left, right, names)
+        if keys is not None:
+            return left.take(np.flatnonzero(~np.isin(*keys))) if names else left
     pairs = Compatible(left, right)
     shared = [(i, right.variables.index(name)) for i, name in enumerate(left.variables) if name in right.variables]
 

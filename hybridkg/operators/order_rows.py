@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import InColumns
+from hybridkg.operators.columns import InColumns, Places
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate
 from hybridkg.operators.project import Project, Slice
@@ -121,15 +121,30 @@ class RankRows(OneChild):
 
 @dataclass(frozen=True)
 class OrderRows(OneChild):
-    """ORDER BY (variable, descending) keys, then the one total order."""
+    """ORDER BY (variable, descending) keys, then the one total order; without tie-breakers, ties stay as they are.
+
+    With a LIMIT above, only the first rows are returned, and those that tie with the last of them.
+    """
 
     keys: tuple[tuple[str, bool], ...]
-    tie_breakers: tuple[str, ...]
+    tie_breakers: tuple[str, ...] | None
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
-        keys = [(evaluate(ast.Var(name), solutions, context), descending) for name, descending in self.keys]
-        return ordered(solutions, keys, self.tie_breakers, first=wanted_first(context))
+        first = wanted_first(context)
+        if isinstance(solutions, InColumns):
+            return self._in_columns(solutions, first)
+        keys = [(solutions.cells(name), descending) for name, descending in self.keys]
+        return ordered(solutions, keys, self.tie_breakers or (), first=first)
+
+    def _in_columns(self, solutions: InColumns, first: int | None) -> InColumns:
+        total = self.tie_breakers is not None
+        keys = [_signed(solutions.column(name).order(total=total), down) for name, down in self.keys]
+        if self.tie_breakers is not None:
+            names = dict.fromkeys(name for name, _ in self.keys)
+            ties = [name for name in _ties(self.tie_breakers, solutions) if name not in names]
+            keys += [solutions.column(name).order(total=True) for name in ties]
+        return solutions.take(_sorted(keys, solutions.size, first))
 
     def describe(self) -> str:
         return "OrderBy " + ", ".join(f"?{name}{' desc' if down else ''}" for name, down in self.keys)
@@ -167,6 +182,25 @@ def ordered(
             tied = sorted_rows(tied, ties)
         ordered_rows += tied
     return Solutions(solutions.variables, ordered_rows)
+
+
+def _signed(keys: NDArray[Any], descending: bool) -> NDArray[Any]:
+    """Keys whose ascending order is the wanted one."""
+    if not descending:
+        return keys
+    return -(keys if keys.dtype.kind == "f" else keys.astype(np.int64))
+
+
+def _sorted(keys: Sequence[NDArray[Any]], size: int, first: int | None) -> Places:
+    """Positions in the order of the keys, the most significant one first; perhaps only the `first` ones and their ties.
+
+    >>> _sorted([np.array([2, 1, 2, 0])], 4, None).tolist()
+    [3, 1, 0, 2]
+    """
+    chosen = np.arange(size)
+    if first is not None and 0 < first < size // 4:
+        chosen = np.flatnonzero(keys[0] <= np.partition(keys[0], first - 1)[first - 1])
+    return chosen[np.lexsort([key[chosen] for key in reversed(keys)])]
 
 
 def ordered_by_number(

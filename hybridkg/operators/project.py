@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
+
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
@@ -24,6 +27,9 @@ class Project(OneChild):
         solutions = solutions.select((*self.columns, *self.hidden))
         if not self.distinct:
             return solutions
+        if isinstance(solutions, InColumns):
+            _, first = solutions.distinct(self.columns)
+            return solutions.take(np.sort(first))
         width = len(self.columns)
         first: dict[Row, Row] = {}
         for row in solutions.rows:

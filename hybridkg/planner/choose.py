@@ -139,9 +139,10 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
         case Slice(Rerank() as child, offset, own):
             lower = limit if own is None else min(own, limit)
             return Slice(cut(child, offset + lower), offset, lower)
-        case SparqlQuery(ast.SelectQuery(modifiers=modifiers) as form):
+        case SparqlQuery(ast.SelectQuery(modifiers=modifiers) as form, relational):
             lower = limit if modifiers.limit is None else min(modifiers.limit, limit)
-            return SparqlQuery(replace(form, modifiers=replace(modifiers, limit=lower)))
+            cut_form = replace(form, modifiers=replace(modifiers, limit=lower))
+            return SparqlQuery(cut_form, None if relational is None else with_limit(relational, limit))
         case SparqlQuery(ast.AskQuery()) | Slice(Project(columns=())):
             return plan  # the answer of an ASK has no rows to limit
         case Slice(child, offset, own):

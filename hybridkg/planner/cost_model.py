@@ -100,6 +100,9 @@ class CostModel:
     us_per_row_passed: float = 1.0
     """One row passed from an operator to its parent. Fitted 0.9 to 1.0; not calibrated."""
 
+    us_per_column_cell: float = 0.03
+    """One row that an operator over columns handles. Directly 0.01 (a sum) to 0.06 (a sort); not calibrated."""
+
     us_per_look: float = 120.0
     """One round of a strategy over its lists, without its requests: new, remaining and certain entities. Fitted 100 to
     140; not calibrated."""

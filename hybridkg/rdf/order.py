@@ -60,6 +60,18 @@ def term_key(term: Term | None) -> tuple[Any, ...]:
     return (1, term.value) if isinstance(term, BlankNode) else (4, str(term))
 
 
+def value_key(term: Term | None) -> tuple[Any, ...]:
+    """A sort key by value: as `term_key`, but equal for terms that ORDER BY does not distinguish.
+
+    >>> value_key(Literal(1)) == value_key(Literal(1.0)), term_key(Literal(1)) == term_key(Literal(1.0))
+    (True, False)
+    """
+    key = term_key(term)
+    if len(key) < 3 or key[1] > 2:
+        return key
+    return key[:4] if key[1] == 0 else key[:3]
+
+
 def _literal_key(literal: Literal) -> tuple[Any, ...]:
     text, name = literal.value, literal.datatype.value
     if name == STRING:

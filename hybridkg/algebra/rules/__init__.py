@@ -6,11 +6,12 @@ Each preserves rows and order (architecture.md, law d); tests/algebra runs every
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from hybridkg.algebra.nodes import Plan
+from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.algebra.rules.gather_fragments import gather_fragments
 from hybridkg.algebra.rules.narrow_distinct import narrow_distinct
-from hybridkg.algebra.rules.push_filters import push_filters
+from hybridkg.algebra.rules.push_filters import push_filters, push_translated_filters
 from hybridkg.algebra.rules.push_minus import push_minus
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters, push_minus, narrow_distinct)
@@ -18,7 +19,17 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters, pus
 right side of MINUS may then be one fragment. narrow_distinct last: it drops variables that only pushed filters read."""
 
 
+RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_translated_filters, push_minus)
+"""Rules of a query without ranked predicates: a fragment stays one that the projection can answer."""
+
+
 def rewrite(plan: Plan) -> Plan:
-    for rule in RULES:
+    if isinstance(plan, SparqlQuery) and plan.relational is not None:
+        return replace(plan, relational=_applied(RELATIONAL_RULES, plan.relational))
+    return _applied(RULES, plan)
+
+
+def _applied(rules: tuple[Callable[[Plan], Plan], ...], plan: Plan) -> Plan:
+    for rule in rules:
         plan = rule(plan)
     return plan

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.rebuild import with_children
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 
@@ -21,11 +24,44 @@ def push_filters(plan: Plan) -> Plan:
     the other side cannot bind it. Also through the left side of OPTIONAL and MINUS, which never change the left
     solution. Conditions that contain a MATCH stay.
     """
+    return _with_pushed(plan, _into)
+
+
+def push_translated_filters(plan: Plan) -> Plan:
+    """`push_filters` of the conditions that the pattern of a fragment can express; the others stay."""
+    return _with_pushed(plan, _into_pattern)
+
+
+Into = Callable[[Fragment, ast.Expression], Fragment | None]
+"""A fragment with a condition inside; None if the condition stays outside."""
+
+
+def _into(fragment: Fragment, condition: ast.Expression) -> Fragment | None:
+    # Elements keep their meaning, because a filter applies to the whole group.
+    elements = fragment.group.elements
+    return Fragment(ast.Group((*elements, ast.Filter(condition, span=condition.span))), fragment.dataset)
+
+
+def _into_pattern(fragment: Fragment, condition: ast.Expression) -> Fragment | None:
+    pushed = _into(fragment, condition)
+    assert pushed is not None
+    return None if is_declined(pushed) and not is_declined(fragment) else pushed
+
+
+def is_declined(fragment: Fragment) -> bool:
+    """Whether the projection cannot express a fragment, whatever its parameters."""
+    try:
+        return isinstance(pattern_of(fragment.group, fragment.dataset), DeclinedPattern)
+    except UnboundParameterError:
+        return False
+
+
+def _with_pushed(plan: Plan, into: Into) -> Plan:
     if isinstance(plan, Filter):
-        child = push_filters(plan.child)
-        pushed = _push(child, plan.condition) if _movable(plan.condition) else None
+        child = _with_pushed(plan.child, into)
+        pushed = _push(child, plan.condition, into) if _movable(plan.condition) else None
         return pushed or replace(plan, child=child)
-    return with_children(plan, push_filters)
+    return with_children(plan, lambda child: _with_pushed(child, into))
 
 
 def _movable(condition: ast.Expression) -> bool:
@@ -35,29 +71,27 @@ def _movable(condition: ast.Expression) -> bool:
     )
 
 
-def _push(plan: Plan, condition: ast.Expression) -> Plan | None:
+def _push(plan: Plan, condition: ast.Expression, into: Into) -> Plan | None:
     """The plan with the condition inside; None if it cannot be pushed."""
     match plan:
-        case Fragment(group, dataset):
-            # Elements keep their meaning, because a filter applies to the whole group.
-            elements = group.elements
-            return Fragment(ast.Group((*elements, ast.Filter(condition, span=condition.span))), dataset)
+        case Fragment():
+            return into(plan, condition)
         case Filter(child, _):
-            pushed = _push(child, condition)
+            pushed = _push(child, condition, into)
             return pushed and replace(plan, child=pushed)
         case Join(left, right):
-            if _same_bindings(condition, left, right) and (pushed := _push(left, condition)):
+            if _same_bindings(condition, left, right) and (pushed := _push(left, condition, into)):
                 return Join(pushed, right)
-            if _same_bindings(condition, right, left) and (pushed := _push(right, condition)):
+            if _same_bindings(condition, right, left) and (pushed := _push(right, condition, into)):
                 return Join(left, pushed)
         case LeftJoin(left, right, _):
-            if _same_bindings(condition, left, right) and (pushed := _push(left, condition)):
+            if _same_bindings(condition, left, right) and (pushed := _push(left, condition, into)):
                 return replace(plan, left=pushed)
         case Minus(left, right):
-            if pushed := _push(left, condition):
+            if pushed := _push(left, condition, into):
                 return Minus(pushed, right)
         case MatchEach(child, match):
-            if _same_bindings(condition, child, match) and (pushed := _push(child, condition)):
+            if _same_bindings(condition, child, match) and (pushed := _push(child, condition, into)):
                 return MatchEach(pushed, match)
     return None
 

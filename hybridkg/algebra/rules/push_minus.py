@@ -7,7 +7,7 @@ from dataclasses import replace
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.nodes import Extend, Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.rebuild import with_children
-from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.algebra.rules.push_filters import is_declined
 from hybridkg.query import ast
 
 
@@ -35,9 +35,8 @@ def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
             if dataset != removed.dataset or not shared <= certain(group):
                 return None
             together = ast.Group((*group.elements, ast.MinusPattern(removed.group)))
-            if _declined(together, dataset) and not _declined(group, dataset):
-                return None
-            return Fragment(together, dataset)
+            pushed = Fragment(together, dataset)
+            return None if is_declined(pushed) and not is_declined(plan) else pushed
         case Join(left, right):
             if pushed := _push(left, removed, shared):
                 return Join(pushed, right)
@@ -50,7 +49,3 @@ def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
             if pushed := _push(plan.child, removed, shared):
                 return replace(plan, child=pushed)
     return None
-
-
-def _declined(group: ast.Group, dataset: tuple[ast.DatasetClause, ...]) -> bool:
-    return isinstance(pattern_of(group, dataset), DeclinedPattern)

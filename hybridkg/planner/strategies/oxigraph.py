@@ -9,19 +9,29 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
+from hybridkg.planner.strategies.columns import fragment_sizes, returned_rows, returns_as_read
 
 
 class OxigraphStrategy(Strategy):
     """Whole query, in canonical text, as one request to the store."""
 
     preference = 0
-    dominates = True
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         return isinstance(_below_slice(logical), SparqlQuery)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        return UNPRICED
+        """Every entry that the pattern reads costs as much as a row: Oxigraph decodes its terms."""
+        query = _below_slice(logical)
+        assert isinstance(query, SparqlQuery)
+        sizes = None if query.relational is None else fragment_sizes(query.relational, planning)
+        if query.relational is None or sizes is None:
+            return UNPRICED
+        rows = sum(max(size, work) for size, work in sizes)
+        if returns_as_read(query.relational):
+            rows = returned_rows(query.relational, rows)
+        us = planning.cost.us_per_store_question + planning.cost.us_per_store_row * rows
+        return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         return lower(logical) if isinstance(_below_slice(logical), SparqlQuery) else None

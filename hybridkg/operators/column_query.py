@@ -1,0 +1,83 @@
+"""A query without ranked predicates, answered from columns of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.errors import QueryLimitError, QueryStoppedError
+from hybridkg.interfaces.meter import Work
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.columns import ColumnsDeclined, InColumns
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.sparql_query import StoreQuery
+from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
+
+ROWS_PER_BLOCK = 8192
+"""Rows whose terms are made at once while an answer is streamed."""
+
+DECLINED = "declined"
+"""Figure for EXPLAIN ANALYZE: 1 if the store had to answer."""
+
+
+@dataclass(frozen=True)
+class ColumnQuery(PhysicalOperator):
+    """Rows of the child, whose operators work on columns; those of the store if one of them declines.
+
+    An operator declines where SPARQL leaves the answer open and the store's is not predictable, as for a sum of doubles
+    in an unknown order; and where an intermediate result is too large to be held, as the store may stream it.
+    """
+
+    child: PhysicalOperator
+    store: StoreQuery
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        return (self.child,)
+
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return estimates.rows(self.child)
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return {}
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        solutions = self._columns(context)
+        return self.store.run(context) if solutions is None else solutions
+
+    def stream(self, context: ExecutionContext) -> SolutionStream | None:
+        solutions = self._columns(context)
+        if solutions is None:
+            return self.store.stream(context)
+        return SolutionStream(solutions.variables, _rows(solutions))
+
+    def _columns(self, context: ExecutionContext) -> Solutions | None:
+        """Solutions of the child; None if it declines."""
+        context.declines = True
+        try:
+            return context.run(self.child)
+        except QueryStoppedError:
+            raise
+        except (ColumnsDeclined, QueryLimitError):
+            context.unwind(self)
+            context.record_detail(self, **{DECLINED: 1})
+            return None
+        finally:
+            context.declines = False
+
+    def asks(self, estimates: EstimationContext) -> str:
+        return ""
+
+    def describe(self) -> str:
+        return "Columns"
+
+
+def _rows(solutions: Solutions) -> Iterator[Row]:
+    if not isinstance(solutions, InColumns):
+        yield from solutions.rows
+        return
+    for start in range(0, solutions.size, ROWS_PER_BLOCK):
+        yield from solutions.take(np.arange(start, min(start + ROWS_PER_BLOCK, solutions.size))).rows

@@ -1,0 +1,93 @@
+"""Plain SELECT queries over the graphs of generated_fragments: aggregates, HAVING, orders, DISTINCT, slices, BIND."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pyoxigraph as ox
+from generated_fragments import Maker
+
+NAMES = ("a", "b", "c", "x", "y")
+AGGREGATES = [
+    "COUNT(*)", "COUNT(?{v})", "COUNT(DISTINCT ?{v})", "SUM(?{v})", "AVG(?{v})", "MIN(?{v})", "MAX(?{v})",
+    "SUM(DISTINCT ?{v})", "COUNT(?{v} + 1)", "MIN(STR(?{v}))", "SUM(STRLEN(STR(?{v})))", "MAX(?{v}) + COUNT(*)",
+    "COUNT(DISTINCT *)", "AVG(STRLEN(STR(?{v})) / 3)",
+]  # fmt: skip
+EXPRESSIONS = [
+    "STR(?{v})", "?{v} + 1", "?{v} + ?{u}", "IF(BOUND(?{v}), ?{v}, ?{u})", "DATATYPE(?{v})", "STRLEN(STR(?{v}))",
+    "CONCAT(STR(?{v}), STR(?{u}))", "?{v} = ?{u}", "isIRI(?{v})", "COALESCE(?{v}, 7)",
+]  # fmt: skip
+TESTS = [
+    "STRLEN(STR(?{v})) > 1", "?{v} < ?{u}", "?{v} = ?{u}", "STR(?{v}) != STR(?{u})", "?{v} * 2 > ?{u} + 1",
+    "BOUND(?{v}) || BOUND(?{u})",
+]  # fmt: skip
+
+
+class QueryMaker(Maker):
+    """Draws whole queries."""
+
+    def select(self, depth: int = 1) -> str:
+        body = self.where(depth)
+        kind = self.choose(["plain", "plain", "grouped", "grouped", "whole"])
+        if kind == "plain":
+            return self.plain(body)
+        return self.grouped(body, [] if kind == "whole" else self.some(self.key, 1, 2))
+
+    def where(self, depth: int) -> str:
+        parts = [self.body(1) if self.one_in(3) else " ".join(self.some(self.triple, 1, 3))]
+        if self.one_in(5):
+            parts.append(f"BIND({self.expression()} AS ?{self.choose(['n', 'm'])})")
+        if self.one_in(6):
+            parts.append(f"FILTER({self.filled(self.choose(TESTS))})")
+        if depth and self.one_in(6):
+            parts.insert(self.choose([0, len(parts)]), f"{{ {self.select(depth - 1)} }}")
+        return " ".join(parts)
+
+    def plain(self, body: str) -> str:
+        shown = [f"?{name}" for name in self.some(lambda: self.choose([*NAMES, "n", "never"]), 1, 3)]
+        shown = list(dict.fromkeys(shown))
+        if self.one_in(4):
+            shown.append(f"({self.expression()} AS ?made)")
+        what = "*" if self.one_in(6) else " ".join(shown)
+        order = [f"?{name}" for name in NAMES] + [f"({self.expression()})"]
+        return f"SELECT {self.choose(['', '', 'DISTINCT '])}{what} {{ {body} }}{self.modifiers(order)}"
+
+    def grouped(self, body: str, keys: list[str]) -> str:
+        names = [key if key.startswith("?") else key.split(" AS ")[1].rstrip(")") for key in keys]
+        names = [name for name in dict.fromkeys(names) if not self.one_in(5)]
+        made = [f"({self.aggregate()} AS ?g{n})" for n in range(self.choose([0, 1, 1, 2] if names else [1, 2]))]
+        group = f" GROUP BY {' '.join(keys)}" if keys else ""
+        having = f" HAVING ({self.aggregate()} > {self.choose('012')})" if self.one_in(4) else ""
+        order = [*names, *(f"?g{n}" for n in range(len(made)))]
+        shown = " ".join([*names, *made]) or "(COUNT(*) AS ?g)"
+        distinct = self.choose(["", "", "DISTINCT "])
+        return f"SELECT {distinct}{shown} {{ {body} }}{group}{having}{self.modifiers(order)}"
+
+    def modifiers(self, order: list[str]) -> str:
+        text = ""
+        if order and self.one_in(2):
+            wrap = [key if key.startswith("(") else f"({key})" for key in self.some(lambda: self.choose(order), 1, 2)]
+            text = " ORDER BY " + " ".join(self.choose(["ASC", "DESC"]) + key for key in wrap)
+        if self.one_in(3):
+            text += f" LIMIT {self.choose(range(5))}"
+        if self.one_in(6):
+            text += f" OFFSET {self.choose(range(3))}"
+        return text
+
+    def key(self) -> str:
+        return f"({self.expression()} AS ?k)" if self.one_in(5) else f"?{self.choose(NAMES)}"
+
+    def expression(self) -> str:
+        return self.filled(self.choose(EXPRESSIONS))
+
+    def aggregate(self) -> str:
+        return self.filled(self.choose(AGGREGATES))
+
+    def filled(self, text: str) -> str:
+        return text.format(v=self.choose(NAMES), u=self.choose(NAMES))
+
+
+def query(seed: int) -> tuple[list[ox.Triple], str]:
+    """(graph, text) of a seed."""
+    maker = QueryMaker(Random(seed).choice)
+    return maker.graph(), maker.select()

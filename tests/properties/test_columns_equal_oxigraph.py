@@ -1,0 +1,104 @@
+"""Every plain query has the rows of Oxigraph, where columns answer it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pyoxigraph as ox
+import pytest
+from generated_fragments import PROLOGUE
+from generated_queries import query
+from slow_patterns import holds
+
+from hybridkg.algebra.from_ast import from_ast
+from hybridkg.algebra.rules import rewrite
+from hybridkg.errors import HybridkgError
+from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.projection import Projection
+from hybridkg.interfaces.strategy import strategy_of
+from hybridkg.operators.column_query import DECLINED
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.query import ast
+from hybridkg.query.checks.check import check
+from hybridkg.query.parser import parse
+from hybridkg.query.write import write
+from hybridkg.rdf.order import value_key
+from hybridkg.store.oxigraph import OxigraphStore
+
+pytestmark = pytest.mark.quick
+
+ordered_by_value = cache(value_key)
+
+
+def outcome(graph: list[ox.Triple], text: str) -> str:
+    """What came of a case; the reason where it was declined."""
+    try:
+        parsed = parse(PROLOGUE + text)
+        check(parsed)
+    except HybridkgError:
+        return "no query"
+    logical = rewrite(from_ast(parsed))
+    store = OxigraphStore.memory(graph)
+    triples = [quad.triple for quad in _quads(graph)]
+    terms = {term for t in triples for term in (t.subject, t.object)}
+    entities = sorted((term for term in terms if not isinstance(term, ox.Literal)), key=str)[::2]
+    projection = Projection(
+        columns_of(triples, entities), lambda expression, values: [holds(expression, v) for v in values]
+    )
+    root = strategy_of("columns").plan(logical, PlannerContext(projection))
+    if root is None:
+        return "no plan"
+    context = ExecutionContext(
+        store, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price, graph=projection
+    )
+    found = context.run(root)
+    if context.details.get(id(root), {}).get(DECLINED):
+        return "declined"
+    compare(parsed.form, found, store, text)
+    return "answered"
+
+
+def compare(form: ast.SelectQuery, found, store: OxigraphStore, text: str) -> None:
+    stream = store.select(write(logical_form(form)))
+    want, columns = list(stream.rows), stream.variables
+    assert found.variables == columns, text
+    modifiers = form.modifiers
+    if modifiers.limit is None and not modifiers.offset:
+        assert Counter(map(str, found.rows)) == Counter(map(str, want)), f"{text}"
+    else:
+        assert len(found.rows) == len(want), text
+        whole = store.select(write(logical_form(unlimited(form))))
+        assert not Counter(map(str, found.rows)) - Counter(map(str, whole.rows)), text
+    keys = [key for key in modifiers.order_by if isinstance(key.expression, ast.Var)]
+    if keys and len(keys) == len(modifiers.order_by) and all(key.expression.name in columns for key in keys):
+        at = [columns.index(key.expression.name) for key in keys]
+        mine, its = ([[ordered_by_value(row[i]) for i in at] for row in rows] for rows in (found.rows, want))
+        assert mine == its, text
+
+
+def logical_form(form: ast.SelectQuery) -> ast.SelectQuery:
+    return from_ast(ast.Query(form)).form
+
+
+def unlimited(form: ast.SelectQuery) -> ast.SelectQuery:
+    from dataclasses import replace
+
+    return replace(form, modifiers=replace(form.modifiers, limit=None, offset=None))
+
+
+def _quads(graph: list[ox.Triple]) -> list[ox.Quad]:
+    store = ox.Store()
+    store.extend(ox.Quad(*triple) for triple in graph)
+    return list(store)
+
+
+SLICES = [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 67))]
+
+
+@pytest.mark.parametrize("part", SLICES)
+def test_hundreds_of_plain_queries_have_the_rows_of_oxigraph(part):
+    found = Counter(outcome(*query(seed)) for seed in range(300 * part, 300 * (part + 1)))
+    assert found["answered"] > 100, found
