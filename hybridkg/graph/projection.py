@@ -13,8 +13,12 @@ from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.compile import PatternCompiler, Truth
 from hybridkg.graph.match.conditions import ColumnTest, Combined, IdTest, SameColumns
+from hybridkg.graph.match.counting import counted
+from hybridkg.graph.match.counts_work import counts_work_of
+from hybridkg.graph.match.grouping import ascending, grouped
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
+from hybridkg.graph.match.join_counting import as_join
 from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.paths import Relations
@@ -23,7 +27,16 @@ from hybridkg.graph.match.shape import PatternDeclined
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.term_order import TermOrder
-from hybridkg.interfaces.graph_index import AskedPattern, BoundPattern, Cardinality, Ids, IdTable, Pattern, Test
+from hybridkg.interfaces.graph_index import (
+    AskedPattern,
+    BoundPattern,
+    Cardinality,
+    CountTable,
+    Ids,
+    IdTable,
+    Pattern,
+    Test,
+)
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Bindings, Substitution
 from hybridkg.rdf.terms import Term
@@ -145,3 +158,17 @@ class Prepared:
             if not mask.all():
                 table = table.take(mask)
         return IdTable(tuple(columns), tuple(table.column(name) for name in columns), table.size)
+
+    def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
+        run, hints = PatternRun(meter, self.max_rows), dict(bound or {})
+        node = as_join(self.node) if hints else self.node
+        found = counted(node, frozenset(keys), hints, run)
+        if not keys:
+            return CountTable((), (), found.counts if len(found.counts) else np.zeros(1, np.int64))
+        columns, counts = [found.table.column(name) for name in keys], found.counts
+        if not ascending(columns):
+            columns, counts = grouped(columns, found.table.size, counts, found.bound)
+        return CountTable(tuple(keys), tuple(columns), counts)
+
+    def counts_work(self, keys: Sequence[str]) -> float:
+        return counts_work_of(self.node, frozenset(keys))

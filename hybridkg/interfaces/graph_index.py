@@ -257,6 +257,24 @@ class IdTable:
         return self.columns[self.variables.index(name)]
 
 
+@dataclass(frozen=True)
+class CountTable:
+    """The number of solutions of each combination of values.
+
+    Args:
+        variables: names of the columns.
+        columns: uint32[rows] each, ascending by the first, then by the second, ...; UNBOUND is a value, the last one.
+        counts: int64[rows], at least 1; without variables there is one row, whose count may be 0.
+    """
+
+    variables: tuple[str, ...]
+    columns: tuple[Ids, ...]
+    counts: NDArray[np.int64]
+
+    def column(self, name: str) -> Ids:
+        return self.columns[self.variables.index(name)]
+
+
 class Cardinality(NamedTuple):
     """An estimate between two bounds that are (nearly) certain."""
 
@@ -304,6 +322,23 @@ class PreparedPattern(Protocol):
         Raises:
             QueryLimitError: an intermediate result is too large, or the time is over.
         """
+
+    def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
+        """The number of solutions for each combination of values of `keys`; solutions are listed only where needed.
+
+        Equal to grouping `rows(keys)`.
+
+        Args:
+            keys: distinct names, perhaps none; a name that no solution binds has a column of UNBOUND.
+            meter: counts work, and may stop the run.
+            bound: restricts variables that every solution binds to these ids, ascending and distinct.
+
+        Raises:
+            QueryLimitError: an intermediate result is too large, a count exceeds 2^62, or the time is over.
+        """
+
+    def counts_work(self, keys: Sequence[str]) -> float:
+        """Estimated entries of the projection that `counts` reads. Under 50 us."""
 
 
 class GraphIndex(Protocol):

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, distinct
-from hybridkg.graph.match.relations import Pairs, singleton, spread
+from hybridkg.graph.match.relations import Pairs, chunks, singleton, spread
 from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.weights import IdWeights, run_sums
 from hybridkg.interfaces.graph_index import Ids
 
 Keys = NDArray[np.uint64]
@@ -91,3 +92,22 @@ class PairRelation:
         at[at == len(keys)] = 0
         mask: Mask = keys[at] == requested
         return mask
+
+    def is_single(self, forward: bool) -> bool:
+        return False
+
+    def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
+        raise NotImplementedError
+
+    def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
+        ids = self.ends(forward, run) if ids is None else ids
+        sums = np.zeros(len(ids), np.int64)
+        for first, part in chunks(self, ids, forward):
+            index, targets = self.pairs(part, forward, run)
+            run.room_for(len(targets))
+            starts = np.flatnonzero(np.append(True, index[1:] != index[:-1])) if len(index) else index
+            if weights is None:
+                sums[first + index[starts]] = np.diff(starts, append=len(index))
+            else:
+                sums[first + index[starts]] = run_sums(weights.at(targets), starts, weights.bound * len(targets))
+        return IdWeights.of(ids, sums)

@@ -18,6 +18,7 @@ from hybridkg.graph.match.ids import IdRanges, Mask, either
 from hybridkg.graph.match.pair_relation import PairRelation, packed, unpacked
 from hybridkg.graph.match.relations import Pairs, PredicateRelation, Relation
 from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.weights import IdWeights
 from hybridkg.interfaces.graph_index import AlternativePath, Closure, Ids, InversePath, Path, PredicatePath, Steps
 
 MAX_DEPTH = 30
@@ -72,6 +73,15 @@ class InverseOf:
 
     def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
         return self.inner.links(targets, sources, run)
+
+    def is_single(self, forward: bool) -> bool:
+        return self.inner.is_single(not forward)
+
+    def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
+        return self.inner.lookup(ids, not forward, run)
+
+    def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
+        return self.inner.tally(ids, not forward, weights, run)
 
 
 @dataclass(frozen=True)

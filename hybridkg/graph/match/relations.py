@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency, PredicateColumns
-from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, distinct, solid
+from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, both, distinct, solid
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.interfaces.graph_index import Ids
+from hybridkg.graph.match.weights import IdWeights, run_sums
+from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Pairs = tuple[Counts, Ids]
 """(index, targets): targets[i] is linked with the requested id at index[i]."""
@@ -66,6 +68,19 @@ class Relation(Protocol):
     def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
         """bool[n]: whether sources[i] is linked with targets[i]."""
 
+    def is_single(self, forward: bool) -> bool:
+        """Whether it is known that no id has more than one pair."""
+
+    def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
+        """uint32[len(ids)]: the target of each id, in any order, UNBOUND for none; only where `is_single`."""
+
+    def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
+        """The sum of the weights of the targets of each id of a set (None: of all ids); without weights, the degrees.
+
+        Raises:
+            QueryLimitError: a sum exceeds MAX_COUNT.
+        """
+
 
 def singleton(i: int) -> Ids:
     return np.array((i,), np.uint32)
@@ -113,29 +128,62 @@ class Side:
 
     def rows(self, ids: Ids) -> tuple[Counts, Counts]:
         """(starts, counts): the run of `targets` of each id; counts 0 for an id without targets."""
-        if len(self.keys) == 0:
+        if self.n_keys == 0:
             none = np.zeros(len(ids), np.int64)
             return none, none
-        if self._first >= 0:
-            at = (ids - np.uint32(self._first)).astype(np.int64)  # ids below the first wrap around to large numbers
-            present = at < len(self.keys)
-        else:
-            at = self.keys.searchsorted(ids)
-            present = self.keys[np.minimum(at, len(self.keys) - 1)] == ids
-        if not present.all():
-            at = np.where(present, at, 0)
-        starts = self.offsets[at].astype(np.int64)
-        counts = self.offsets[at + 1].astype(np.int64)
+        at, present = self._places_of(ids)
+        everywhere = bool(present.all())
+        places = at.astype(np.int64) if everywhere else np.where(present, at, 0).astype(np.int64)
+        starts = self.offsets[places].astype(np.int64)
+        counts = self.offsets[places + 1].astype(np.int64)
         counts -= starts
-        if not present.all():
+        if not everywhere:
             counts *= present
         return starts, counts
+
+    def _places_of(self, ids: Ids) -> tuple[NDArray[Any], Mask]:
+        """(places, mask): the place of each id among the keys, right where the mask is true."""
+        if self._first >= 0:
+            near = ids - np.uint32(self._first)  # ids below the first wrap around to large numbers
+            return near, near < np.uint32(self.n_keys)
+        at = self.keys.searchsorted(ids)
+        np.minimum(at, self.n_keys - 1, out=at)
+        return at, self.keys[at] == ids
 
     def largest(self) -> int:
         """The maximum number of targets of a key; computed once."""
         if self._largest < 0:
             self._largest = int((self.offsets[1:] - self.offsets[:-1]).max(initial=0))
         return self._largest
+
+    @property
+    def is_single(self) -> bool:
+        """Whether each key has exactly one target."""
+        return self.n_keys == self.n_targets
+
+    def lookup(self, ids: Ids) -> Ids:
+        """uint32[len(ids)]: the target of each id of a side that `is_single`; UNBOUND where it has none."""
+        if self.n_keys == 0:
+            return np.full(len(ids), UNBOUND, np.uint32)
+        if len(ids) == self.n_keys and (ids is self.keys or np.array_equal(ids, self.keys)):
+            return self.targets
+        at, present = self._places_of(ids)
+        if present.all():
+            return np.asarray(self.targets[at])
+        return np.where(present, self.targets[np.where(present, at, 0)], UNBOUND)
+
+    def _counts(self) -> Counts:
+        """int64[n_keys]: the number of targets of each key."""
+        offsets = self.offsets.astype(np.int64)
+        return offsets[1:] - offsets[:-1]
+
+    def degrees(self, ids: Ids | None) -> IdWeights:
+        """The number of targets of each id of a set; None for all keys."""
+        if self.is_single:
+            return IdWeights(self.keys if ids is None else both(self.keys, ids))
+        if ids is None:
+            return IdWeights(self.keys, self._counts(), self.largest())
+        return IdWeights.of(ids, self.rows(ids)[1])
 
     def one(self, i: int) -> Ids:
         at = self._at(i)
@@ -275,3 +323,43 @@ class PredicateRelation:
             high = np.where(right, high, middle)
         mask: Mask = (low < end) & (side.targets[np.minimum(low, last)] == targets)
         return mask
+
+    def is_single(self, forward: bool) -> bool:
+        return self.side(forward).is_single
+
+    def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
+        run.read(len(ids))
+        return self.side(forward).lookup(ids)
+
+    def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
+        side = self.side(forward)
+        if weights is None:
+            run.read(side.n_keys if ids is None else len(ids))
+            return side.degrees(ids)
+        if side.is_single:
+            keys = side.keys if ids is None else both(side.keys, ids)
+            run.read(len(keys))
+            return IdWeights.of(keys, weights.at(side.lookup(keys)))
+        if ids is None:
+            offsets = side.offsets.astype(np.int64)
+            ids, starts, counts = side.keys, offsets[:-1], np.diff(offsets)
+        else:
+            starts, counts = side.rows(ids)
+            present = counts > 0
+            if not present.all():
+                ids, starts, counts = ids[present], starts[present], counts[present]
+        ends, bound = counts.cumsum(), weights.bound * side.largest()
+        sums = np.empty(len(ids), np.int64)
+        at = before = 0
+        while at < len(ids):
+            until = max(at + 1, int(ends.searchsorted(before + CHUNK, side="right")))
+            total = int(ends[until - 1]) - before
+            run.read(total)
+            first = int(starts[at])
+            if int(starts[until - 1] + counts[until - 1]) - first == total:
+                targets = side.targets[first : first + total]
+            else:
+                targets = side.targets[spread(starts[at:until], counts[at:until], total)]
+            sums[at:until] = run_sums(weights.at(targets), ends[at:until] - counts[at:until] - before, bound)
+            at, before = until, before + total
+        return IdWeights.of(ids, sums)

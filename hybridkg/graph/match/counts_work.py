@@ -1,0 +1,70 @@
+"""The estimated entries that counting a pattern reads, from counts alone."""
+
+from __future__ import annotations
+
+from hybridkg.graph.match.cardinality_bounds import work_of
+from hybridkg.graph.match.combine import RestrictNode, SelectNode, UnionNode
+from hybridkg.graph.match.count_plan import CountPlan, plan_of
+from hybridkg.graph.match.join import JoinNode
+from hybridkg.graph.match.nodes import PatternNode
+from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
+
+
+def counts_work_of(node: PatternNode, keys: frozenset[str]) -> float:
+    """The estimated entries that the counts of a node by some keys read."""
+    match node:
+        case JoinNode():
+            return _of_join(node, keys & frozenset(node.variables))
+        case UnionNode(branches):
+            return sum(counts_work_of(branch, keys) for branch in branches)
+        case SelectNode(child, variables):
+            return counts_work_of(child, frozenset(variables) if node.distinct else keys)
+        case OptionalNode(left, right) | SemiJoinNode(left, right):
+            keys |= frozenset(left.variables) & frozenset(right.variables)
+            return counts_work_of(left, keys) + counts_work_of(right, keys)
+        case RestrictNode(child, tests):
+            return counts_work_of(child, keys.union(*(test.variables for test in tests)))
+        case _:
+            return node.estimate(None)
+
+
+def _of_join(node: JoinNode, keys: frozenset[str]) -> float:
+    plan = plan_of(node, keys, ())
+    total = sum(work_of(member.node, member.variable) for member in node.members)
+    total += sum(counts_work_of(other, frozenset((name,))) for name, several in plan.nodes.items() for other in several)
+    total += sum(counts_work_of(other, needed) for other, needed in plan.tables)
+    total += sum(counts_work_of(other, frozenset()) for other in plan.alone)
+    for variable, edges in plan.children.items():
+        share = None
+        for edge in edges:
+            forward = edge.from_subject(variable)
+            child = edge.other(variable)
+            free = child not in plan.children and child not in plan.constants and child not in node.conditions
+            work = edge.sources[forward] if free else edge.pairs[True]
+            if work > MIN_SCALED and (plan.constants or node.conditions):
+                if share is None:
+                    share = min(1.0, node.estimate(variable) / max(1.0, edge.sources[forward]))
+                work *= share
+            total += work
+    for edges in plan.constants.values():
+        total += sum(edge.least() for edge in edges)
+    if plan.edges or plan.tables:
+        total += node.estimate(None) if not plan.children else _of_core(node, plan)
+    return total
+
+
+MIN_SCALED = 1_000
+"""Smaller numbers of entries are not scaled by the selectivity of constants and tests."""
+
+
+def _of_core(node: JoinNode, plan: CountPlan) -> float:
+    """The estimated rows of the core: its edges alone, assumed independent (join_cardinality.py)."""
+    core = JoinNode.of(
+        (*plan.edges, *(edge for edges in plan.constants.values() for edge in edges)),
+        tuple(other for other, _ in plan.tables),
+        node.conditions,
+        (),
+        (),
+        node.variables,
+    )
+    return core.estimate(None)

@@ -1,0 +1,120 @@
+"""The law of counts: they are the groups of the rows, for every pattern and all keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from generated_patterns import NODES, PREDICATES, Maker
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sampling import examples
+from test_patterns_equal_oxigraph import projection
+
+from hybridkg.graph.projection import Prepared
+from hybridkg.interfaces.graph_index import (
+    CountTable,
+    Ids,
+    Join,
+    LeftJoin,
+    Pattern,
+    PredicatePath,
+    Restrict,
+    Same,
+    Scan,
+    Test,
+    Variable,
+)
+from hybridkg.interfaces.meter import Meter
+
+pytestmark = pytest.mark.quick
+
+
+def check(prepared: Prepared, keys: Sequence[str], bound: Mapping[str, Ids] | None = None) -> None:
+    """Fails where the counts of a pattern are not the groups of its rows, or not in order."""
+    table = prepared.rows(keys, Meter(), bound)
+    columns = [column.tolist() for column in table.columns]
+    wanted = sorted(Counter(zip(*columns, strict=True)).items()) if keys else [((), table.size)]
+    meter = Meter()
+    found = prepared.counts(keys, meter, bound)
+    assert listed(found) == wanted
+    assert found.variables == tuple(keys)
+    assert found.counts.dtype == np.int64
+    assert all(column.dtype == np.uint32 for column in found.columns)
+    again = Meter()
+    prepared.counts(keys, again, bound)
+    assert again.counts == meter.counts
+    assert prepared.counts_work(keys) >= 0
+
+
+def listed(found: CountTable) -> list[tuple[tuple[int, ...], int]]:
+    rows = zip(*(column.tolist() for column in found.columns), strict=True) if found.columns else [()]
+    return list(zip(rows, found.counts.tolist(), strict=True))
+
+
+def check_any(maker: Maker, pattern: Pattern, random: Random) -> bool:
+    """Whether the projection accepts a pattern; its counts by several keys, and with some ids."""
+    prepared = projection(maker.graph()).compile(pattern)
+    if prepared is None:
+        return False
+    names = [*prepared.variables, "unknown"]
+    for size in (0, 1, 1, 2, random.randrange(len(names) + 1)):
+        check(prepared, random.sample(names, min(size, len(names))))
+    certain = sorted(prepared.node.certain)
+    if certain:
+        some = np.array(sorted(random.sample(range(14), random.choice([1, 4, 9]))), np.uint32)
+        restricted = random.sample(certain, random.randrange(1, len(certain) + 1))
+        check(
+            prepared,
+            random.sample(names, random.randrange(3) if len(names) > 2 else 0),
+            dict.fromkeys(restricted, some),
+        )
+    return True
+
+
+@settings(max_examples=examples(80, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.randoms(use_true_random=False))
+def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
+    maker = Maker(random)
+    check_any(maker, maker.pattern(), random)
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
+def test_counts_of_thousands_of_patterns_are_the_groups_of_their_rows(first: int) -> None:
+    accepted = 0
+    for seed in range(500 * first, 500 * (first + 1)):
+        random = Random(seed)
+        maker = Maker(random)
+        accepted += check_any(maker, maker.pattern(), random)
+    assert accepted > 300
+
+
+def connected(random: Random) -> Pattern:
+    """A join of links between a few variables: trees, cycles, several components, with tests of two variables."""
+    names = "stuvwx"[: random.randrange(2, 7)]
+    parts: list[Pattern] = []
+    for i in range(random.randrange(1, 6)):
+        here = random.choice(names[: i + 1])
+        ends = [Variable(here), random.choice([Variable(random.choice(names)), *NODES[: random.randrange(2)]])]
+        random.shuffle(ends)
+        parts.append(Scan(ends[0], PredicatePath(random.choice(PREDICATES[: random.randrange(1, 4)])), ends[1]))
+    bound = sorted({slot.name for part in parts for slot in (part.subject, part.object) if isinstance(slot, Variable)})
+    tests: list[Test] = []
+    while len(bound) > 1 and random.random() < 0.4:
+        tests.append(Same(*random.sample(bound, 2), random.random() < 0.8))
+    pattern: Pattern = Restrict(Join(tuple(parts)), tuple(tests)) if tests else Join(tuple(parts))
+    while bound and random.random() < 0.2:
+        ends = [Variable(random.choice(bound)), Variable(random.choice("yz"))]
+        random.shuffle(ends)
+        pattern = LeftJoin(pattern, Scan(ends[0], PredicatePath(random.choice(PREDICATES)), ends[1]))
+    return pattern
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
+def test_counts_of_thousands_of_joins_are_the_groups_of_their_rows(first: int) -> None:
+    for seed in range(1000 * first, 1000 * (first + 1)):
+        random = Random(seed)
+        assert check_any(Maker(random), connected(random), random)
