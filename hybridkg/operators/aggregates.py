@@ -77,9 +77,10 @@ class PlainGroups:
             rows = rows.having({**rows.columns, name: column})
         groups = ColumnGroups.of(rows, self.keys, keeps_order=keeps_order, only_exact=context.declines)
         computed = groups.computed(self.aggregates, _divide(context))
-        return None if computed is None else self._projected(computed, context)
+        return None if computed is None else self.projected(computed, context)
 
-    def _projected(self, groups: InColumns, context: ExecutionContext) -> InColumns:
+    def projected(self, groups: InColumns, context: ExecutionContext) -> InColumns:
+        """Groups under HAVING, projected."""
         yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
         for condition in self.having:
             values = evaluate(ast.Call("IF", (condition, yes, no)), groups, context)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,18 +84,18 @@ class ColumnGroups:
 
     def _aggregated(self, aggregate: ast.Aggregate, divide: Divide) -> Column | None:
         if aggregate.argument is None:
-            return _counts(np.bincount(self.group, minlength=self.count))
+            return count_column(np.bincount(self.group, minlength=self.count))
         assert isinstance(aggregate.argument, ast.Var)
         column, group = self.solutions.column(aggregate.argument.name), self.group
         is_bound = _bound(column)
         rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.name == "COUNT" and not aggregate.distinct:
-            return _counts(np.bincount(group if is_bound is None else group[rows], minlength=self.count))
+            return count_column(np.bincount(group if is_bound is None else group[rows], minlength=self.count))
         if aggregate.distinct:
             pairs = dense(column.keys)[rows]
             rows = rows[np.unique(group[rows] * (int(pairs.max(initial=0)) + 1) + pairs, return_index=True)[1]]
         if aggregate.name == "COUNT":
-            return _counts(np.bincount(group[rows], minlength=self.count))
+            return count_column(np.bincount(group[rows], minlength=self.count))
         if aggregate.name == "SAMPLE":
             return self._at(column, rows, np.arange(len(rows)))
         if is_bound is not None and len(rows) < len(group) and not aggregate.distinct:
@@ -259,7 +260,8 @@ def _is_exact(numbers: NDArray[np.float64]) -> bool:
     return False
 
 
-def _counts(counts: Places) -> NumberColumn:
+def count_column(counts: NDArray[Any]) -> NumberColumn:
+    """Column of non-negative integers."""
     return NumberColumn(counts.astype(np.float64), _whole)
 
 

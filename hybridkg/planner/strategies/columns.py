@@ -7,7 +7,9 @@ from hybridkg.algebra.nodes import Fragment, Plan, SparqlQuery, children
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
+from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.joins import lowered
@@ -43,13 +45,28 @@ class ColumnsStrategy(Strategy):
         if any(planning.prepared(fragment) is None for fragment in fragments_of(logical.relational)):
             return None
         try:
-            root = lowered(logical.relational, {}, planning)
+            root = lowered(logical.relational, counted(logical.relational, planning), planning)
         except UnsupportedQueryError:
             return None
         return ColumnQuery(root, StoreQuery(logical.form))
 
 
 COLUMNS = ColumnsStrategy()
+
+
+def counted(plan: Plan, planning: PlannerContext) -> dict[int, PhysicalOperator]:
+    """Operators of the groups that need no rows, by the identity of their nodes."""
+    ready: dict[int, PhysicalOperator] = {}
+    waiting = [plan]
+    while waiting:
+        part = waiting.pop()
+        waiting += children(part)
+        if isinstance(part, nodes.Group) and isinstance(part.child, Fragment) and part.child.group.elements:
+            fragment = planning.fragment(part.child)
+            groups = PlainGroups.of(part.keys, part.having, part.projection)
+            if groups is not None and CountGroups.applies(fragment, groups):
+                ready[id(part)] = CountGroups(fragment, groups)
+    return ready
 
 
 def fragments_of(plan: Plan) -> list[Fragment]:

@@ -1,0 +1,103 @@
+"""GROUP BY of a graph pattern whose aggregates only count: solutions are counted, not listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.algebra.certain import certain
+from hybridkg.interfaces.graph_index import PreparedPattern
+from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, Work
+from hybridkg.operators.aggregates import PlainGroups
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_groups import count_column
+from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns, Places, partition
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import EstimationContext, work_of
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.solutions import Solutions
+
+
+@dataclass(frozen=True)
+class CountGroups(PhysicalOperator):
+    """Rows of GroupRows(fragment), from the counts of the projection (PreparedPattern.counts)."""
+
+    fragment: GraphFragment
+    groups: PlainGroups
+
+    @staticmethod
+    def applies(fragment: GraphFragment, groups: PlainGroups | None) -> bool:
+        """Whether every aggregate counts solutions, or distinct values of a variable that each solution binds."""
+        if groups is None or groups.inputs or not set(groups.keys) <= set(fragment.columns):
+            return False
+        sure = certain(fragment.group)
+        return all(
+            aggregate.name == "COUNT" and (aggregate.argument is None or _name(aggregate) in sure)
+            for _, aggregate in groups.aggregates
+        )
+
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        if not self.groups.keys:
+            return 1.0
+        sizes = [estimates.size(self.fragment.pattern, name) for name in self.groups.keys]
+        rows = estimates.rows(self.fragment)
+        if rows is None or None in sizes:
+            return None
+        return min(rows, float(np.prod([size for size in sizes if size is not None])))
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        prepared = estimates.prepared(self.fragment.pattern)
+        if prepared is None:
+            return None
+        entries = sum(prepared.counts_work(keys) for keys in self._counted)
+        return work_of({GRAPH_QUESTIONS: len(self._counted), ADJACENCY: entries})
+
+    @property
+    def _counted(self) -> list[tuple[str, ...]]:
+        """Variables of each request for counts."""
+        keys, names = self.groups.keys, [_name(one) for _, one in self.groups.aggregates if one.distinct]
+        return [keys, *((*keys, name) for name in dict.fromkeys(names) if name not in keys)]
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        prepared = self.fragment.prepared(context)
+        if prepared is None or context.graph is None:
+            raise ColumnsDeclined("the projection does not hold all of the pattern")
+        keys = tuple(dict.fromkeys(self.groups.keys))
+        context.meter.add(GRAPH_QUESTIONS, len(self._counted))
+        table = prepared.counts(keys, context.meter)
+        context.allow(len(table.counts))
+        columns: dict[str, Column] = {name: IdColumn(table.column(name), context.graph) for name in keys}
+        for name, aggregate in self.groups.aggregates:
+            counts = _distinct(prepared, keys, _name(aggregate), context) if aggregate.distinct else table.counts
+            columns[name] = count_column(counts)
+        return self.groups.projected(InColumns(columns, len(table.counts), context.made), context)
+
+    def asks(self, estimates: EstimationContext) -> str:
+        return self.fragment.asks(estimates)
+
+    def describe(self) -> str:
+        shown = " ".join(f"({' '.join(write(e).split())} AS ?{n})" for n, e in self.groups.aggregates)
+        keys = " ".join(f"?{name}" for name in self.groups.keys)
+        return " ".join(part for part in ("CountGroups", shown, keys and f"by {keys}") if part)
+
+    def details(self, estimates: EstimationContext) -> str:
+        return self.fragment.details(estimates)
+
+
+def _name(aggregate: ast.Aggregate) -> str:
+    return aggregate.argument.name if isinstance(aggregate.argument, ast.Var) else ""
+
+
+def _distinct(prepared: PreparedPattern, keys: tuple[str, ...], name: str, context: ExecutionContext) -> Places:
+    """Number of distinct values of a variable in each group, in the order of the groups."""
+    if not keys:
+        return np.array([len(prepared.candidates(name, context.meter))])
+    if name in keys:
+        return np.ones(len(prepared.counts(keys, context.meter).counts), np.intp)
+    pairs = prepared.counts((*keys, name), context.meter)
+    context.allow(len(pairs.counts))
+    group, first = partition([pairs.column(key) for key in keys], len(pairs.counts))
+    return np.bincount(group, minlength=len(first))
