@@ -74,7 +74,9 @@ class ColumnGroups:
 
     def computed(self, aggregates: Sequence[tuple[str, ast.Aggregate]], divide: Divide) -> InColumns | None:
         """One row for each group: its keys, then its named aggregates. None if an argument is of another kind."""
-        columns: dict[str, Column] = {name: self.solutions.column(name).take(self.first) for name in self.keys}
+        columns: dict[str, Column] = {
+            name: _as_written(self.solutions.column(name).take(self.first)) for name in self.keys
+        }
         for name, aggregate in aggregates:
             column = self._aggregated(aggregate, divide)
             if column is None:
@@ -130,7 +132,7 @@ class ColumnGroups:
         if len(distinct) < len(first):
             return None  # of equal values of different datatypes, the first counts
         ranks = rank[code][rows]
-        return self._at(column, rows, ranks if is_least else -ranks)
+        return self._at(_as_written(column), rows, ranks if is_least else -ranks)
 
     def _totals(self, column: Column, rows: Places, divide: Divide | None) -> Column | None:
         """Sums; with `divide`, means."""
@@ -292,6 +294,15 @@ def written(number: float) -> Literal:
     ['12', '0.1', '1000000000000000000000', '-0.00000025']
     """
     return Literal(float(number))  # Oxigraph's own digits: where two shortest forms are as near, Python takes the other
+
+
+def _as_written(column: Column) -> Column:
+    """The column with its literals in the form in which Oxigraph returns them."""
+    if isinstance(column, TermColumn):
+        return column.stored
+    if isinstance(column, NumberColumn) and column.literal is double:
+        return NumberColumn(column.numbers, written)
+    return column
 
 
 def _text_order(column: Column) -> Places:

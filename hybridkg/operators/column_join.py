@@ -111,7 +111,7 @@ def _has_unbound(column: Column) -> bool:
 def _common_keys(left: Column, right: Column) -> tuple[Keys, Keys]:
     if isinstance(left, IdColumn) and isinstance(right, IdColumn):
         return left.ids, right.ids
-    a, b = as_terms(left), as_terms(right)
+    a, b = as_terms(left).stored, as_terms(right).stored
     code_of: dict[Term | None, int] = {}
     x, y = (np.array([code_of.setdefault(t, len(code_of)) for t in side.terms.tolist()], np.intp) for side in (a, b))
     return x[a.codes], y[b.codes]

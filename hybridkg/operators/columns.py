@@ -185,22 +185,28 @@ class TermColumn:
 
     @classmethod
     def of(cls, values: Sequence[Term | None], places: Places | None = None) -> TermColumn:
-        """Column of some terms, or of those at `places` of them. Equal terms get one code, in the form of the store.
+        """Column of some terms, or of those at `places` of them. Identical terms get one code.
 
         >>> TermColumn.of([Literal(7), None, Literal(7)]).codes.tolist()
         [0, 1, 0]
         """
-        stored = _as_stored(values)
         code_of: dict[Term | None, int] = {}
-        codes = np.array([code_of.setdefault(term, len(code_of)) for term in stored], np.intp)
+        codes = np.array([code_of.setdefault(term, len(code_of)) for term in values], np.intp)
         terms = np.empty(len(code_of), object)
         terms[:] = list(code_of)
         return cls(terms, codes if places is None else codes[places])
 
+    @cached_property
+    def stored(self) -> TermColumn:
+        """The same terms in the form of the store, in which equal ones have one code."""
+        values = self.terms.tolist()
+        stored = _as_stored(values)
+        return self if stored is values else TermColumn.of(stored, self.codes)
+
     @property
     def keys(self) -> Keys:
         """As Column has it."""
-        return self.codes
+        return self.stored.codes
 
     @property
     def is_bound(self) -> NDArray[np.bool_] | None:

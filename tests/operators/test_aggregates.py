@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.operators.aggregates import PlainGroups, written
+from hybridkg.operators.aggregates import PlainGroups
+from hybridkg.operators.column_groups import written
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
@@ -29,15 +30,17 @@ PLAIN = [
     "SELECT ?b { } GROUP BY ?a ?b HAVING (COUNT(?b) > 1) (SUM(?s) < 5)",
     "SELECT (SUM(?s) / COUNT(?s) AS ?x) (CONCAT(STR(?a), 'x') AS ?y) { } GROUP BY ?a HAVING (COUNT(?missing) = 0)",
     "SELECT (MAX(?t) AS ?x) (SUM(?t) - MIN(?s) AS ?y) (COUNT(?t) AS ?z) { } GROUP BY ?c",
-]
-OTHERS = [
     "SELECT (SUM(?s) AS ?x) { }",
-    "SELECT (SAMPLE(?a) AS ?x) { } GROUP BY ?b",
-    "SELECT (COUNT(DISTINCT *) AS ?x) { } GROUP BY ?b",
-    "SELECT (SUM(DISTINCT ?s) AS ?x) { } GROUP BY ?b",
+    "SELECT (SUM(DISTINCT ?b) AS ?x) { } GROUP BY ?a",
     "SELECT (SUM(?s + 1) AS ?x) { } GROUP BY ?b",
     "SELECT (SUM(?s) AS ?x) (?x + 1 AS ?y) { } GROUP BY ?b",
     "SELECT ?k { } GROUP BY (STR(?a) AS ?k)",
+    "SELECT (SUM(?a) AS ?x) (AVG(?a) AS ?y) (MIN(?a) AS ?low) (MAX(?b) AS ?high) { } GROUP BY ?b",
+    "SELECT (COUNT(?a + 1) AS ?x) (AVG(STRLEN(STR(?a))) AS ?y) { }",
+]
+OTHERS = [
+    "SELECT (COUNT(DISTINCT *) AS ?x) { } GROUP BY ?b",
+    "SELECT (GROUP_CONCAT(?a) AS ?x) { } GROUP BY ?b",
     "SELECT ?a { } GROUP BY ?a HAVING (EXISTS { ?a ?b ?c })",
 ]
 
@@ -88,7 +91,7 @@ def run(operator: GroupRows) -> Solutions:
 @given(rows=tables | mixed)
 def test_groups_are_those_of_oxigraph(text, rows):
     operator = group_rows(text, rows)
-    with patch.object(PlainGroups, "rows", lambda *_: None):
+    with patch.object(PlainGroups, "groups", lambda *_, **__: None):
         want = run(operator)
     assert operator._plain is not None
     assert run(operator) == want
@@ -98,7 +101,7 @@ def test_a_double_has_the_digits_of_oxigraph_where_two_forms_are_as_short():
     assert written(2.0**-25).value == "0.000000029802322387695313"  # repr: 2.9802322387695312e-08
     rows = [(NamedNode("e:1"), None, double(0.0), double(0.0)), (NamedNode("e:1"), None, double(2.0**-24), double(0.0))]
     operator = group_rows("SELECT (AVG(?s) AS ?x) { } GROUP BY ?a", rows)
-    with patch.object(PlainGroups, "rows", lambda *_: None):
+    with patch.object(PlainGroups, "groups", lambda *_, **__: None):
         want = run(operator)
     assert run(operator) == want
 
