@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.column_join import ColumnPairs
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.probing import rows_meeting
-from hybridkg.operators.topk.relation_prefix import PrefixScan
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -54,29 +58,44 @@ class BindJoin(FragmentProbe):
 
     def run(self, context: ExecutionContext) -> Solutions:
         right = context.run(self.child)
-        left = Solutions(self.fragment.columns, self._restricted(right, context) if right.rows else [])
-        pairs = Compatible(left, right)
-        merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
-        return Solutions(pairs.variables, context.collect(merged))
+        if isinstance(right, InColumns):
+            left = fragment_for(self.fragment, self.variable, right, context, self._prefilters(context))
+            pairs = None if left is None else ColumnPairs.of(left, right, context)
+            if pairs is not None:
+                return pairs.merged()
+        rows = Solutions(self.fragment.columns, self._restricted(right, context) if right.rows else [])
+        compatible = Compatible(rows, right)
+        merged = (compatible.merged(row, other) for row in rows.rows for other in compatible.rows_for(row))
+        return Solutions(compatible.variables, context.collect(merged))
 
     def _restricted(self, right: Solutions, context: ExecutionContext) -> list[Row]:
-        if isinstance(self.child, PrefixScan) and self.fragment.prepared(context) is not None:
-            import numpy as np
-
-            assert context.slice is not None
-            ids = np.sort(context.slice.relations[self.child.score][0])
-            return self.fragment.rows_for(context, self.variable, ids, self._prefilters(context)).rows
         at = right.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in right.rows))
         return met(self.fragment, self.variable, values, context, self._prefilters(context))
 
     def _prefilters(self, context: ExecutionContext) -> dict[str, Ids]:
         """Entities, by variable, of rows that survive the joins above."""
-        import numpy as np
-
         if context.slice is None:
             return {}
         return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
+
+
+def fragment_for(
+    fragment: GraphFragment,
+    variable: str,
+    solutions: InColumns,
+    context: ExecutionContext,
+    more: Mapping[str, Ids] = {},
+) -> InColumns | None:
+    """Rows of a fragment that join the values of a variable of some solutions, as in `met`; None unless the projection
+    has the fragment and the values are ids of it.
+    """
+    column = solutions.ids(variable)
+    if column is None or fragment.prepared(context) is None:
+        return None
+    ids = np.unique(column.ids)
+    rows = fragment.rows_for(context, variable, ids[:-1] if len(ids) and ids[-1] == UNBOUND else ids, more)
+    return rows if isinstance(rows, InColumns) else None
 
 
 def met(
@@ -93,8 +112,6 @@ def met(
     """
     if fragment.prepared(context) is None:
         return rows_meeting(fragment.in_store, variable, len(values), lambda: values, context)
-    import numpy as np
-
     assert context.graph is not None
     ids = context.graph.find([value for value in values if value is not None])
     return fragment.rows_for(context, variable, np.sort(ids[ids >= 0]).astype(np.uint32), more).rows

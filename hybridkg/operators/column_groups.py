@@ -180,7 +180,7 @@ class ColumnGroups:
         for name, column in self.solutions.columns.items():
             if len(np.unique(place)) == len(place):
                 break
-            if name not in self.keys:
+            if name not in self.keys or isinstance(column, TermColumn):  # keys in several forms: 1 and 01
                 place = finer(place, _text_order(column.take(crowded)))
         order[crowded] = crowded[np.argsort(place, kind="stable")]
         return order

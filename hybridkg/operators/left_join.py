@@ -10,7 +10,7 @@ import numpy as np
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.bind_join import FragmentProbe, met
+from hybridkg.operators.bind_join import FragmentProbe, fragment_for, met
 from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
@@ -76,6 +76,10 @@ class BindLeftJoin(FragmentProbe):
 
     def run(self, context: ExecutionContext) -> Solutions:
         left = context.run(self.child)
+        if isinstance(left, InColumns) and not self.tests:
+            right = fragment_for(self.fragment, self.variable, left, context)
+            if right is not None:
+                return left_joined(left, right, self.condition, self.tests, context)
         at = left.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in left.rows))
         rows = met(self.fragment, self.variable, values, context)

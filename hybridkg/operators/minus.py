@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.bind_join import FragmentProbe, met
+from hybridkg.operators.bind_join import FragmentProbe, fragment_for, met
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
@@ -44,6 +44,10 @@ class BindMinus(FragmentProbe):
 
     def run(self, context: ExecutionContext) -> Solutions:
         left = context.run(self.child)
+        if isinstance(left, InColumns):
+            right = fragment_for(self.fragment, self.variable, left, context)
+            if right is not None:
+                return _without(left, right, context)
         at = left.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in left.rows))
         rows = met(self.fragment, self.variable, values, context) if values else []

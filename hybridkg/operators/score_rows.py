@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.meter import PROBES, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
+from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.column_join import concatenated
+from hybridkg.operators.columns import Column, InColumns, NumberColumn, unbound
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
-from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities
+from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities, scores_of_ids
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.terms import double
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,10 @@ class ScoreRows(OneChild):
         """Requests the scores of the child's entities, or the complete relation if that is smaller."""
         index = checked_index(context.text, self.match)
         solutions = context.run(self.child)
+        if isinstance(solutions, InColumns):
+            entities_column = solutions.ids(self.match.entity.name)
+            if entities_column is not None:
+                return self._in_columns(solutions, entities_column.ids, index, context)
         at = solutions.variables.index(self.match.entity.name)
         entities = list(dict.fromkeys(row[at] for row in solutions.rows))
         score_of = scores_of_entities(entities, ranked_query(self.match), index, context)
@@ -61,6 +71,29 @@ class ScoreRows(OneChild):
             (*row, score) for row in solutions.rows if (score := score_of.get(row[at])) is not None or self.optional
         ]
         return Solutions((*solutions.variables, self.score), rows)
+
+    def _in_columns(
+        self, solutions: InColumns, entities: Ids, index: RankedIndex, context: ExecutionContext
+    ) -> InColumns:
+        query = ranked_query(self.match)
+        distinct = np.unique(entities)
+        if context.graph is not None:
+            distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
+        ids, scores = scores_of_ids(distinct, query, index, context)
+        if not len(ids):
+            place, matches = np.zeros(len(entities), np.intp), np.zeros(len(entities), np.bool_)
+        else:
+            place = np.minimum(ids.searchsorted(entities), len(ids) - 1)
+            matches = ids[place] == entities
+        rows = np.flatnonzero(matches)
+        scored: Column = NumberColumn(scores[place[rows]], double)
+        if self.optional:
+            alone = np.flatnonzero(~matches)
+            scored, rows = concatenated([scored, unbound(len(alone))]), np.concatenate([rows, alone])
+            order = np.argsort(rows, kind="stable")
+            scored, rows = scored.take(order), rows[order]
+        kept = solutions.take(rows)
+        return kept.having({**kept.columns, self.score: scored})
 
     def describe(self) -> str:
         return f"ScoreRows ?{self.match.entity.name} ?{self.score}" + (" where it matches" if self.optional else "")

@@ -177,6 +177,22 @@ def scores_of_entities(
     return _looked_up(nodes, ids, scores, context.nodes)
 
 
+def scores_of_ids(
+    ids: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext
+) -> tuple[Ids, Scores]:
+    """(ids, scores) of at least those of some entities that match, ascending; requested as in `scores_of_entities`."""
+    import numpy as np
+
+    is_remote = is_remote_relation(index, query) and not context.is_answered(RankedRequest(query))
+    if not is_remote and len(ids) * MATCHES_PER_PROBE >= index.match_count_bound(query):
+        return every_match(index, query, context)
+    if not len(ids):
+        return ids, np.zeros(0)
+    scores = scores_among(index, query, ids, context)
+    matching = ~np.isnan(scores)
+    return ids[matching], scores[matching]
+
+
 def _distinct(rows: list[Row], at: int) -> list[Node]:
     return [term for term in dict.fromkeys(row[at] for row in rows) if isinstance(term, NamedNode | BlankNode)]
 

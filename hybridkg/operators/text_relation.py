@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.meter import POSTINGS, ROWS, SCORED_POSTINGS, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedRequest
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn
+from hybridkg.operators.context import ExecutionContext, Nodes
 from hybridkg.operators.estimation_context import EstimationContext, work_of
 from hybridkg.operators.index_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
-from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term, double
 
 
@@ -74,15 +76,33 @@ def question(match: ast.RankedItem, *, given: Term | None = None, top: int | Non
 
 
 def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
-    """Answer of the text index as rows (entity, score).
+    """Answer of the text index as columns (entity, score).
 
     Raises:
-        QueryLimitError: more than the rows or memory allowed.
+        QueryLimitError: more than the rows allowed.
     """
     ids, scores = answer
     assert context.nodes is not None
     context.allow(len(ids))
-    context.meter.add(ROWS, len(ids))
-    entities = context.nodes.nodes(ids)
-    rows: list[Row] = context.collect(zip(entities, map(double, scores.tolist()), strict=True))
-    return Solutions((match.entity.name, score), rows)
+    entities = IdColumn(ids, Entities(context.nodes) if context.graph is None else context.graph)
+    columns: dict[str, Column] = {match.entity.name: entities, score: NumberColumn(scores, double)}
+    return InColumns(columns, len(ids), context.made)
+
+
+@dataclass(frozen=True, eq=False)
+class Entities:
+    """Names and order of the ids of the text index, where there is no projection."""
+
+    nodes: Nodes
+
+    def terms(self, ids: Ids) -> list[Term | None]:
+        """Term of each id; None for UNBOUND."""
+        bound = ids != UNBOUND
+        if bound.all():
+            return list(self.nodes.nodes(ids))
+        nodes = iter(self.nodes.nodes(ids[bound]))
+        return [next(nodes) if is_bound else None for is_bound in bound.tolist()]
+
+    def order_keys(self, ids: Ids, *, total: bool) -> Ids | None:
+        """Rank of each id; None where one is UNBOUND."""
+        return None if (ids == UNBOUND).any() else self.nodes.rank(ids)

@@ -33,7 +33,6 @@ PLAIN = [
     "SELECT (SUM(?s) AS ?x) { }",
     "SELECT (SUM(DISTINCT ?b) AS ?x) { } GROUP BY ?a",
     "SELECT (SUM(?s + 1) AS ?x) { } GROUP BY ?b",
-    "SELECT (SUM(?s) AS ?x) (?x + 1 AS ?y) { } GROUP BY ?b",
     "SELECT ?k { } GROUP BY (STR(?a) AS ?k)",
     "SELECT (SUM(?a) AS ?x) (AVG(?a) AS ?y) (MIN(?a) AS ?low) (MAX(?b) AS ?high) { } GROUP BY ?b",
     "SELECT (COUNT(?a + 1) AS ?x) (AVG(STRLEN(STR(?a))) AS ?y) { }",

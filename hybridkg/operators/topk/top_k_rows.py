@@ -6,8 +6,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.order_rows import ordered
@@ -77,7 +80,7 @@ class TopKRows(OneChild):
             for part in self.slices(context):
                 context.slice, context.slice_depth = part, len(context.running)
                 solutions = context.run(self.child)
-                result = solutions if part.again or not result.rows else self._merged(result, solutions)
+                result = solutions if part.again or not result.size else self._merged(result, solutions)
                 if part.complete or (self.top.k is not None and self._sure(result, part) >= self.top.k):
                     break
         finally:
@@ -93,16 +96,18 @@ class TopKRows(OneChild):
         distinct: dict[Row, Row] = {}
         for row in merged.rows:
             distinct.setdefault(row[: self.top.width], row)
-        return replace(merged, rows=list(distinct.values()))
+        return Solutions(merged.variables, list(distinct.values()))
 
     def _sure(self, solutions: Solutions, part: RelationPrefix) -> int:
         """Number of rows that precede any missing row."""
         if part.ties_follow:
-            return len(solutions.rows)
-        at = solutions.variables.index(self.top.column)
+            return solutions.size
         slack = self.top.value.slack(part.bound) if self.top.value else 0.0
         bound = part.bound + slack
-        return sum(isinstance(cell := row[at], Literal) and float(cell.value) > bound for row in solutions.rows)
+        if isinstance(solutions, InColumns) and (numbers := solutions.numbers(self.top.column)) is not None:
+            return int(np.count_nonzero(numbers.numbers > bound))
+        cells = solutions.cells(self.top.column)
+        return sum(isinstance(cell, Literal) and float(cell.value) > bound for cell in cells)
 
     def matching(self, estimates: EstimationContext) -> float | None:
         """Expected candidates of the one ranked variable that every MATCH matches."""
