@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,11 +16,11 @@ from hybridkg.operators.columns import (
     Column,
     ColumnsDeclined,
     InColumns,
+    Keys,
     NumberColumn,
     Places,
     TermColumn,
     dense,
-    finer,
     partition,
 )
 from hybridkg.query import ast
@@ -171,19 +171,15 @@ class ColumnGroups:
 
     @cached_property
     def _order(self) -> Places:
-        """Rows in the order of their texts within each group, as in GroupRows."""
-        order = np.arange(self.solutions.size)
-        if self.keeps_order:
-            return order
-        crowded = np.flatnonzero(np.bincount(self.group)[self.group] > ANY_ORDER)
-        place = self.group[crowded]
-        for name, column in self.solutions.columns.items():
-            if len(np.unique(place)) == len(place):
-                break
-            if name not in self.keys or isinstance(column, TermColumn):  # keys in several forms: 1 and 01
-                place = finer(place, _text_order(column.take(crowded)))
-        order[crowded] = crowded[np.argsort(place, kind="stable")]
-        return order
+        """Rows in the order of their terms, column by column in the order of the names, as in GroupRows."""
+        rows = np.arange(self.solutions.size)
+        if self.keeps_order or not len(rows) or np.bincount(self.group).max() <= ANY_ORDER:
+            return rows
+        columns = self.solutions.columns
+        # Keys in several forms (1 and 01) are one group, but different terms.
+        names = [name for name in sorted(columns) if name not in self.keys or isinstance(columns[name], TermColumn)]
+        keys = [columns[name].order(total=True) for name in names]
+        return rows if not keys or _is_sorted(keys) else np.lexsort(keys[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,10 +301,21 @@ def _as_written(column: Column) -> Column:
     return column
 
 
-def _text_order(column: Column) -> Places:
-    texts = [str(cell) for cell in column.cells()]
-    place: Mapping[str, int] = {text: n for n, text in enumerate(sorted(set(texts)))}
-    return np.array([place[text] for text in texts], np.intp)
+def _is_sorted(keys: Sequence[Keys]) -> bool:
+    """Whether rows ascend by the first key, then by the second, ...
+
+    >>> _is_sorted([np.array([1, 1, 2]), np.array([5, 6, 0])]), _is_sorted([np.array([1, 0])])
+    (True, False)
+    """
+    tied = np.ones(len(keys[0]) - 1, np.bool_)
+    for key in keys:
+        before, after = key[:-1], key[1:]
+        if (tied & (before > after)).any():
+            return False
+        tied &= before == after
+        if not tied.any():
+            return True
+    return True
 
 
 def _whole(number: float) -> Literal:

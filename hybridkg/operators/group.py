@@ -95,24 +95,20 @@ class GroupRows(OneChild):
         row_name, used = "row", variables(self.query)
         while row_name in used:
             row_name += "_"
-        pattern, triples = inline(solutions.variables, self._in_order(solutions.rows), row_name)
+        pattern, triples = inline(solutions.variables, self._in_order(solutions), row_name)
         head, tail = self._around()
         stream = context.scratch(triples).select(f"{head}{{\n{pattern}\n}}{tail}")
         return Solutions(stream.variables, context.collect(stream.rows))
 
-    def _in_order(self, rows: list[Row]) -> list[Row]:
+    def _in_order(self, solutions: Solutions) -> list[Row]:
         """Rows in an order independent of the strategy, on which a sum of doubles depends.
 
         Rows that a sub-select has ordered stay in that order, for GROUP_CONCAT.
         """
         if self._keeps_order:
-            return rows
-        text_of: dict[int, str] = {}
-        for row in rows:
-            for cell in row:
-                if id(cell) not in text_of:
-                    text_of[id(cell)] = str(cell)
-        return sorted(rows, key=lambda row: [text_of[id(cell)] for cell in row])
+            return solutions.rows
+        names = solutions.variables
+        return sorted_rows(solutions.rows, [names.index(name) for name in sorted(names)])
 
     @cached_property
     def _keeps_order(self) -> bool:
