@@ -52,7 +52,7 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
             return f"{kind} ?{score} := {text(expression)} desc, then {names(ties)}"
         case nodes.OrderBy(_, order, ties):
             keys_text = ", ".join(f"?{name}{' desc' if down else ''}" for name, down in order)
-            return f"{kind} {keys_text}, then {names(ties)}"
+            return f"{kind} {keys_text}" + ("" if ties is None else f", then {names(ties)}")
         case nodes.Project(_, columns, distinct, _):
             return f"{'Distinct' if distinct else kind} {names(columns)}"
         case nodes.Slice(_, offset, limit):

@@ -19,9 +19,6 @@ from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
 ROWS_PER_BLOCK = 8192
 """Rows whose terms are made at once while an answer is streamed."""
 
-DECLINED = "declined"
-"""Figure for EXPLAIN ANALYZE: 1 if the store had to answer."""
-
 
 @dataclass(frozen=True)
 class ColumnQuery(PhysicalOperator):
@@ -61,9 +58,9 @@ class ColumnQuery(PhysicalOperator):
             return context.run(self.child)
         except QueryStoppedError:
             raise
-        except (ColumnsDeclined, QueryLimitError):
+        except (ColumnsDeclined, QueryLimitError) as e:
             context.unwind(self)
-            context.record_detail(self, **{DECLINED: 1})
+            context.reasons[id(self)] = str(e).partition("\n")[0]
             return None
         finally:
             context.declines = False

@@ -126,6 +126,8 @@ class ExecutionContext:
     actuals: dict[int, Actual] = field(default_factory=dict)
     details: dict[int, dict[str, int]] = field(default_factory=dict)
     """Figures recorded by `record_detail`."""
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Why an operator left its work to the store, by the identity of the operator."""
     query_strings: dict[TextQuery, Span] = field(default_factory=dict)
     """Texts of rows parsed as query strings (MATCH QUERY ?text), and the span of their variable."""
     declines: bool = False

@@ -68,7 +68,7 @@ def ranked_top(ranking: RankedPlan) -> RankedTop:
         value=ranking.value,
         k=ranking.k,
         column=column,
-        ties=ranking.order.tie_breakers,
+        ties=ranking.order.tie_breakers or (),
         width=len(ranking.top.columns) if ranking.top.distinct else None,
         exact=ranking.filters_are_in_fragments,
         optional=tuple((match.match, match.score) for match in ranking.optional),

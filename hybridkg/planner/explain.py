@@ -9,9 +9,11 @@ from functools import cached_property
 from math import isfinite, isinf
 from typing import Any
 
+from hybridkg.algebra.nodes import SparqlQuery
 from hybridkg.algebra.render import render
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.context import Actual, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.topk.filtered_topk import FilteredTopK
@@ -36,15 +38,18 @@ Details = Mapping[int, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Ran:
-    """Figures of a run: of operators, by their identity, and units of work by kind (interfaces/meter.py)."""
+    """Figures of a run: of operators, by their identity, and units of work by kind (interfaces/meter.py); reasons why
+    an operator left its work to the store.
+    """
 
     actuals: Mapping[int, Actual]
     details: Details
     work: Mapping[str, int]
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, context: ExecutionContext) -> Ran:
-        return cls(context.actuals, context.details, context.meter.counts)
+        return cls(context.actuals, context.details, context.meter.counts, context.reasons)
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,7 @@ class Explanation:
         if self.ran is not None:
             counts = self._work()
             lines.append(f"work: {', '.join(f'{kind} {n:,}' for kind, n in counts.items()) or 'none'}")
-        logical = render(self.plan.logical, self.prefixes).splitlines()
-        lines += ["", "logical plan", *(f"  {line}" for line in logical), ""]
+        lines += ["", "logical plan", *(f"  {line}" for line in self._logical()), ""]
         return "\n".join([*lines, self.operators(width, times=times)])
 
     def operators(self, width: int | None = None, *, times: bool = True) -> str:
@@ -100,7 +104,7 @@ class Explanation:
             "est_us": _us(self.plan.cost),
             "forced": self.plan.forced,
             "rejected": [{"strategy": other.strategy, "est_us": _us(other.cost)} for other in self.plan.rejected],
-            "logical": render(self.plan.logical, self.prefixes).splitlines(),
+            "logical": self._logical(),
             "operator": self._operator_json(self.plan.root, self.estimates),
         }
         if self.endpoint:
@@ -121,6 +125,12 @@ class Explanation:
             return f"strategy: {plan.strategy}" + _bracketed(others, plan.forced)
         others = [f"{other.strategy}{_ms(other.cost, ' {}')}" for other in plan.rejected]
         return f"strategy: {plan.strategy}{_ms(plan.cost, ', est. {}')}" + _bracketed(others, plan.forced)
+
+    def _logical(self) -> list[str]:
+        plan = self.plan.logical
+        if isinstance(self.plan.root, ColumnQuery) and isinstance(plan, SparqlQuery) and plan.relational is not None:
+            plan = plan.relational
+        return render(plan, self.prefixes).splitlines()
 
     def _work(self) -> dict[str, int]:
         counts = {} if self.ran is None else self.ran.work
@@ -165,6 +175,8 @@ class Explanation:
         details = None if self.ran is None else self.ran.details
         lines = _choice_lines(operator, estimates, details) if isinstance(operator, TopKRows) else []
         lines += operator.details(estimates).splitlines()
+        if self.ran is not None and (reason := self.ran.reasons.get(id(operator))):
+            lines.append(f"the store answered: {reason}")
         lines += [" ".join(text.split()) for text in _queries(operator.asks(estimates))]
         return [self.shortened(line) for line in lines if line]
 
@@ -180,6 +192,8 @@ class Explanation:
             node |= _choice_json(operator, estimates, None if self.ran is None else self.ran.details)
         if details := operator.details(estimates).splitlines():
             node["details"] = details
+        if self.ran is not None and (reason := self.ran.reasons.get(id(operator))):
+            node["store_answered"] = reason
         if sparql := operator.asks(estimates):
             node["sparql"] = sparql
         if (actual := self.actual(operator)) is not None:

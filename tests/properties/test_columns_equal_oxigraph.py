@@ -17,7 +17,6 @@ from hybridkg.errors import HybridkgError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.strategy import strategy_of
-from hybridkg.operators.column_query import DECLINED
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planner_context import PlannerContext
@@ -55,7 +54,7 @@ def outcome(graph: list[ox.Triple], text: str) -> str:
         store, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price, graph=projection
     )
     found = context.run(root)
-    if context.details.get(id(root), {}).get(DECLINED):
+    if context.reasons:
         return "declined"
     compare(parsed.form, found, store, text)
     return "answered"

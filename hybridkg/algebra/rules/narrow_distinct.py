@@ -66,7 +66,7 @@ def _read_by(plan: Plan) -> frozenset[str]:
     """The variables that the operators of a plan read, without those of its relations."""
     names: frozenset[str] = frozenset()
     if isinstance(plan, Rank | OrderBy):
-        names |= frozenset(plan.tie_breakers)
+        names |= frozenset(plan.tie_breakers or ())
     if isinstance(plan, OrderBy):
         names |= {name for name, _ in plan.keys}
     if not isinstance(plan, Fragment | Match):
