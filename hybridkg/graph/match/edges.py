@@ -12,7 +12,7 @@ from hybridkg.graph.match.ids import IdRanges, Mask, both, inside
 from hybridkg.graph.match.relations import Pairs, Relation, chunks, singleton
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
-from hybridkg.interfaces.graph_index import Ids
+from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.interfaces.parameter import Parameter
 
 End = str | int
@@ -182,6 +182,11 @@ def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) 
             ids = both(ids, sets[here])
         if here in conditions:
             ids = conditions[here].of_set(ids, run)
+    if edge.relation.is_single(chosen.forward):
+        mask, targets = looked_up(edge, ids, chosen.forward, sets, conditions, run)
+        named = {name: ids for name, ids in ((here, ids), (there, targets)) if isinstance(name, str)}
+        table = SolutionTable(named, len(ids))
+        return table if mask is None else table.take(mask)
     index, targets = expanded(edge, ids, chosen.forward, sets, conditions, run)
     columns = {}
     if isinstance(here, str):
@@ -189,6 +194,24 @@ def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) 
     if isinstance(there, str):
         columns[there] = targets
     return SolutionTable(columns, len(targets))
+
+
+def looked_up(
+    edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: PatternRun
+) -> tuple[Mask | None, Ids]:
+    """(mask, targets): the target of each id (in any order, repeats allowed) of a single-valued edge; None for all.
+
+    Where the mask is false, the id has no target, or one that the sets and conditions do not allow.
+    """
+    here, there = (edge.subject, edge.object) if forward else (edge.object, edge.subject)
+    run.room_for(len(ids))
+    targets = edge.relation.lookup(ids, forward, run)
+    mask = allowed(targets, there, sets, conditions, run)
+    if mask is None:
+        mask = targets != UNBOUND
+    if here == there:
+        mask &= ids == targets
+    return (None if mask.all() else mask), targets
 
 
 def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: PatternRun) -> Pairs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
-from hybridkg.graph.match.edges import Conditions, Edge, allowed, enumerated, expanded, of_constant, source
+from hybridkg.graph.match.edges import Conditions, Edge, allowed, enumerated, expanded, looked_up, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.join_cardinality import estimate_join
 from hybridkg.graph.match.join_shape import JoinShape
@@ -244,6 +244,9 @@ class _Joining:
             self._table = self._table.take(self._filtered(edge), self._needed())
             return
         open_end = any(name in columns and name not in before for name in edge.variables)
+        if not open_end and (subject or object_) and edge.relation.is_single(bool(subject)):
+            self._look_up(edge, bool(subject))
+            return
         if open_end or not (subject or object_) or self._hash_join_is_cheaper(edge):
             self._table = joined(self._table, enumerated(edge, self._sets, self._node.conditions, run), run)
             self._cut()
@@ -257,6 +260,20 @@ class _Joining:
         if there in needed:
             extended[there] = targets
         self._table = SolutionTable(extended, len(targets))
+
+    def _look_up(self, edge: Edge, forward: bool) -> None:
+        """Extends the table along an edge with at most one target for each row."""
+        here, there = (edge.subject, edge.object) if forward else (edge.object, edge.subject)
+        assert isinstance(here, str)
+        assert isinstance(there, str)
+        columns, conditions = self._table.columns, self._node.conditions
+        mask, targets = looked_up(edge, columns[here], forward, self._sets, conditions, self._run)
+        needed = self._needed()
+        extended = {name: column for name, column in columns.items() if name in needed}
+        if there in needed:
+            extended[there] = targets
+        table = SolutionTable(extended, len(targets))
+        self._table = table if mask is None else table.take(mask)
 
     def _filtered(self, edge: Edge) -> Mask:
         """bool[rows]: which rows satisfy an edge between bound variables and constants."""

@@ -99,6 +99,10 @@ class JoinCounting:
 
     def _crossed(self, left: CountedRows, right: CountedRows) -> CountedRows:
         n, m = left.table.size, right.table.size
+        if not left.table.columns:
+            (factor,) = left.counts.tolist()
+            refuse_overflow(factor * right.bound)
+            return right if factor == 1 else CountedRows(right.table, right.counts * factor)
         self._run.room_for(n * m)
         columns = {name: np.repeat(column, m) for name, column in left.table.columns.items()}
         columns.update((name, np.tile(column, n)) for name, column in right.table.columns.items())
@@ -153,9 +157,10 @@ class JoinCounting:
         if more or tables or any(name in test.variables for test in self._node.tests):
             return self._listed(core, edges, tables)
         weights = self._weigher.weights(name, None)
-        return count_rows(
-            SolutionTable({name: weights.ids}, len(weights.ids)), self._keys, weights.listed, weights.bound
-        )
+        table = SolutionTable({name: weights.ids}, len(weights.ids))
+        if name in self._keys:
+            return CountedRows(table, weights.listed)
+        return count_rows(table, self._keys, weights.listed, weights.bound)
 
     def _listed(
         self, core: frozenset[str], edges: list[Edge], tables: list[tuple[PatternNode, frozenset[str]]]

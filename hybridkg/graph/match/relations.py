@@ -165,7 +165,7 @@ class Side:
         """uint32[len(ids)]: the target of each id of a side that `is_single`; UNBOUND where it has none."""
         if self.n_keys == 0:
             return np.full(len(ids), UNBOUND, np.uint32)
-        if len(ids) == self.n_keys and (ids is self.keys or np.array_equal(ids, self.keys)):
+        if self.is_all(ids):
             return self.targets
         at, present = self._places_of(ids)
         if present.all():
@@ -174,14 +174,17 @@ class Side:
 
     def _counts(self) -> Counts:
         """int64[n_keys]: the number of targets of each key."""
-        offsets = self.offsets.astype(np.int64)
-        return offsets[1:] - offsets[:-1]
+        return np.asarray(np.subtract(self.offsets[1:], self.offsets[:-1], dtype=np.int64, casting="unsafe"))
+
+    def is_all(self, ids: Ids) -> bool:
+        """Whether a set is that of all keys."""
+        return ids is self.keys or (len(ids) == self.n_keys and np.array_equal(ids, self.keys))
 
     def degrees(self, ids: Ids | None) -> IdWeights:
         """The number of targets of each id of a set; None for all keys."""
         if self.is_single:
             return IdWeights(self.keys if ids is None else both(self.keys, ids))
-        if ids is None:
+        if ids is None or self.is_all(ids):
             return IdWeights(self.keys, self._counts(), self.largest())
         return IdWeights.of(ids, self.rows(ids)[1])
 
@@ -306,8 +309,12 @@ class PredicateRelation:
         return sum([b - a for a, b in self.side(forward).keys_in(ranges)])
 
     def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
-        """Binary searches in the targets of each source, all in step."""
+        """By lookup where one side is single-valued, else by binary searches in the targets of all sources in step."""
         side = self._forward
+        if side.is_single:
+            return np.asarray(self.lookup(sources, True, run) == targets)
+        if self._backward.is_single:
+            return np.asarray(self.lookup(targets, False, run) == sources)
         low, counts = side.rows(sources)
         high = low + counts
         last = max(len(side.targets) - 1, 0)
@@ -340,7 +347,7 @@ class PredicateRelation:
             keys = side.keys if ids is None else both(side.keys, ids)
             run.read(len(keys))
             return IdWeights.of(keys, weights.at(side.lookup(keys)))
-        if ids is None:
+        if ids is None or side.is_all(ids):
             offsets = side.offsets.astype(np.int64)
             ids, starts, counts = side.keys, offsets[:-1], np.diff(offsets)
         else:

@@ -108,7 +108,7 @@ class IdWeights:
         Raises:
             QueryLimitError: a product exceeds MAX_COUNT.
         """
-        common = both(self.ids, other.ids)
+        common = self.ids if self.ids is other.ids else both(self.ids, other.ids)
         left = self if len(common) == len(self.ids) else self._of_subset(common)
         right = other if len(common) == len(other.ids) else other._of_subset(common)
         if left.counts is None or right.counts is None:
