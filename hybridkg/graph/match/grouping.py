@@ -13,7 +13,7 @@ import numpy as np
 
 from hybridkg.graph.match.ids import BITMAP_SHARE, Counts, Mask
 from hybridkg.graph.match.tables import SolutionTable
-from hybridkg.graph.match.weights import EXACT_FLOAT, IdWeights, dense_sums, run_sums, summed
+from hybridkg.graph.match.weights import EXACT_FLOAT, KERNEL, IdWeights, dense_sums, run_sums, summed
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 DENSE_SHARE = 4
@@ -40,48 +40,57 @@ class CountedRows:
         return IdWeights(self.table.columns[name], self.counts, self.bound)
 
 
-class _Coded(NamedTuple):
-    """A column as numbers below `size`, in the order of its values; `values` None: code + low, UNBOUND the last."""
+class _Digit(NamedTuple):
+    """One column as the digit of a code: column - low, the last of `size` for UNBOUND if there is any.
 
-    codes: Counts
-    size: int
+    `values` are the ids that the digits stand for, None where they are the distances from `low`.
+    """
+
+    column: Ids
     low: int
-    values: Ids | None
-    open_end: bool
+    size: int
+    has_unbound: bool
+    values: Ids | None = None
 
-    def decoded(self, codes: Counts) -> Ids:
+    @classmethod
+    def of(cls, column: Ids) -> _Digit:
+        low, high = int(column.min()), int(column.max())
+        has_unbound = high == UNBOUND
+        if has_unbound:
+            high = int(column[column != UNBOUND].max(initial=low)) if low != UNBOUND else low - 1
+        return cls(column, low, high - low + 1 + has_unbound, has_unbound)
+
+    def renumbered(self) -> _Digit:
+        """The ranks among the distinct values, so that no digit is left out."""
+        digits = self.appended(np.zeros(len(self.column), np.int64))
+        if self.size <= BITMAP_SHARE * len(digits):
+            marks = np.zeros(self.size, np.bool_)
+            marks[digits] = True
+            present = np.flatnonzero(marks)
+            ranks = (np.cumsum(marks, dtype=np.uint32) - np.uint32(1))[digits]
+        else:
+            present, inverse = np.unique(digits, return_inverse=True)
+            ranks = inverse.astype(np.uint32)
+        return _Digit(ranks, 0, len(present), False, self.ids(present))
+
+    def appended(self, codes: Counts) -> Counts:
+        """Codes with this digit as a further one; may change the codes that it is given."""
+        if (kernel := KERNEL.for_work(len(codes))) is not None:
+            kernel.add_digit(codes, self.column, self.low, self.size)
+            return codes
+        codes *= self.size
+        digits = self.column.astype(np.int64)
+        digits -= self.low
+        codes += np.minimum(digits, self.size - 1, out=digits)
+        return codes
+
+    def ids(self, digits: Counts) -> Ids:
         if self.values is not None:
-            return self.values[codes]
-        ids = (codes + self.low).astype(np.uint32)
-        if self.open_end:
-            ids[codes == self.size - 1] = UNBOUND
+            return self.values[digits]
+        ids = (digits + self.low).astype(np.uint32)
+        if self.has_unbound:
+            ids[digits == self.size - 1] = UNBOUND
         return ids
-
-
-def _coded(column: Ids) -> _Coded:
-    """By the distance from the lowest id."""
-    low, high = int(column.min()), int(column.max())
-    open_end = high == UNBOUND
-    if open_end:
-        high = int(column[column != UNBOUND].max(initial=low)) if low != UNBOUND else low - 1
-    codes = column.astype(np.int64)
-    codes -= low
-    if open_end:
-        np.minimum(codes, high - low + 1, out=codes)
-    return _Coded(codes, high - low + 1 + open_end, low, None, open_end)
-
-
-def _renumbered(coded: _Coded) -> _Coded:
-    """By the rank among the distinct values."""
-    if coded.size <= BITMAP_SHARE * len(coded.codes):
-        marks = np.zeros(coded.size, np.bool_)
-        marks[coded.codes] = True
-        places = np.flatnonzero(marks)
-        ranks = np.cumsum(marks) - 1
-        codes = ranks[coded.codes]
-    else:
-        places, codes = np.unique(coded.codes, return_inverse=True)
-    return _Coded(codes, len(places), 0, coded.decoded(places), False)
 
 
 def grouped(columns: Sequence[Ids], size: int, weights: Counts | None, bound: int) -> tuple[list[Ids], Counts]:
@@ -106,15 +115,15 @@ def grouped(columns: Sequence[Ids], size: int, weights: Counts | None, bound: in
         return [], counts
     if len(columns) == 1:
         return _grouped_by_one(columns[0], weights, bound)
-    coded = [_coded(column) for column in columns]
-    if _combinations(coded) > DENSE_SHARE * size:
-        coded = [_renumbered(one) for one in coded]
-    if _combinations(coded) > MAX_CODE:
-        return _grouped_by_rank(columns, coded, weights, bound * size)
-    code = coded[0].codes
-    for one in coded[1:]:
-        code = code * one.size + one.codes
-    n = _combinations(coded)
+    digits = [_Digit.of(column) for column in columns]
+    if _combinations(digits) > DENSE_SHARE * size:
+        digits = [digit.renumbered() for digit in digits]
+    if _combinations(digits) > MAX_CODE:
+        return _grouped_by_rank(columns, digits, weights, bound * size)
+    code = np.zeros(size, np.int64)
+    for digit in digits:
+        code = digit.appended(code)
+    n = _combinations(digits)
     if n <= DENSE_SHARE * size and bound * size < EXACT_FLOAT:
         counts = dense_sums(code, n, weights)
         code = np.flatnonzero(counts)
@@ -130,16 +139,16 @@ def grouped(columns: Sequence[Ids], size: int, weights: Counts | None, bound: in
         )
         code = code[starts]
     found = []
-    for one in reversed(coded):
-        code, rest = np.divmod(code, one.size)
-        found.append(one.decoded(rest))
+    for digit in reversed(digits):
+        code, rest = np.divmod(code, digit.size)
+        found.append(digit.ids(rest))
     return found[::-1], counts
 
 
-def _combinations(coded: Sequence[_Coded]) -> int:
+def _combinations(digits: Sequence[_Digit]) -> int:
     n = 1
-    for one in coded:
-        n *= one.size
+    for digit in digits:
+        n *= digit.size
     return n
 
 
@@ -159,12 +168,12 @@ def _grouped_by_one(column: Ids, weights: Counts | None, bound: int) -> tuple[li
 
 
 def _grouped_by_rank(
-    columns: Sequence[Ids], coded: Sequence[_Coded], weights: Counts | None, bound: int
+    columns: Sequence[Ids], digits: Sequence[_Digit], weights: Counts | None, bound: int
 ) -> tuple[list[Ids], Counts]:
     """With the codes renumbered after each column, so that any number of columns fits."""
-    code = coded[0].codes
-    for one in coded[1:]:
-        code = np.unique(code, return_inverse=True)[1] * one.size + one.codes
+    code = np.zeros(len(columns[0]), np.int64)
+    for digit in digits:
+        code = digit.appended(np.unique(code, return_inverse=True)[1])
     order = np.argsort(code, kind="stable")
     starts = _starts(code[order])
     counts = np.diff(starts, append=len(order)) if weights is None else run_sums(weights[order], starts, bound)

@@ -18,6 +18,7 @@ from hybridkg.graph.match.nodes import Hints, PatternNode, narrowed
 from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
+from hybridkg.graph.match.triangles import count_triangles, triangle_of
 from hybridkg.graph.match.weigh import FactorOf, Weigher, WeightsOf
 from hybridkg.graph.match.weights import IdWeights, product, refuse_overflow
 from hybridkg.interfaces.graph_index import Ids
@@ -153,6 +154,8 @@ class JoinCounting:
     def _counted_core(self, core: frozenset[str]) -> CountedRows:
         edges = [edge for edge in self._plan.edges if edge.variables[0] in core]
         tables = [(node, needed) for node, needed in self._plan.tables if needed & core]
+        if len(edges) == 3 and not tables and (found := self._triangles(core, edges)) is not None:
+            return found
         (name, *more) = core
         if more or tables or any(name in test.variables for test in self._node.tests):
             return self._listed(core, edges, tables)
@@ -161,6 +164,14 @@ class JoinCounting:
         if name in self._keys:
             return CountedRows(table, weights.listed)
         return count_rows(table, self._keys, weights.listed, weights.bound)
+
+    def _triangles(self, core: frozenset[str], edges: Sequence[Edge]) -> CountedRows | None:
+        """The counts of a component that is a triangle with at most one key; None for another one."""
+        key, *more = [*(self._keys & core), None]
+        if len(more) > 1 or any(test.variables & core for test in self._node.tests):
+            return None
+        triangle = triangle_of(edges, key)
+        return None if triangle is None else count_triangles(triangle, key, self._weigher, self._run)
 
     def _listed(
         self, core: frozenset[str], edges: list[Edge], tables: list[tuple[PatternNode, frozenset[str]]]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, distinct
-from hybridkg.graph.match.relations import Pairs, chunks, singleton, spread
+from hybridkg.graph.match.relations import Pairs, Runs, RunTable, chunks, singleton, spread
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.weights import IdWeights, run_sums
 from hybridkg.interfaces.graph_index import Ids
@@ -99,6 +99,9 @@ class PairRelation:
     def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         raise NotImplementedError
 
+    def single_column(self, forward: bool) -> tuple[int, Ids] | None:
+        raise NotImplementedError
+
     def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
         ids = self.ends(forward, run) if ids is None else ids
         sums = np.zeros(len(ids), np.int64)
@@ -111,3 +114,9 @@ class PairRelation:
             else:
                 sums[first + index[starts]] = run_sums(weights.at(targets), starts, weights.bound * len(targets))
         return IdWeights.of(ids, sums)
+
+    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+        return None
+
+    def run_table(self, forward: bool) -> RunTable | None:
+        return None

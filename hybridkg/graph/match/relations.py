@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency, PredicateColumns
-from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, both, distinct, solid
+from hybridkg.graph.match.ids import BITMAP_SHARE, NONE, Counts, IdRanges, Mask, both, distinct, solid
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.weights import IdWeights, run_sums
+from hybridkg.graph.match.weights import KERNEL, MAX_COUNT, IdWeights, run_sums
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Pairs = tuple[Counts, Ids]
@@ -23,6 +23,22 @@ CHUNK = 1 << 21
 
 FEW = 4
 """Up to this many ranges are looked up one by one."""
+
+
+class Runs(NamedTuple):
+    """The neighbours of some ids: those of the ith are targets[starts[i] : starts[i] + counts[i]], ascending."""
+
+    starts: Counts
+    counts: Counts
+    targets: Ids
+
+
+class RunTable(NamedTuple):
+    """The neighbours of all ids from `low` on: those of low + i are targets[offsets[i] : offsets[i + 1]], ascending."""
+
+    low: int
+    offsets: Counts
+    targets: Ids
 
 
 class Relation(Protocol):
@@ -74,12 +90,24 @@ class Relation(Protocol):
     def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """uint32[len(ids)]: the target of each id, in any order, UNBOUND for none; only where `is_single`."""
 
+    def single_column(self, forward: bool) -> tuple[int, Ids] | None:
+        """(low, targets): the target of each id from `low` on, UNBOUND for none; None as for `run_table`.
+
+        Only for a relation that `is_single`.
+        """
+
     def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
         """The sum of the weights of the targets of each id of a set (None: of all ids); without weights, the degrees.
 
         Raises:
             QueryLimitError: a sum exceeds MAX_COUNT.
         """
+
+    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+        """The neighbours of ids in any order, as they are stored; None for a relation that is computed."""
+
+    def run_table(self, forward: bool) -> RunTable | None:
+        """The neighbours of all ids; None for a relation that is computed, or whose ids are too far apart."""
 
 
 def singleton(i: int) -> Ids:
@@ -110,16 +138,39 @@ def spread(starts: Counts, counts: Counts, total: int) -> Counts:
     return places
 
 
+def in_runs(starts: Counts, counts: Counts, targets: Ids, wanted: Ids) -> Mask:
+    """bool[n]: whether wanted[i] is in the ascending run targets[starts[i] : starts[i] + counts[i]].
+
+    >>> targets = np.array([3, 8, 5], np.uint32)
+    >>> in_runs(np.array([0, 2]), np.array([2, 1]), targets, np.array([8, 8], np.uint32)).tolist()
+    [True, False]
+    """
+    if len(targets) == 0:
+        return np.zeros(len(wanted), np.bool_)
+    if (kernel := KERNEL.for_work(len(wanted))) is not None:
+        mask = np.empty(len(wanted), np.bool_)
+        kernel.in_runs(starts, counts, targets, wanted, mask)
+        return mask
+    low, end, last = starts, starts + counts, len(targets) - 1
+    high = end
+    for _ in range(int(counts.max(initial=0)).bit_length()):  # binary searches, all in step
+        middle = (low + high) >> 1
+        right = (targets[np.minimum(middle, last)] < wanted) & (low < high)
+        low = np.where(right, middle + 1, low)
+        high = np.where(right, high, middle)
+    return np.asarray((low < end) & (targets[np.minimum(low, last)] == wanted))
+
+
 class Side:
     """One direction of a predicate, with its lookups."""
 
-    __slots__ = ("_ends", "_first", "_largest", "_places", "keys", "mean", "n_keys", "n_targets", "offsets", "targets")
+    __slots__ = ("_ends", "_largest", "_places", "first", "keys", "mean", "n_keys", "n_targets", "offsets", "targets")
 
     def __init__(self, adjacency: Adjacency):
         self.keys: Ids = np.asarray(adjacency.keys)
         self.offsets = np.asarray(adjacency.offsets)
         self.targets: Ids = np.asarray(adjacency.targets)
-        self._first = int(self.keys[0]) if solid(self.keys) else -1
+        self.first = int(self.keys[0]) if solid(self.keys) else -1
         self._largest = -1
         self.n_keys, self.n_targets = len(self.keys), len(self.targets)
         self.mean = self.n_targets / max(1, self.n_keys)
@@ -143,8 +194,8 @@ class Side:
 
     def _places_of(self, ids: Ids) -> tuple[NDArray[Any], Mask]:
         """(places, mask): the place of each id among the keys, right where the mask is true."""
-        if self._first >= 0:
-            near = ids - np.uint32(self._first)  # ids below the first wrap around to large numbers
+        if self.first >= 0:
+            near = ids - np.uint32(self.first)  # ids below the first wrap around to large numbers
             return near, near < np.uint32(self.n_keys)
         at = self.keys.searchsorted(ids)
         np.minimum(at, self.n_keys - 1, out=at)
@@ -188,18 +239,40 @@ class Side:
             return IdWeights(self.keys, self._counts(), self.largest())
         return IdWeights.of(ids, self.rows(ids)[1])
 
+    def column(self) -> tuple[int, Ids] | None:
+        """(low, targets) of a side that `is_single`: the target of each id from `low` on; None as for `run_table`."""
+        if self.n_keys == 0 or self.first >= 0:
+            return max(0, self.first), self.targets
+        low, high = int(self.keys[0]), int(self.keys[-1])
+        if high - low > BITMAP_SHARE * self.n_targets:
+            return None
+        column = np.full(high - low + 1, UNBOUND, np.uint32)
+        column[self.keys - np.uint32(low)] = self.targets
+        return low, column
+
+    def run_table(self) -> RunTable | None:
+        """The targets by id, with an empty run for each id without any; None where most ids would have none."""
+        if self.n_keys == 0 or self.first >= 0:
+            return RunTable(max(0, self.first), self.offsets.astype(np.int64), self.targets)
+        low, high = int(self.keys[0]), int(self.keys[-1])
+        if high - low > BITMAP_SHARE * self.n_targets:
+            return None
+        offsets = np.zeros(high - low + 2, np.int64)
+        offsets[self.keys - np.uint32(low) + np.uint32(1)] = self._counts()
+        return RunTable(low, offsets.cumsum(out=offsets), self.targets)
+
     def one(self, i: int) -> Ids:
         at = self._at(i)
         return NONE if at < 0 else self.targets[self._ends[at] : self._ends[at + 1]]
 
     def count(self, i: int) -> int:
-        at = i - self._first if self._first >= 0 else bisect_left(self._places, i)
+        at = i - self.first if self.first >= 0 else bisect_left(self._places, i)
         present = 0 <= at < self.n_keys and self._places[at] == i
         return self._ends[at + 1] - self._ends[at] if present else 0
 
     def _at(self, i: int) -> int:
-        if self._first >= 0:
-            at = i - self._first
+        if self.first >= 0:
+            at = i - self.first
             return at if at < self.n_keys else -1
         at = bisect_left(self._places, i)
         return at if at < self.n_keys and self._places[at] == i else -1
@@ -243,6 +316,10 @@ class PredicateRelation:
         starts, counts = side.rows(ids)
         total = int(counts.sum())
         run.read(total)
+        if (kernel := KERNEL.for_work(len(ids) + total)) is not None:
+            index, targets = np.empty(total, np.int64), np.empty(total, np.uint32)
+            kernel.expand(starts, counts, side.targets, index, targets)
+            return index, targets
         index = np.arange(len(ids)).repeat(counts)
         return index, side.targets[spread(starts, counts, total)]
 
@@ -315,21 +392,9 @@ class PredicateRelation:
             return np.asarray(self.lookup(sources, True, run) == targets)
         if self._backward.is_single:
             return np.asarray(self.lookup(targets, False, run) == sources)
-        low, counts = side.rows(sources)
-        high = low + counts
-        last = max(len(side.targets) - 1, 0)
-        steps = int(counts.max(initial=0)).bit_length()
-        run.read(len(sources) * max(1, steps))
-        if len(side.targets) == 0:
-            return np.zeros(len(sources), np.bool_)
-        end = high.copy()
-        for _ in range(steps):
-            middle = (low + high) >> 1
-            right = (side.targets[np.minimum(middle, last)] < targets) & (low < high)
-            low = np.where(right, middle + 1, low)
-            high = np.where(right, high, middle)
-        mask: Mask = (low < end) & (side.targets[np.minimum(low, last)] == targets)
-        return mask
+        starts, counts = side.rows(sources)
+        run.read(len(sources) * max(1, int(counts.max(initial=0)).bit_length()))
+        return in_runs(starts, counts, side.targets, targets)
 
     def is_single(self, forward: bool) -> bool:
         return self.side(forward).is_single
@@ -337,6 +402,9 @@ class PredicateRelation:
     def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         run.read(len(ids))
         return self.side(forward).lookup(ids)
+
+    def single_column(self, forward: bool) -> tuple[int, Ids] | None:
+        return self.side(forward).column()
 
     def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
         side = self.side(forward)
@@ -363,10 +431,23 @@ class PredicateRelation:
             total = int(ends[until - 1]) - before
             run.read(total)
             first = int(starts[at])
-            if int(starts[until - 1] + counts[until - 1]) - first == total:
-                targets = side.targets[first : first + total]
+            bounded = bound <= MAX_COUNT and weights.is_dense_for(total)
+            if bounded and (kernel := KERNEL.for_work(total)) is not None:
+                part = slice(at, until)
+                kernel.sum_neighbours(starts[part], counts[part], side.targets, *weights.dense, sums[part])
+            elif int(starts[until - 1] + counts[until - 1]) - first == total:
+                runs = ends[at:until] - counts[at:until] - before
+                sums[at:until] = run_sums(weights.at(side.targets[first : first + total]), runs, bound)
             else:
                 targets = side.targets[spread(starts[at:until], counts[at:until], total)]
-            sums[at:until] = run_sums(weights.at(targets), ends[at:until] - counts[at:until] - before, bound)
+                runs = ends[at:until] - counts[at:until] - before
+                sums[at:until] = run_sums(weights.at(targets), runs, bound)
             at, before = until, before + total
         return IdWeights.of(ids, sums)
+
+    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+        side = self.side(forward)
+        return Runs(*side.rows(ids), side.targets)
+
+    def run_table(self, forward: bool) -> RunTable | None:
+        return self.side(forward).run_table()

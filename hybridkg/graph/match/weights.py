@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.match.ids import BITMAP_SHARE, LISTED_SHARE, Counts, both, solid
 from hybridkg.interfaces.graph_index import Ids
+
+KERNEL = LazyKernel("hybridkg.graph.match.neighbours_kernel", background=True)
+"""The compiled loops of this folder."""
+
+NO_WEIGHTS: Counts = np.empty(0, np.int64)
+"""Stands for ones where a kernel takes an array."""
 
 MAX_COUNT = 2**62
 """The maximum of any count, and of any intermediate weight."""
@@ -76,16 +83,27 @@ class IdWeights:
         if len(self.ids) == 0:
             return np.zeros(len(ids), np.int64)
         low, high = int(self.ids[0]), int(self.ids[-1])
-        if high - low > BITMAP_SHARE * (len(ids) + len(self.ids)):
+        if not self.is_dense_for(len(ids)):
             at = self.ids.searchsorted(ids)
             at[at == len(self.ids)] = 0
             present = self.ids[at] == ids
             return np.where(present, 1 if self.counts is None else self.counts[at], 0)
         place = ids - np.uint32(low)  # ids below the first wrap around to large numbers
-        return np.asarray(self._dense[np.minimum(place, np.uint32(high - low + 1))])
+        return np.asarray(self._counts[np.minimum(place, np.uint32(high - low + 1))])
+
+    def is_dense_for(self, n: int) -> bool:
+        """Whether an array over all ids from the first to the last is in proportion to `n` look-ups."""
+        if len(self.ids) == 0:
+            return False
+        return int(self.ids[-1]) - int(self.ids[0]) <= BITMAP_SHARE * (n + len(self.ids))
+
+    @property
+    def dense(self) -> tuple[Counts, int]:
+        """(counts, low): the weight of each id from `low` on, which is the first of the set."""
+        return self._counts, int(self.ids[0])
 
     @cached_property
-    def _dense(self) -> Counts:
+    def _counts(self) -> Counts:
         """The counts by id from the first on, and a 0 that stands for all ids outside."""
         if solid(self.ids):
             return np.append(self.listed, 0)
@@ -181,5 +199,9 @@ def summed(ids: Ids, weights: Counts | None = None, bound: int = 1) -> IdWeights
 
 def dense_sums(places: NDArray[Any], size: int, weights: Counts | None) -> Counts:
     """int64[size]: the sum of the weights at each place; None are ones. All weights together are below EXACT_FLOAT."""
+    if (kernel := KERNEL.for_work(len(places) + size)) is not None:
+        sums = np.zeros(size, np.int64)
+        kernel.sum_at(np.asarray(places, np.int64), NO_WEIGHTS if weights is None else weights, sums)
+        return sums
     sums = np.bincount(places, weights, size)
     return sums if weights is None else sums.astype(np.int64)

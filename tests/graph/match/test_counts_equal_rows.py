@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sampling import examples
 from test_patterns_equal_oxigraph import projection
 
+from hybridkg.graph.match.weights import KERNEL
 from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.graph_index import (
     CountTable,
@@ -31,6 +32,14 @@ from hybridkg.interfaces.graph_index import (
 from hybridkg.interfaces.meter import Meter
 
 pytestmark = pytest.mark.quick
+
+
+@pytest.fixture(params=["numpy", "kernels"])
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All loops are compiled, or none is."""
+    module = KERNEL.load()
+    assert module is not None
+    monkeypatch.setattr(KERNEL, "for_work", lambda work: module if request.param == "kernels" else None)
 
 
 def check(prepared: Prepared, keys: Sequence[str], bound: Mapping[str, Ids] | None = None) -> None:
@@ -83,6 +92,7 @@ def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
 
 
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
+@pytest.mark.usefixtures("compiled")
 def test_counts_of_thousands_of_patterns_are_the_groups_of_their_rows(first: int) -> None:
     accepted = 0
     for seed in range(500 * first, 500 * (first + 1)):
@@ -114,6 +124,7 @@ def connected(random: Random) -> Pattern:
 
 
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
+@pytest.mark.usefixtures("compiled")
 def test_counts_of_thousands_of_joins_are_the_groups_of_their_rows(first: int) -> None:
     for seed in range(1000 * first, 1000 * (first + 1)):
         random = Random(seed)

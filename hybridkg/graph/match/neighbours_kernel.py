@@ -1,0 +1,219 @@
+"""The compiled loops of pattern matching. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+
+Each has a numpy reference beside its call, which gives the same numbers (tests/graph/match/test_neighbours_kernel.py).
+Sums are int64; callers check before that they stay below MAX_COUNT.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import boolean, int64, njit, uint32, void
+from numba.core.types import Array
+
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+GALLOP = 8
+"""One list is searched in another by galloping when it is this many times shorter, otherwise both are merged."""
+
+
+def _input(dtype: Any) -> Any:
+    return Array(dtype, 1, "C", readonly=True)
+
+
+_RUNS = (_input(int64), _input(int64), _input(uint32))
+"""starts, counts, targets: the neighbours of the ith id are targets[starts[i] : starts[i] + counts[i]]."""
+
+
+@njit(void(*_RUNS, int64[::1], uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def expand(starts: Any, counts: Any, targets: Any, index: Any, found: Any) -> None:
+    """All neighbours, and the place of the id of each."""
+    n = 0
+    for i in range(len(starts)):
+        start = starts[i]
+        for j in range(counts[i]):
+            index[n] = i
+            found[n] = targets[start + j]
+            n += 1
+
+
+@njit(void(*_RUNS, _input(int64), int64, int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def sum_neighbours(starts: Any, counts: Any, targets: Any, weights: Any, low: Any, sums: Any) -> None:
+    """The sum of the weights of the neighbours of each id; that of id x is weights[x - low], 0 outside."""
+    size = len(weights)
+    for i in range(len(starts)):
+        total = int64(0)
+        for j in range(starts[i], starts[i] + counts[i]):
+            place = int64(targets[j]) - low
+            if 0 <= place < size:
+                total += weights[place]
+        sums[i] = total
+
+
+@njit(void(int64[::1], _input(uint32), int64, int64), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def add_digit(codes: Any, column: Any, low: Any, size: Any) -> None:
+    """codes * size + (column - low), the last digit for all ids above."""
+    for i in range(len(codes)):
+        digit = int64(column[i]) - low
+        codes[i] = codes[i] * size + min(digit, size - 1)
+
+
+@njit(void(_input(int64), _input(int64), int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def sum_at(places: Any, weights: Any, sums: Any) -> None:
+    """Adds each weight to the sum at its place; without weights, ones."""
+    if len(weights) == 0:
+        for place in places:
+            sums[place] += 1
+    else:
+        for i in range(len(places)):
+            sums[places[i]] += weights[i]
+
+
+@njit(void(*_RUNS, _input(uint32), boolean[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def in_runs(starts: Any, counts: Any, targets: Any, wanted: Any, mask: Any) -> None:
+    """Whether each id is in the run of its place, by binary search."""
+    for i in range(len(wanted)):
+        low, end = starts[i], starts[i] + counts[i]
+        high = end
+        while low < high:
+            middle = (low + high) // 2
+            if targets[middle] < wanted[i]:
+                low = middle + 1
+            else:
+                high = middle
+        mask[i] = low < end and targets[low] == wanted[i]
+
+
+@njit(int64(_input(uint32), int64, int64, int64), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _seek(targets: Any, at: Any, end: Any, wanted: Any) -> Any:
+    """The first place from `at` on whose target is at least `wanted`, by galloping."""
+    step = 1
+    while at + step < end and targets[at + step] < wanted:
+        at += step
+        step *= 2
+    high = min(at + step, end)
+    while at < high:
+        middle = (at + high) // 2
+        if targets[middle] < wanted:
+            at = middle + 1
+        else:
+            high = middle
+    return at
+
+
+@njit(
+    void(
+        *_RUNS,
+        *_RUNS,
+        int64,
+        _input(int64),
+        _input(uint32),
+        _input(int64),
+        _input(int64),
+        int64,
+        _input(int64),
+        int64,
+        int64[::1],
+        int64[::1],
+        int64,
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]
+def sum_common(
+    starts: Any, counts: Any, targets: Any, own_starts: Any, own_counts: Any, own_targets: Any, low: Any, offsets: Any,
+    its_targets: Any, weights: Any, middle_weights: Any, middle_low: Any, third_weights: Any, third_low: Any,
+    sums: Any, by_third: Any, by_third_low: Any,
+) -> None:  # fmt: skip
+    """Sums over triangles a - b - v: the neighbours that each id a shares with each of its neighbours b.
+
+    `starts, counts, targets` are the b of each a, `own_*` the v of each a, and `low, offsets, its_targets` the v of
+    each b. `weights` are those of each a; `middle_*` the weights of b from an id on, none for ones; `third_*` the same
+    of v. `sums` gets the sum of each a, its own weight left out; `by_third`, if not empty, that of each v from an id
+    on, with the weights of a.
+    """
+    n_middle, n_third, grouped, n_table = len(middle_weights), len(third_weights), len(by_third) > 0, len(offsets) - 1
+    for i in range(len(starts)):
+        own, own_end = own_starts[i], own_starts[i] + own_counts[i]
+        total = int64(0)
+        if own == own_end:
+            sums[i] = 0
+            continue
+        least, greatest = own_targets[own], own_targets[own_end - 1]
+        for k in range(starts[i], starts[i] + counts[i]):
+            b = int64(targets[k])
+            place = b - low
+            if place < 0 or place >= n_table:
+                continue
+            q, q_end = offsets[place], offsets[place + 1]
+            if q == q_end or its_targets[q] > greatest or its_targets[q_end - 1] < least:
+                continue
+            weight = int64(1)
+            if n_middle > 0:
+                b_place = b - middle_low
+                weight = middle_weights[b_place] if 0 <= b_place < n_middle else int64(0)
+            p, p_end = own, own_end
+            gallop_q, gallop_p = q_end - q > GALLOP * (p_end - p), p_end - p > GALLOP * (q_end - q)
+            while p < p_end and q < q_end:
+                left, right = own_targets[p], its_targets[q]
+                if left == right:
+                    both = weight
+                    if n_third > 0:
+                        v_place = int64(left) - third_low
+                        both = weight * third_weights[v_place] if 0 <= v_place < n_third else int64(0)
+                    total += both
+                    if grouped:
+                        by_third[int64(left) - by_third_low] += both * weights[i]
+                    p += 1
+                    q += 1
+                elif gallop_p and left < right:
+                    p = _seek(own_targets, p, p_end, int64(right))
+                elif gallop_q and right < left:
+                    q = _seek(its_targets, q, q_end, int64(left))
+                else:  # without a branch that the processor would have to guess
+                    p += left < right
+                    q += right < left
+        sums[i] = total
+
+
+@njit(
+    void(
+        *_RUNS,
+        _input(uint32),
+        int64,
+        _input(uint32),
+        _input(int64),
+        _input(int64),
+        int64,
+        _input(int64),
+        int64,
+        int64[::1],
+        int64[::1],
+        int64,
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]
+def sum_equal(
+    starts: Any, counts: Any, targets: Any, own: Any, low: Any, its: Any, weights: Any, middle_weights: Any,
+    middle_low: Any, third_weights: Any, third_low: Any, sums: Any, by_third: Any, by_third_low: Any,
+) -> None:  # fmt: skip
+    """`sum_common` where a and b have one v at most, UNBOUND for none: own[i] of each a, its[b - low] of each b."""
+    n_middle, n_third, grouped, n_its = len(middle_weights), len(third_weights), len(by_third) > 0, len(its)
+    unbound = uint32(0xFFFFFFFF)
+    for i in range(len(starts)):
+        value, total = own[i], int64(0)
+        if value != unbound:
+            for k in range(starts[i], starts[i] + counts[i]):
+                b = int64(targets[k])
+                place = b - low
+                if 0 <= place < n_its and its[place] == value:
+                    if n_middle > 0:
+                        b_place = b - middle_low
+                        total += middle_weights[b_place] if 0 <= b_place < n_middle else int64(0)
+                    else:
+                        total += 1
+            if n_third > 0:
+                v_place = int64(value) - third_low
+                total *= third_weights[v_place] if 0 <= v_place < n_third else int64(0)
+            if grouped and total > 0:
+                by_third[int64(value) - by_third_low] += total * weights[i]
+        sums[i] = total
