@@ -15,6 +15,7 @@ from benchmarks.relational.groups import GROUPS, WITH_TEXT
 from benchmarks.relational.matches import Matches
 from benchmarks.relational.question import texts
 from benchmarks.relational.session import GRACE_S, LOADING_S, Session, say
+from benchmarks.relational.supervised import TIME
 from benchmarks.text.memory import forget
 
 WITHOUT_TEXT = "oxigraph on disk", "oxigraph in memory"
@@ -96,7 +97,7 @@ def ask_one(session: Session, engine: str, papers: int, number: int) -> dict[str
         if ended is None or "name" not in ended:
             left_out |= {line["name"]: line["failed"] for line in lines if "failed" in line}
             return {"lines": lines, "left_out": left_out, "ended": ended}
-        left_out[ended["name"]] = f"over {session.patience_s:g} s" if ended["ended"] == "time" else ended["ended"]
+        left_out[ended["name"]] = f"over {session.patience_s:g} s" if ended["ended"] == TIME else ended["ended"]
         start = ended["repetition"]
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,13 @@ from typing import Any
 from benchmarks.hybrid.writing import Data
 from benchmarks.relational.contract import Places
 from benchmarks.relational.engines import CONTENDERS
+from benchmarks.relational.supervised import supervised
 from benchmarks.text.session import SINGLE
 
 ROOT = Path(__file__).resolve().parents[2]
 GRACE_S = 60.0
 """Opening and comparing an answer take so long beside the question itself."""
 LOADING_S = 3 * 3600.0
-POLL_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -88,24 +86,11 @@ class Session:
         ]  # fmt: skip
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path, **(SINGLE if task != "load" else {})}
-        child = subprocess.Popen(command, env=environment, stdout=sys.stderr)
-        seen, changed, over = 0, time.monotonic(), False
-        while child.poll() is None:
-            time.sleep(POLL_S)
-            size = lines.stat().st_size if lines.exists() else 0
-            if size != seen:
-                seen, changed = size, time.monotonic()
-            over = time.monotonic() - changed > wait_s
-            if over:
-                child.kill()
-        child.wait()
-        found = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
-        lines.unlink(missing_ok=True)
-        whole = any("done" in line or "stages" in line for line in found)
-        if whole:
+        found, ended_by = supervised(command, lines, wait_s, environment)
+        if any("done" in line or "stages" in line for line in found):
             return found, None
         last = next((line for line in reversed(found) if "name" in line), {})
-        return found, {**last, "ended": "time" if over else f"exit code {child.returncode}"}
+        return found, {**last, "ended": ended_by}
 
 
 def say(text: str) -> None:

@@ -14,12 +14,21 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.hybrid import graph, writing  # noqa: E402
-from benchmarks.relational import engine_arrays, engine_hybridkg, engine_oxigraph, summary, tasks, verdicts  # noqa: E402
+from benchmarks.relational import (  # noqa: E402
+    engine_arrays,
+    engine_hybridkg,
+    engine_oxigraph,
+    phases,
+    summary,
+    tasks,
+    verdicts,
+)
 from benchmarks.relational.contract import Engine, Places, digest  # noqa: E402
 from benchmarks.relational.draw import Draw  # noqa: E402
 from benchmarks.relational.groups import AROUND_MATCH, AROUND_RANKS, CYCLES, GROUPS, SMALL_ONES, WHOLE_GRAPH  # noqa: E402
 from benchmarks.relational.matches import SHARES, Matches  # noqa: E402
 from benchmarks.relational.question import texts  # noqa: E402
+from benchmarks.relational.session import Session  # noqa: E402
 
 PAPERS = 600
 REPEATS = 1
@@ -128,6 +137,27 @@ def test_a_process_that_asks_tells_time_rows_and_digest(
     assert {line["name"] for line in said if "name" in line} == {"star"}
     assert all(line["digest"] and line["rows"] >= 1 for line in said if "ms" in line)
     assert said[-1]["done"]
+
+
+def test_an_engine_that_is_ended_in_a_question_goes_on_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    known = [{"name": name, "group": "small", "texts": {"sparql": {}}} for name in ("star", "path")]
+    session = Session(tmp_path, tmp_path, "t", (7,), ("hybridkg",), ("small",), tmp_path, 2, 1, 5.0)
+    phases.texts_of(session, 7, 0).write_text(json.dumps(known))
+    runs: list[dict[str, Any]] = []
+
+    def run(self: Session, task: str, engine: str, papers: int, wait_s: float, **given: Any) -> Any:
+        runs.append(given)
+        if len(runs) == 1:
+            ended = {"name": "path", "repetition": 1, "begins": True}
+            return [{"name": "star", "ms": 1.0}, ended], {**ended, "ended": "time"}
+        return [{"name": "star", "ms": 2.0}, {"done": True}], None
+
+    monkeypatch.setattr(Session, "run", run)
+    found = phases.ask_one(session, "hybridkg", 7, 0)
+    assert [given["skip"] for given in runs] == [[], ["path"]]
+    assert [given["start"] for given in runs] == [0, 1]
+    assert found["left_out"] == {"path": "over 5 s"}
+    assert [line["ms"] for line in found["lines"] if "ms" in line] == [1.0, 2.0]
 
 
 def test_a_losing_cell_is_named():

@@ -1,0 +1,1 @@
+"""Random queries whose time is held against the sum of their parts."""
