@@ -1,6 +1,7 @@
 """The cliff hunter: random queries, and those that take over ten times the sum of their parts.
 
     python -m benchmarks.cliffs --scratch DIR --papers-from /tmp/hybrid --papers 100000 --queries 2000
+    python -m benchmarks.cliffs --scratch DIR --acl --record cliffs_acl
     python -m benchmarks.cliffs --scratch DIR --papers 2000 --queries 200 --first 5000 --limit 2 --no-record
 
 Queries have sub-selects, OPTIONAL, UNION, MINUS, EXISTS, VALUES, BIND, aggregates, orders and several ranked variables,
@@ -20,7 +21,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cliffs.measure import TIMES
+from benchmarks.cliffs import anthology
+from benchmarks.cliffs.measure import MANY, TIMES
 from benchmarks.hybrid import writing
 from benchmarks.hybrid.verdicts import Verdict
 from benchmarks.record import record
@@ -42,6 +44,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scratch", type=Path, help="folder of what is made; default: a temporary one")
     parser.add_argument("--papers-from", type=Path, help="scratch folder of benchmarks.hybrid; default: --scratch")
     parser.add_argument("--papers", type=int, default=100_000, help="size of the graph (default: %(default)s)")
+    parser.add_argument("--acl", action="store_true", help="the ACL Anthology in place of the generated graph")
     parser.add_argument("--queries", type=int, default=2_000, help="how many (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="seed of the first query (default: %(default)s)")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds for a query (default: %(default)s)")
@@ -51,14 +54,14 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def hunted(data: writing.Data, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+def hunted(kb: Path, papers: Path | None, options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """The lines about all queries; a process that overruns goes on behind the query it was in."""
     found, first, end = list[dict[str, Any]](), options.first, options.first + options.queries
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     while first < end:
         given = {
-            "data": str(data.folder), "first": first, "end": end, "limit_s": options.limit,
-            "strategies": options.strategies,
+            "kb": str(kb), "papers": str(papers) if papers else "", "first": first, "end": end,
+            "limit_s": options.limit, "strategies": options.strategies,
         }  # fmt: skip
         lines = folder / f"cliffs-{os.getpid()}.jsonl"
         command = [sys.executable, "-m", "benchmarks.cliffs.measure", str(lines), json.dumps(given)]
@@ -85,6 +88,7 @@ def summed(lines: list[dict[str, Any]]) -> dict[str, Any]:
     features, of_cliffs = (Counter(f for line in own for f in line["shape"]) for own in (timed, cliffs))
     return {
         "queries": len(lines), "timed": len(timed), "over_the_limit": sum("over" in line for line in timed),
+        "reference_over_many": [line["number"] for line in timed if line.get("reference_over_many")],
         "refused": dict(Counter(line["failed"].split(":")[0] for line in lines if "failed" in line)),
         "ratio": {
             "median": statistics.median(ratios) if ratios else None,
@@ -105,12 +109,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         scratch = (options.scratch or Path(temporary)).resolve()
         scratch.mkdir(parents=True, exist_ok=True)
-        data = writing.write((options.papers_from or scratch).resolve() / str(options.papers), options.papers)
-        engine_hybridkg.load(Places(data, scratch))
-        found = summed(hunted(data, options, scratch))
-    about = {"papers": options.papers, "first": options.first, "limit_s": options.limit, "times": TIMES}
+        if options.acl:
+            kb, papers, graph = anthology.made(scratch), None, "the ACL Anthology"
+        else:
+            data = writing.write((options.papers_from or scratch).resolve() / str(options.papers), options.papers)
+            engine_hybridkg.load(Places(data, scratch))
+            kb, papers, graph = data.engines / "kb", data.folder, f"{options.papers:,} papers"
+        found = summed(hunted(kb, papers, options, scratch))
+    about = {"graph": graph, "first": options.first, "limit_s": options.limit, "times": TIMES}
     verdict = Verdict(
-        f"queries above {TIMES:g} times the sum of their parts, {options.papers:,} papers",
+        f"queries above {TIMES:g} times the sum of their parts, {graph}",
         f"{len(found['cliffs'])} of {found['timed']}", "0", not found["cliffs"],
     )  # fmt: skip
     if not options.no_record:
@@ -118,6 +126,7 @@ def main() -> None:
     print(
         f"{found['queries']} queries, {found['over_the_limit']} over {options.limit:g} s, refused: {found['refused']}"
     )
+    print(f"the reference strategy over relations of more than {MANY:,} entries: {len(found['reference_over_many'])}")
     print(f"ratio {found['ratio']}, median {found['ms']['median']} ms")
     for feature, share in found["share_of_cliffs_by_feature"].items():
         print(f"  {feature}: {share}")

@@ -10,8 +10,8 @@ from benchmarks.cliffs.schema import NUMBER, TEXT, Edge, Schema
 
 MAX_DEPTH = 2
 """Groups inside groups."""
-SHARES_ODDS = {"97 %": 1, "25 %": 3, "2.8 %": 3, "rare": 1}
-"""How often the texts of a share are taken."""
+WORDS_ODDS = (1, 3, 3, 1)
+"""How often each of Schema.words is taken."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,7 @@ class Generator:
         return name
 
     def _match(self, group: _Group, subject: str) -> None:
-        share = self._rng.choices(list(SHARES_ODDS), list(SHARES_ODDS.values()))[0]
-        words = self._rng.choice(self._schema.words[share])
+        words = self._rng.choice(self._rng.choices(self._schema.words, WORDS_ODDS)[0])
         score = self._name("s")
         group.parts.append(f'{subject} MATCH "{words}" AS {score} .')
         group.scores.append(score)
@@ -214,11 +213,17 @@ class Generator:
 
     def _aggregate_below(self, group: _Group, depth: int) -> None:
         """A count by the anchor in a sub-select, with HAVING sometimes."""
-        papers = group.of(self._schema.ranked)
-        if not papers:
+        able = [
+            (name, edge)
+            for name, kind in group.kinds.items()
+            for edge in self._schema.edges
+            if edge.both_ways and edge.target == kind
+        ]
+        if not able:
             return
-        anchor, other, count = papers[0], self._name("q"), self._name("n")
-        pattern = f"{other} :cites {anchor} ."
+        anchor, edge = self._rng.choice(able)
+        other, count = self._name("q"), self._name("n")
+        pattern = f"{other} {edge.predicate} {anchor} ."
         having = f" HAVING(COUNT({other}) > {self._rng.choice((1, 5, 20))})" if self._chance(0.5) else ""
         group.parts.append(
             f"{{ SELECT {anchor} (COUNT({other}) AS {count}) {{ {pattern} }} GROUP BY {anchor}{having} }}"

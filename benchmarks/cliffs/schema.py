@@ -41,15 +41,15 @@ class Schema:
         ranked: the kind that has text.
         edges: all of them.
         constants: by kind, a maker of constants.
-        words: by name of a share of the entities, texts that so many match.
-        word_of: a few letters that many strings have.
+        words: texts that nearly all entities match, a quarter of them, few, and hardly any.
+        letters: a few that many strings have.
     """
 
     prefix: str
     ranked: str
     edges: tuple[Edge, ...]
     constants: Mapping[str, Callable[[Random], str]]
-    words: Mapping[str, tuple[str, ...]]
+    words: tuple[tuple[str, ...], ...]
     letters: tuple[str, ...]
 
 
@@ -83,4 +83,4 @@ def of_papers(graph: Graph, matches: Matches) -> Schema:
         NUMBER: lambda rng: str(FIRST_YEAR + rng.randrange(YEARS)),
     }  # fmt: skip
     letters = tuple(sorted({text[:3] for text in matches.texts["2.8 %"]}))
-    return Schema(PREFIX, "paper", EDGES, constants, {**matches.texts, "rare": matches.rare}, letters)
+    return Schema(PREFIX, "paper", EDGES, constants, (*matches.texts.values(), matches.rare), letters)

@@ -45,7 +45,7 @@ def schema(data: writing.Data) -> Schema:
 
 @pytest.fixture(scope="module")
 def clock(data: writing.Data) -> Iterator[Clock]:
-    found = Clock(data, 2.0)
+    found = Clock(data.engines / "kb", 2.0)
     yield found
     found.close()
 
@@ -80,7 +80,7 @@ def test_queries_are_answered_and_hardly_any_is_refused(schema: Schema, clock: C
 
 def test_the_parts_are_the_relations_the_patterns_and_the_rows(schema: Schema, clock: Clock):
     made = next(made for n in range(100) if len((made := generated(schema, n, ranked=True)).matches) > 1)
-    parts = clock.parts(made, 50)
+    parts = clock.parts(schema, made, 50)
     assert parts.pop("text") == TEXT_MS
     assert parts.pop("rows out") == 50 * CELL_MS
     assert set(parts) == {*(f"MATCH {words!r}" for words in made.matches), *made.patterns}
