@@ -34,7 +34,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     """
     form = query.form
     if not is_hybrid(form):
-        return nodes.SparqlQuery(_with_columns(form), _relational(form))
+        return nodes.SparqlQuery(_with_columns(form), relational_of(form))
     match form:
         case ast.ConstructQuery(template):
             return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)
@@ -79,7 +79,7 @@ def _ranked(form: ast.SelectQuery) -> nodes.Plan:
     return _Builder(names, form.dataset).select(form, outermost=True)
 
 
-def _relational(form: ast.QueryForm) -> nodes.Plan | None:
+def relational_of(form: ast.QueryForm) -> nodes.Plan | None:
     """The algebra of a SELECT without ranked predicates; None for other forms and for what has no operator."""
     if not isinstance(form, ast.SelectQuery) or form.dataset or form.reduction == "REDUCED":
         return None

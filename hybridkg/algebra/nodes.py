@@ -7,6 +7,7 @@ variables that its solutions can bind.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -360,3 +361,12 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             return branches
         case _:
             return (plan.child,)
+
+
+def walk(plan: Plan) -> Iterator[Plan]:
+    """The plan and all plans below it."""
+    waiting = [plan]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += reversed(children(part))

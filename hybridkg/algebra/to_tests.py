@@ -25,6 +25,9 @@ _COMPLEMENT = {"=": "!=", "!=": "="}
 """Operators of which SPARQL defines one as the negation of the other; `<` and `>=` are both false of NaN."""
 
 _STRING_TESTS = frozenset({"CONTAINS", "STRSTARTS", "STRENDS"})
+_PLAIN_REGEX = re.compile(r"(?P<start>\^)?(?P<text>[\w ,;:/'\"=<>@%&_-]+)(?(start)|(?P<end>\$)?)")
+"""Regular expressions that find one text, perhaps at one end, which the projection tests on bytes."""
+_SIMPLE = frozenset({None, XSD + "string"})
 _SIGNED = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
 _UNSIGNED = re.compile(r"[0-9]{1,15}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -141,6 +144,11 @@ def _test(node: ast.Expression, scope: Scope, negated: bool) -> Test:
             "SAMETERM", (ast.Iri() as iri, ast.Var() as v)
         ):
             return _test(ast.Binary("=", v, iri), scope, negated)
+        case ast.Call("REGEX", (ast.Var() as v, ast.Lit(pattern, datatype, None))) if (
+            not negated and datatype in _SIMPLE and (plain := _PLAIN_REGEX.fullmatch(pattern))
+        ):
+            name = "STRSTARTS" if plain["start"] else "STRENDS" if plain["end"] else "CONTAINS"
+            return _test(ast.Call(name, (v, ast.Lit(plain["text"]))), scope, negated)
         case ast.Call(str() as name, (ast.Var(v), ast.Lit() as text)) if name in _STRING_TESTS and not negated:
             argument = term_of(text)
             if isinstance(argument, Literal) and _is_string(argument):

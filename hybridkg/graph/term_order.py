@@ -57,7 +57,8 @@ class TermOrder:
             return None
         if total:
             return ids
-        return table.values[ids - np.uint32(table.n_nodes)]
+        values: Keys = table.values[ids - np.uint32(table.n_nodes)]
+        return values
 
     @cached_property
     def _crowded(self) -> Ids:

@@ -91,7 +91,7 @@ def fragment_for(
     has the fragment and the values are ids of it.
     """
     column = solutions.ids(variable)
-    if column is None or fragment.prepared(context) is None:
+    if column is None or (fragment.prepared(context) is None and fragment.over_columns(context) is None):
         return None
     ids = np.unique(column.ids)
     rows = fragment.rows_for(context, variable, ids[:-1] if len(ids) and ids[-1] == UNBOUND else ids, more)
@@ -110,7 +110,7 @@ def met(
 
     From the projection, or from the store, read or probed as operators/probing.py decides.
     """
-    if fragment.prepared(context) is None:
+    if fragment.prepared(context) is None and fragment.over_columns(context) is None:
         return rows_meeting(fragment.in_store, variable, len(values), lambda: values, context)
     assert context.graph is not None
     ids = context.graph.find([value for value in values if value is not None])

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridkg.errors import QueryLimitError, QueryStoppedError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.columns import ColumnsDeclined, InColumns
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.sparql_query import StoreQuery
@@ -42,28 +41,14 @@ class ColumnQuery(PhysicalOperator):
         return {}
 
     def run(self, context: ExecutionContext) -> Solutions:
-        solutions = self._columns(context)
+        solutions = context.run_in_columns(self.child, self)
         return self.store.run(context) if solutions is None else solutions
 
     def stream(self, context: ExecutionContext) -> SolutionStream | None:
-        solutions = self._columns(context)
+        solutions = context.run_in_columns(self.child, self)
         if solutions is None:
             return self.store.stream(context)
         return SolutionStream(solutions.variables, _rows(solutions))
-
-    def _columns(self, context: ExecutionContext) -> Solutions | None:
-        """Solutions of the child; None if it declines."""
-        context.declines = True
-        try:
-            return context.run(self.child)
-        except QueryStoppedError:
-            raise
-        except (ColumnsDeclined, QueryLimitError) as e:
-            context.unwind(self)
-            context.reasons[id(self)] = str(e).partition("\n")[0]
-            return None
-        finally:
-            context.declines = False
 
     def asks(self, estimates: EstimationContext) -> str:
         return ""
@@ -72,9 +57,6 @@ class ColumnQuery(PhysicalOperator):
         return "Columns"
 
 
-def _rows(solutions: Solutions) -> Iterator[Row]:
-    if not isinstance(solutions, InColumns):
-        yield from solutions.rows
-        return
+def _rows(solutions: InColumns) -> Iterator[Row]:
     for start in range(0, solutions.size, ROWS_PER_BLOCK):
         yield from solutions.take(np.arange(start, min(start + ROWS_PER_BLOCK, solutions.size))).rows

@@ -396,12 +396,13 @@ def dense(keys: Keys) -> Places:
     if span > TABLE_SHARE * len(keys):
         ranks: Places = np.unique(keys, return_inverse=True)[1]
         return ranks
-    place = (keys - keys.dtype.type(low)).astype(np.intp)
+    place: Places = (keys - keys.dtype.type(low)).astype(np.intp)
     marks = np.zeros(span, np.bool_)
     marks[place] = True
     if marks.all():
         return place
-    return (np.cumsum(marks, dtype=np.intp) - 1)[place]
+    numbers: Places = np.cumsum(marks, dtype=np.intp) - 1
+    return numbers[place]
 
 
 def finer(place: Places, within: Places) -> Places:

@@ -15,7 +15,7 @@ from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, Price
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
-from hybridkg.operators.columns import Column, IdColumn, InColumns
+from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns, columns_of
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Node, Triple
 
@@ -144,6 +144,8 @@ class ExecutionContext:
     """Prefix of the ranked relations for the plan below a TopKRows."""
     slice_depth: int = 0
     """Number of operators in progress, down to that TopKRows."""
+    whole_fragments: dict[int, InColumns | None] = field(default_factory=dict)
+    """Rows of fragments that no pattern expresses, by the identity of the operator."""
     _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
     _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
@@ -216,11 +218,22 @@ class ExecutionContext:
             actual.own_ns += own
         return solutions
 
-    def unwind(self, operator: PhysicalOperator) -> None:
-        """Drops the operators above which an operator in progress has caught an exception."""
-        while self.running[-1] is not operator:
-            self.running.pop()
-            self._below_ns.pop()
+    def run_in_columns(self, root: PhysicalOperator, asked_by: PhysicalOperator) -> InColumns | None:
+        """Solutions of operators over columns; None if one of them declines, for a reason that EXPLAIN shows, or an
+        intermediate result is too large to be held, which the store may stream.
+        """
+        before, depth = self.declines, len(self.running)
+        self.declines = True
+        try:
+            return columns_of(self.run(root), self.made)
+        except QueryStoppedError:
+            raise
+        except (ColumnsDeclined, QueryLimitError) as e:
+            del self.running[depth:], self._below_ns[depth + 1 :]
+            self.reasons[id(asked_by)] = str(e).partition("\n")[0]
+            return None
+        finally:
+            self.declines = before
 
     def doing(self) -> str:
         """Description of the innermost operator in progress; empty before the first one."""

@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, InColumns, TermColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
@@ -53,7 +58,13 @@ class ExistsTest:
 
     def column(self, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
         """Truth value for each row: whether a compatible solution of the pattern exists."""
-        pairs = Compatible(solutions, self._solutions(solutions, context))
+        found = self._solutions(solutions, context)
+        if isinstance(solutions, InColumns) and isinstance(found, InColumns):
+            names = [name for name in solutions.variables if name in found.columns]
+            keys = shared_keys(solutions, found, names) if names else None
+            if keys is not None:
+                return [TRUE if there != self.negated else FALSE for there in np.isin(*keys).tolist()]
+        pairs = Compatible(solutions, found)
         truths = (next(pairs.rows_for(row), None) is not None for row in solutions.rows)
         return [TRUE if there != self.negated else FALSE for there in truths]
 
@@ -67,8 +78,7 @@ class ExistsTest:
 
         outer, relations = context.slice, {}
         for match, score in self.among:
-            at = rows.variables.index(match.entity.name)
-            relations[score] = relation_among(match, (row[at] for row in rows.rows), context)
+            relations[score] = relation_among(match, rows.cells(match.entity.name), context)
         try:
             context.slice = RelationPrefix(relations)
             return context.run(self.pattern)
@@ -95,6 +105,9 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
     """Solutions with a column for each EXISTS."""
     for test in tests:
         column = test.column(solutions, context)
+        if isinstance(solutions, InColumns):
+            solutions = solutions.having({**solutions.columns, test.variable: TermColumn.of(column)})
+            continue
         rows: list[Row] = [(*row, cell) for row, cell in zip(solutions.rows, column, strict=True)]
         solutions = Solutions((*solutions.variables, test.variable), rows)
     return solutions
@@ -122,10 +135,26 @@ def column_of(expression: ast.Expression, solutions: InColumns, context: Executi
         return solutions.column(expression.name)
     if _differs_per_row(expression):
         return TermColumn.of(evaluate(expression, solutions.in_rows(), context))
+    numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
+    if numbers is not None:
+        return numbers
     names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
     group, first = solutions.distinct(names)
     rows = solutions.select(names).take(first).rows
     return TermColumn.of(list(_values(expression, names, rows, context)), group)
+
+
+def true_in_columns(condition: ast.Expression, solutions: InColumns, context: ExecutionContext) -> NDArray[np.bool_]:
+    """bool[rows]: where a condition, as `IF(condition, true, false)`, is true."""
+    match condition:
+        case ast.Call("IF", (inner, ast.Lit("true", datatype), ast.Lit("false"))) if datatype == BOOLEAN:
+            mask = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).truth(inner)
+            if mask is not None:
+                return mask
+    values = column_of(condition, solutions, context)
+    if not isinstance(values, TermColumn):
+        return np.array(true_rows(values.cells()), np.bool_)
+    return np.array(true_rows(values.terms.tolist()), np.bool_)[values.codes]
 
 
 def _differs_per_row(expression: ast.Expression) -> bool:

@@ -31,11 +31,10 @@ class Extend(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
-        if isinstance(solutions, InColumns) and not self.tests:
-            return solutions.having(
-                {**solutions.columns, self.variable: column_of(self.expression, solutions, context)}
-            )
-        column = evaluate(self.expression, with_tests(solutions, self.tests, context), context)
+        tested = with_tests(solutions, self.tests, context)
+        if isinstance(solutions, InColumns) and isinstance(tested, InColumns):
+            return solutions.having({**solutions.columns, self.variable: column_of(self.expression, tested, context)})
+        column = evaluate(self.expression, tested, context)
         return Solutions(
             (*solutions.variables, self.variable),
             [(*row, value) for row, value in zip(solutions.rows, column, strict=True)],

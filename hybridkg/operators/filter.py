@@ -10,7 +10,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
-from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
+from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_in_columns, true_rows, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
 
@@ -36,9 +36,10 @@ class Filter(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
-        values = evaluate(self.condition, with_tests(solutions, self.tests, context), context)
-        if isinstance(solutions, InColumns):
-            return solutions.take(np.flatnonzero(np.array(true_rows(values), np.bool_)))
+        tested = with_tests(solutions, self.tests, context)
+        if isinstance(solutions, InColumns) and isinstance(tested, InColumns):
+            return solutions.take(np.flatnonzero(true_in_columns(self.condition, tested, context)))
+        values = evaluate(self.condition, tested, context)
         return Solutions(
             solutions.variables, [row for row, keep in zip(solutions.rows, true_rows(values), strict=True) if keep]
         )

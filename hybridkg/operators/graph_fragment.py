@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
@@ -33,6 +35,7 @@ class GraphFragment(PhysicalOperator):
         dataset: FROM of the query.
         pattern: pattern for the projection, or the reason why there is none.
         values: of the parameters.
+        relational: operators over columns that return the rows of a declined pattern; None if only the store does.
     """
 
     group: ast.Group
@@ -40,6 +43,11 @@ class GraphFragment(PhysicalOperator):
     dataset: tuple[ast.DatasetClause, ...]
     pattern: AskedPattern | DeclinedPattern
     values: tuple[ast.Value, ...] = ()
+    relational: PhysicalOperator | None = None
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        return () if self.relational is None else (self.relational,)
 
     @classmethod
     def of(
@@ -58,7 +66,7 @@ class GraphFragment(PhysicalOperator):
         return SparqlFragment(self.bound_group, self.columns, self.dataset)
 
     def asks(self, estimates: EstimationContext) -> str:
-        in_columns = estimates.prepared(self.pattern) is not None or not self.group.elements
+        in_columns = estimates.prepared(self.pattern) is not None or not self.group.elements or self.relational
         return "" if in_columns else self.in_store.sparql
 
     @property
@@ -104,7 +112,7 @@ class GraphFragment(PhysicalOperator):
         """Rows in which `variable`, bound in every row, has one of the ids (ascending and distinct; of entities without
         a projection). Rows in which other columns have values outside `more` may be left out.
         """
-        if self.prepared(context) is not None:
+        if self.prepared(context) is not None or self.over_columns(context) is not None:
             return self._rows(context, {**more, variable: ids})
         names: list[Term | None] = []
 
@@ -121,6 +129,8 @@ class GraphFragment(PhysicalOperator):
 
     def _rows(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> Solutions:
         prepared = self.prepared(context)
+        if prepared is None and (columns := self.over_columns(context)) is not None:
+            return restricted(columns, bound)
         if prepared is None:
             solutions = self.in_store.run(context)
             self._count(context, len(solutions.rows))
@@ -134,6 +144,15 @@ class GraphFragment(PhysicalOperator):
         table = prepared.rows(columns, context.meter, bound)
         return context.in_columns(table, self.columns)
 
+    def over_columns(self, context: ExecutionContext) -> InColumns | None:
+        """All rows of a declined pattern, computed once in a run; None without operators over columns."""
+        if self.relational is None or context.graph is None:
+            return None
+        if id(self) not in context.whole_fragments:
+            solutions = context.run_in_columns(self.relational, self)
+            context.whole_fragments[id(self)] = None if solutions is None else solutions.select(self.columns)
+        return context.whole_fragments[id(self)]
+
     def _count(self, context: ExecutionContext, rows: int) -> None:
         if self.group.elements:
             context.meter.add(STORE_QUESTIONS, 1)
@@ -145,6 +164,8 @@ class GraphFragment(PhysicalOperator):
     def details(self, estimates: EstimationContext) -> str:
         if not self.group.elements:
             return ""
+        if isinstance(self.pattern, DeclinedPattern) and self.relational is not None:
+            return f"not one pattern: {self.pattern.reason}"
         if isinstance(self.pattern, DeclinedPattern):
             return f"{estimates.store}: {self.pattern.reason}"
         if estimates.graph is None:
@@ -152,3 +173,12 @@ class GraphFragment(PhysicalOperator):
         if estimates.prepared(self.pattern) is None:
             return f"{estimates.store}: the projection does not hold all of it"
         return f"columns: {pattern_text(self.pattern)}"
+
+
+def restricted(solutions: InColumns, bound: Mapping[str, Ids]) -> InColumns:
+    """Rows whose columns have the given ids; ascending and distinct."""
+    for name, ids in bound.items():
+        column = solutions.ids(name)
+        if column is not None:
+            solutions = solutions.take(np.flatnonzero(np.isin(column.ids, ids)))
+    return solutions

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import InColumns, Places
+from hybridkg.operators.columns import InColumns, NumberColumn, Places
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.expressions import evaluate
+from hybridkg.operators.expressions import column_of, evaluate
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.query import ast
@@ -86,12 +86,12 @@ class RankRows(OneChild):
 
     def _by_number(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
         """Vectorized ranking by a column of numbers without absent scores; None otherwise."""
-        if not isinstance(solutions, InColumns) or self.subjects or not isinstance(self.expression, ast.Var):
+        if not isinstance(solutions, InColumns) or self.subjects:
             return None
         if any(solutions.numbers(name) is None for name in self.scores):
             return None
-        value = solutions.numbers(self.expression.name)
-        if value is None or not value.is_plain:
+        value = column_of(self.expression, solutions, context)
+        if not isinstance(value, NumberColumn) or not value.is_plain:
             return None
         ranked = solutions.having({**solutions.columns, self.score: solutions.columns.get(self.score, value)})
         return ordered_by_number(ranked, value.numbers, self.tie_breakers, first=wanted_first(context))

@@ -31,10 +31,10 @@ class Project(OneChild):
             _, first = solutions.distinct(self.columns)
             return solutions.take(np.sort(first))
         width = len(self.columns)
-        first: dict[Row, Row] = {}
+        distinct: dict[Row, Row] = {}
         for row in solutions.rows:
-            first.setdefault(row[:width], row)
-        return Solutions(solutions.variables, list(first.values()))
+            distinct.setdefault(row[:width], row)
+        return Solutions(solutions.variables, list(distinct.values()))
 
     def describe(self) -> str:
         return " ".join(["Distinct" if self.distinct else "Project", *(f"?{name}" for name in self.columns)])

@@ -66,6 +66,9 @@ class TextJoin(PhysicalOperator):
         prepared = self.fragment.prepared(context)
         if prepared is not None:
             return self._in_columns(index, prepared, context)
+        columns = self.fragment.over_columns(context)
+        if columns is not None and (entities := columns.ids(variable)) is not None:
+            return self._scored(columns, entities.ids, index, context)
         at = self.fragment.columns.index(variable)
         partial: PartialRead | None = None
         if is_remote_relation(index, query) and (most := index.match_count_bound(query)) > index.max_remote_scan:
@@ -95,6 +98,21 @@ class TextJoin(PhysicalOperator):
         places = ids.searchsorted(entities.ids)
         context.record_count(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
         return solutions.having({**solutions.columns, self.score: NumberColumn(scores[places], double)})
+
+    def _scored(self, solutions: InColumns, entities: Ids, index: RankedIndex, context: ExecutionContext) -> InColumns:
+        """Rows whose entity matches, with its score."""
+        import numpy as np
+
+        distinct = np.unique(entities)
+        if context.graph is not None:
+            distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
+        ids, scores = scores_of_ids(distinct, self._query, index, context)
+        rows = np.flatnonzero(np.isin(entities, ids))
+        joined = solutions.take(rows)
+        context.record_count(JOINED, int(np.count_nonzero(np.isin(ids, distinct))), self.match)
+        return joined.having(
+            {**joined.columns, self.score: NumberColumn(scores[ids.searchsorted(entities[rows])], double)}
+        )
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""
@@ -177,9 +195,7 @@ def scores_of_entities(
     return _looked_up(nodes, ids, scores, context.nodes)
 
 
-def scores_of_ids(
-    ids: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext
-) -> tuple[Ids, Scores]:
+def scores_of_ids(ids: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext) -> tuple[Ids, Scores]:
     """(ids, scores) of at least those of some entities that match, ascending; requested as in `scores_of_entities`."""
     import numpy as np
 

@@ -15,7 +15,11 @@ from hybridkg.algebra.nodes import (
     Match,
     MatchEach,
     Minus,
+    OrderBy,
     Plan,
+    Project,
+    Rank,
+    Slice,
     Union,
     children,
 )
@@ -156,6 +160,10 @@ def bound_by_match(plan: Plan) -> frozenset[str]:
             return bound_by_match(left) | bound_by_match(right)
         case LeftJoin(left, _) | Minus(left, _) | Filter(left, _) | Extend(left, _, _):
             return bound_by_match(left)
+        case Slice(child) | OrderBy(child) | Rank(child):
+            return bound_by_match(child)
+        case Project(child, columns):
+            return bound_by_match(child) & frozenset(columns)
         case Union(branches):
             return frozenset.intersection(*(bound_by_match(branch) for branch in branches))
         case _:

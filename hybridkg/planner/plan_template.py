@@ -9,7 +9,7 @@ are computed again. Law: the plan equals that of `choose` for the plan with the 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from hybridkg.interfaces.graph_index import BoundPattern, TermParameter
 from hybridkg.interfaces.parameter import Parameter, Substitution, UnboundParameterError
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.planner.ranking_shape import RankedPlan
+from hybridkg.planner.relational import of_declined
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Term
 
@@ -57,7 +58,7 @@ class FragmentTemplate(GraphFragment, Parameter):
             UnboundParameterError: a value is no RDF term, so only the store can evaluate the fragment.
         """
         if isinstance(self.pattern, DeclinedPattern):
-            return GraphFragment.of(self.group_of(planning), self.columns, self.dataset)
+            return operator_of(Fragment(self.group_of(planning), self.dataset), self.columns)
         assert not isinstance(self.pattern, BoundPattern)
         values = planning.values
         terms: list[Term | None] = [None] * len(values)
@@ -74,8 +75,16 @@ def _term(value: ast.Value) -> Term:
         raise UnboundParameterError("a value is no term of RDF") from e
 
 
-def operator_of(fragment: Fragment) -> GraphFragment:
-    """Operator of a fragment without parameters."""
+def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> GraphFragment:
+    """Operator of a fragment without parameters; the columns are those of its variables by default."""
+    columns = tuple(sorted(fragment.variables)) if columns is None else columns
+    operator = GraphFragment.of(fragment.group, columns, fragment.dataset)
+    if not isinstance(operator.pattern, DeclinedPattern) or fragment.dataset:
+        return operator
+    return replace(operator, relational=of_declined(fragment.group, columns, _simple))
+
+
+def _simple(fragment: Fragment) -> GraphFragment:
     return GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.operators.aggregates import PlainGroups
-from hybridkg.operators.column_groups import written
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_groups import written
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
 from hybridkg.planner.cost_model import CostModel

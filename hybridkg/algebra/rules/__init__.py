@@ -25,8 +25,13 @@ RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_t
 
 def rewrite(plan: Plan) -> Plan:
     if isinstance(plan, SparqlQuery) and plan.relational is not None:
-        return replace(plan, relational=_applied(RELATIONAL_RULES, plan.relational))
+        return replace(plan, relational=rewrite_relational(plan.relational))
     return _applied(RULES, plan)
+
+
+def rewrite_relational(plan: Plan) -> Plan:
+    """A plan without ranked predicates, by RELATIONAL_RULES."""
+    return _applied(RELATIONAL_RULES, plan)
 
 
 def _applied(rules: tuple[Callable[[Plan], Plan], ...], plan: Plan) -> Plan:

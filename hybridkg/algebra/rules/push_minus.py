@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.nodes import Extend, Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
-from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.algebra.rules.push_filters import is_declined
+from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.query import ast
 
 
@@ -35,8 +35,8 @@ def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
             if dataset != removed.dataset or not shared <= certain(group):
                 return None
             together = ast.Group((*group.elements, ast.MinusPattern(removed.group)))
-            pushed = Fragment(together, dataset)
-            return None if is_declined(pushed) and not is_declined(plan) else pushed
+            fragment = Fragment(together, dataset)
+            return None if is_declined(fragment) and not is_declined(plan) else fragment
         case Join(left, right):
             if pushed := _push(left, removed, shared):
                 return Join(pushed, right)

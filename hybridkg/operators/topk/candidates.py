@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.small_joins import in_small_joins
 from hybridkg.interfaces.graph_index import IdTable
@@ -15,7 +17,7 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.fragment import SparqlFragment
-from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.graph_fragment import GraphFragment, restricted
 from hybridkg.operators.id_sets import both, held
 from hybridkg.operators.index_access import every_match, scores_among
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
@@ -27,7 +29,6 @@ from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import BlankNode, NamedNode, Term
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 MATCHES_PER_CANDIDATE = 2
@@ -115,8 +116,6 @@ class CandidateSetScan:
 
     def _matching(self, match: ast.RankedItem, context: ExecutionContext, among: Ids | None) -> Ids:
         """Entities that match, among the remaining ones."""
-        import numpy as np
-
         index, query = checked_index(context.text, match), ranked_query(match)
         if among is None:
             return every_match(index, query, context)[0]
@@ -150,8 +149,6 @@ class CandidateSetScan:
         return _candidates(fragment, self.variable, among, bound, context)
 
     def _of_table(self, table: IdTable, tested: dict[str, list[ast.RankedItem]], context: ExecutionContext) -> Ids:
-        import numpy as np
-
         assert context.graph is not None
         passes = np.ones(table.size, bool)
         for name, matches in tested.items():
@@ -171,6 +168,10 @@ def _candidates(
     fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
 ) -> Ids:
     prepared = fragment.prepared(context)
+    if prepared is None and (columns := fragment.over_columns(context)) is not None:
+        column = restricted(columns, bound if among is None else {**bound, variable: among}).ids(variable)
+        if column is not None:
+            return _entities_of(np.unique(column.ids), context)
     if prepared is None:
         candidates = _by_store(fragment, variable, among, bound, context)
         return candidates if among is None else both(candidates, among)
@@ -190,8 +191,6 @@ def _by_store(
     fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
 ) -> Ids:
     """`_candidates` from the store, for a few entities or for all; perhaps a superset of `among`."""
-    import numpy as np
-
     assert context.nodes is not None
     names = (variable, *bound)
     rows = None if among is None else _probed(fragment, names, among, context)
@@ -226,8 +225,6 @@ def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context
 
 def _entities(terms: list[Term | None], context: ExecutionContext) -> NDArray[np.int64]:
     """int64[len(terms)]: id of each, -1 for a term that is no entity."""
-    import numpy as np
-
     assert context.nodes is not None
     distinct = dict.fromkeys(term for term in terms if isinstance(term, NamedNode | BlankNode))
     ids: dict[Term | None, int] = dict(zip(distinct, context.nodes.find_many(list(distinct)).tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.nodes import Plan
+from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
@@ -25,7 +25,7 @@ class BindJoinStrategy(Strategy):
     preference = 80
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        return True
+        return not isinstance(logical, SparqlQuery)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         ranking = planning.ranking(logical)

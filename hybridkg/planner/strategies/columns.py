@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.nodes import Fragment, Plan, SparqlQuery, children
-from hybridkg.errors import UnsupportedQueryError
+from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
-from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.sparql_query import StoreQuery
-from hybridkg.planner.joins import lowered
+from hybridkg.planner.joins import joined
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
+from hybridkg.planner.relational import fragments_of, is_computed, over_columns
 
 
 class ColumnsStrategy(Strategy):
-    """Operators over columns of ids, fed by the projection."""
+    """Operators over columns of ids: a query without ranked predicates from the projection alone, any other one with
+    its relations complete.
+    """
 
-    preference = 1
+    preference = 85
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        return isinstance(logical, SparqlQuery) and logical.relational is not None
+        if not isinstance(logical, SparqlQuery):
+            return True
+        return logical.relational is not None and is_computed(logical.relational)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        assert isinstance(logical, SparqlQuery)
-        assert logical.relational is not None
+        if not isinstance(logical, SparqlQuery) or logical.relational is None:
+            return UNPRICED
         sizes = fragment_sizes(logical.relational, planning)
         if sizes is None:
             return UNPRICED
@@ -40,45 +42,17 @@ class ColumnsStrategy(Strategy):
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        if not isinstance(logical, SparqlQuery) or logical.relational is None:
+        if not isinstance(logical, SparqlQuery):
+            return joined(logical, planning)
+        if logical.relational is None or any(
+            planning.prepared(fragment) is None for fragment in fragments_of(logical.relational)
+        ):
             return None
-        if any(planning.prepared(fragment) is None for fragment in fragments_of(logical.relational)):
-            return None
-        try:
-            root = lowered(logical.relational, counted(logical.relational, planning), planning)
-        except UnsupportedQueryError:
-            return None
-        return ColumnQuery(root, StoreQuery(logical.form))
+        root = over_columns(logical.relational, planning.fragment)
+        return None if root is None else ColumnQuery(root, StoreQuery(logical.form))
 
 
 COLUMNS = ColumnsStrategy()
-
-
-def counted(plan: Plan, planning: PlannerContext) -> dict[int, PhysicalOperator]:
-    """Operators of the groups that need no rows, by the identity of their nodes."""
-    ready: dict[int, PhysicalOperator] = {}
-    waiting = [plan]
-    while waiting:
-        part = waiting.pop()
-        waiting += children(part)
-        if isinstance(part, nodes.Group) and isinstance(part.child, Fragment) and part.child.group.elements:
-            fragment = planning.fragment(part.child)
-            groups = PlainGroups.of(part.keys, part.having, part.projection)
-            if groups is not None and CountGroups.applies(fragment, groups):
-                ready[id(part)] = CountGroups(fragment, groups)
-    return ready
-
-
-def fragments_of(plan: Plan) -> list[Fragment]:
-    """Fragments of a plan."""
-    found: list[Fragment] = []
-    waiting = [plan]
-    while waiting:
-        part = waiting.pop()
-        waiting += children(part)
-        if isinstance(part, Fragment) and part.group.elements:
-            found.append(part)
-    return found
 
 
 def fragment_sizes(plan: Plan, planning: PlannerContext) -> list[tuple[float, float]] | None:
@@ -111,7 +85,7 @@ def returned_rows(plan: Plan, rows: float) -> float:
         case nodes.Group(keys=()):
             return 1.0
         case nodes.Group():
-            return rows**0.5
+            return float(rows**0.5)
         case nodes.Project(child=child) | nodes.OrderBy(child=child):
             return returned_rows(child, rows)
     return rows

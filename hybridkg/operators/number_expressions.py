@@ -1,0 +1,117 @@
+"""Arithmetic and comparisons of doubles over whole columns, with the values of Oxigraph.
+
+A double absorbs every other number (SPARQL 1.1 section 17.3, XPath's promotion rules), so an operation with a double is
+one operation of IEEE 754. What is below it and reads no double is evaluated by Oxigraph, once for each distinct value,
+and cast to a double by Oxigraph as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.operators.column_groups import written
+from hybridkg.operators.columns import Column, InColumns, NumberColumn, TermColumn
+from hybridkg.query import ast
+from hybridkg.query.walk import variables
+from hybridkg.rdf.order import NUMERIC
+from hybridkg.rdf.terms import XSD_DOUBLE, Literal, double
+
+Numbers = NDArray[np.float64]
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide
+}  # fmt: skip
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
+}  # fmt: skip
+
+AsColumn = Callable[[ast.Expression], Column]
+"""Column of an expression as Oxigraph evaluates it."""
+
+CAST = ast.Iri(XSD_DOUBLE.value)
+
+
+@dataclass(frozen=True)
+class NumberExpressions:
+    """Evaluation of expressions over some solutions.
+
+    Args:
+        solutions: the rows.
+        evaluated: evaluates what reads no double.
+    """
+
+    solutions: InColumns
+    evaluated: AsColumn
+
+    def column(self, expression: ast.Expression) -> NumberColumn | None:
+        """Value of an arithmetic expression in each row; None unless it is certainly a double in every one."""
+        if isinstance(expression, ast.Var) or not self._reads_doubles(expression):
+            return None
+        numbers = self._numbers(expression)
+        return None if numbers is None else NumberColumn(numbers, written)
+
+    def truth(self, condition: ast.Expression) -> NDArray[np.bool_] | None:
+        """bool[rows]: where a comparison is true; None unless both sides are numbers in every row, one a double."""
+        if not isinstance(condition, ast.Binary) or condition.op not in COMPARISONS:
+            return None
+        if not self._reads_doubles(condition):
+            return None
+        left, right = self._numbers(condition.left), self._numbers(condition.right)
+        if left is None or right is None:
+            return None
+        return np.asarray(COMPARISONS[condition.op](left, right))
+
+    def _reads_doubles(self, expression: ast.Syntax) -> bool:
+        return any(_doubles_of(self.solutions.columns.get(name)) is not None for name in variables(expression))
+
+    def _numbers(self, expression: ast.Expression) -> Numbers | None:
+        """float64[rows]; None if a row may have no number."""
+        match expression:
+            case ast.Var(name) if (numbers := _doubles_of(self.solutions.columns.get(name))) is not None:
+                return numbers
+            case _ if not self._reads_doubles(expression):
+                return self._cast(expression)
+            case ast.Unary("-", operand):
+                inner = self._numbers(operand)
+                return None if inner is None else -inner
+            case ast.Binary(op, left, right) if op in ARITHMETIC:
+                a, b = self._numbers(left), self._numbers(right)
+                if a is None or b is None:
+                    return None
+                with np.errstate(all="ignore"):
+                    return np.asarray(ARITHMETIC[op](a, b))
+        return None
+
+    def _cast(self, expression: ast.Expression) -> Numbers | None:
+        """Numbers of any datatype as doubles."""
+        values = self.evaluated(expression)
+        if not _are_numbers(values):
+            return None
+        cast = self.evaluated(ast.Call(CAST, (expression,)))
+        if not isinstance(cast, TermColumn):
+            return None
+        terms = cast.terms.tolist()
+        if not all(type(term) is Literal and term.datatype == XSD_DOUBLE for term in terms):
+            return None
+        return np.array([float(term.value) for term in terms], np.float64)[cast.codes]
+
+
+def _doubles_of(column: Column | None) -> Numbers | None:
+    """Numbers of a column of doubles."""
+    if isinstance(column, NumberColumn) and column.literal in (double, written):
+        return column.numbers
+    return None
+
+
+def _are_numbers(column: Column) -> bool:
+    if isinstance(column, TermColumn):
+        terms = column.terms.tolist()
+    else:
+        distinct = np.unique(column.keys, return_index=True)[1]
+        terms = column.take(distinct).cells()
+    return all(type(term) is Literal and term.datatype.value in NUMERIC for term in terms)
