@@ -25,6 +25,8 @@ class ColumnsStrategy(Strategy):
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         if not isinstance(logical, SparqlQuery):
             return True
+        if planning.store is not None:
+            return False  # an endpoint may have changed since its graph was exported
         return logical.relational is not None and is_computed(logical.relational)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
