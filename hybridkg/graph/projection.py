@@ -162,7 +162,7 @@ class Prepared:
     def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
         run, hints = PatternRun(meter, self.max_rows), dict(bound or {})
         node = as_join(self.node) if hints else self.node
-        found = counted(node, frozenset(keys), hints, run)
+        found = counted(node, frozenset(keys), hints, run, keys[0] if keys else None)
         if not keys:
             return CountTable((), (), found.counts if len(found.counts) else np.zeros(1, np.int64))
         columns, counts = [found.table.column(name) for name in keys], found.counts

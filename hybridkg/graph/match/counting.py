@@ -24,8 +24,12 @@ from hybridkg.graph.match.weights import product
 from hybridkg.interfaces.graph_index import Ids
 
 
-def counted(node: PatternNode, keys: frozenset[str], hints: Hints, run: PatternRun) -> CountedRows:
+def counted(
+    node: PatternNode, keys: frozenset[str], hints: Hints, run: PatternRun, first: str | None = None
+) -> CountedRows:
     """The number of solutions for each combination of values of `keys`; names that the node lacks have no column.
+
+    Rows are ordered by `first` where that costs nothing.
 
     Raises:
         QueryLimitError: what has to be listed is too large, a count exceeds MAX_COUNT, or the time is over.
@@ -33,7 +37,7 @@ def counted(node: PatternNode, keys: frozenset[str], hints: Hints, run: PatternR
     keys &= frozenset(node.variables)
     match node:
         case JoinNode():
-            return JoinCounting(node, keys, hints, {}, run, counted).counted()
+            return JoinCounting(node, keys, hints, {}, run, counted, first).counted()
         case UnionNode(branches):
             return _union([counted(branch, keys, hints, run) for branch in branches], sorted(keys), run)
         case SelectNode():

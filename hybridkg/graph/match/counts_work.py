@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hybridkg.graph.match.cardinality_bounds import work_of
 from hybridkg.graph.match.combine import RestrictNode, SelectNode, UnionNode
 from hybridkg.graph.match.count_plan import CountPlan, plan_of
+from hybridkg.graph.match.edges import Edge, entries
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
+from hybridkg.graph.match.triangles import triangle_of
 
 
 def counts_work_of(node: PatternNode, keys: frozenset[str]) -> float:
@@ -49,7 +53,7 @@ def _of_join(node: JoinNode, keys: frozenset[str]) -> float:
     for edges in plan.constants.values():
         total += sum(edge.least() for edge in edges)
     if plan.edges or plan.tables:
-        total += node.estimate(None) if not plan.children else _of_core(node, plan)
+        total += _of_core(node, plan, keys)
     return total
 
 
@@ -57,14 +61,37 @@ MIN_SCALED = 1_000
 """Smaller numbers of entries are not scaled by the selectivity of constants and tests."""
 
 
-def _of_core(node: JoinNode, plan: CountPlan) -> float:
-    """The estimated rows of the core: its edges alone, assumed independent (join_cardinality.py)."""
-    core = JoinNode.of(
-        (*plan.edges, *(edge for edges in plan.constants.values() for edge in edges)),
-        tuple(other for other, _ in plan.tables),
-        node.conditions,
-        (),
-        (),
-        node.variables,
-    )
-    return core.estimate(None)
+def _of_core(node: JoinNode, plan: CountPlan, keys: frozenset[str]) -> float:
+    """The estimated entries that listing the core reads: its rows after each edge, the cheapest first."""
+    if len(plan.edges) == 3 and len(plan.core) == 3 and not (plan.tables or plan.constants or node.conditions):
+        key, *more = [*keys, None]
+        triangle = None if len(more) > 1 else triangle_of(plan.edges, key)
+        if triangle is not None:
+            return triangle.cost
+    total = size = 0.0
+    bound: set[str] = set()
+    for other, needed in plan.tables:
+        size = max(1.0, size) * other.estimate(None)
+        total, bound = total + size, bound | needed
+    left = [*plan.edges, *(edge for name in sorted(plan.core) for edge in plan.constants.get(name, ()))]
+    while left:
+        edge, growth = left[0], inf
+        for one in left:
+            if (own := _growth(node, one, bound)) < growth:
+                edge, growth = one, own
+        left.remove(edge)
+        total += max(1.0, size) * max(1.0, growth)
+        size = max(1.0, size) * growth
+        bound.update(edge.variables)
+    return total
+
+
+def _growth(node: JoinNode, edge: Edge, bound: set[str]) -> float:
+    """The estimated rows that an edge makes of each row in which some variables are bound."""
+    inside = [name for name in edge.variables if name in bound]
+    if not inside:
+        return entries(edge, node.conditions)
+    growth = edge.least() / max(1.0, edge.sources[edge.from_subject(inside[0])])
+    if len(inside) == 2:
+        growth /= max(1.0, edge.sources[edge.from_subject(inside[1])])
+    return growth

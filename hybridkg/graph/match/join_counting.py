@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybridkg.graph.match.combine import TableNode
+from hybridkg.graph.match.compose import count_paths
 from hybridkg.graph.match.conditions import SameColumns, all_of
 from hybridkg.graph.match.count_plan import plan_of
 from hybridkg.graph.match.edges import Edge, End
@@ -47,11 +48,20 @@ class JoinCounting:
         factors: for such variables, further numbers of solutions of each value.
         run: the context.
         count: counts another node.
+        first: the key by which the rows are best ordered.
     """
 
     def __init__(
-        self, node: JoinNode, keys: frozenset[str], hints: Hints, factors: Factors, run: PatternRun, count: CountOf
+        self,
+        node: JoinNode,
+        keys: frozenset[str],
+        hints: Hints,
+        factors: Factors,
+        run: PatternRun,
+        count: CountOf,
+        first: str | None = None,
     ):
+        self._first = first
         self._node, self._keys, self._hints, self._factors, self._run = node, keys, hints, factors, run
         self._count = count
         self._plan = plan = plan_of(node, keys, {*factors, *hints})
@@ -156,6 +166,8 @@ class JoinCounting:
         tables = [(node, needed) for node, needed in self._plan.tables if needed & core]
         if len(edges) == 3 and not tables and (found := self._triangles(core, edges)) is not None:
             return found
+        if len(edges) == 2 and not tables and (found := self._paths(core, edges)) is not None:
+            return found
         (name, *more) = core
         if more or tables or any(name in test.variables for test in self._node.tests):
             return self._listed(core, edges, tables)
@@ -172,6 +184,19 @@ class JoinCounting:
             return None
         triangle = triangle_of(edges, key)
         return None if triangle is None else count_triangles(triangle, key, self._weigher, self._run)
+
+    def _paths(self, core: frozenset[str], edges: Sequence[Edge]) -> CountedRows | None:
+        """The counts of a component that is a path between two keys; None for another one."""
+        middle = core - self._keys
+        if len(core) != 3 or len(middle) != 1 or any(test.variables & core for test in self._node.tests):
+            return None
+        (v,) = middle
+        if not all(v in edge.variables for edge in edges):
+            return None
+        from_x, to_y = sorted(edges, key=lambda edge: (edge.other(v) != self._first, str(edge.other(v))))
+        x = from_x.other(v)
+        assert isinstance(x, str)
+        return count_paths(x, from_x, to_y, self._weigher, self._run)
 
     def _listed(
         self, core: frozenset[str], edges: list[Edge], tables: list[tuple[PatternNode, frozenset[str]]]

@@ -217,3 +217,69 @@ def sum_equal(
             if grouped and total > 0:
                 by_third[int64(value) - by_third_low] += total * weights[i]
         sums[i] = total
+
+
+@njit(
+    int64(
+        *_RUNS,
+        int64,
+        _input(int64),
+        _input(uint32),
+        _input(int64),
+        int64,
+        int64,
+        int64[::1],
+        uint32[::1],
+        int64,
+        int64[::1],
+        uint32[::1],
+        int64[::1],
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]
+def compose(
+    starts: Any, counts: Any, targets: Any, low: Any, offsets: Any, its_targets: Any, weights: Any, weights_low: Any,
+    y_low: Any, sums: Any, touched: Any, n: Any, found_counts: Any, found: Any, found_sums: Any,
+) -> Any:  # fmt: skip
+    """The weighted paths x - v - y by their ends: sparse rows times a sparse matrix (Gustavson, 1978).
+
+    `starts, counts, targets` are the v of each x, `low, offsets, its_targets` the y of each v, and `weights` those of
+    v from an id on, none for ones. `sums` are zeros and `touched` is room, for each y from `y_low` on. `found_counts`
+    gets the number of y of each x; `found` and `found_sums`, from the place `n` on, each y and its sum. Returns the
+    place after the last one.
+    """
+    n_weights, n_table = len(weights), len(offsets) - 1
+    for i in range(len(starts)):
+        n_touched = 0
+        for j in range(starts[i], starts[i] + counts[i]):
+            v = int64(targets[j])
+            place = v - low
+            if place < 0 or place >= n_table:
+                continue
+            weight = int64(1)
+            if n_weights > 0:
+                w_place = v - weights_low
+                weight = weights[w_place] if 0 <= w_place < n_weights else int64(0)
+                if weight == 0:
+                    continue
+            for k in range(offsets[place], offsets[place + 1]):
+                y = int64(its_targets[k]) - y_low
+                if sums[y] == 0:
+                    touched[n_touched] = y
+                    n_touched += 1
+                sums[y] += weight
+        if n_touched * 16 > len(sums):
+            for y in range(len(sums)):
+                if sums[y] > 0:
+                    found[n], found_sums[n] = y + y_low, sums[y]
+                    sums[y] = 0
+                    n += 1
+        else:
+            touched[:n_touched].sort()
+            for k in range(n_touched):
+                y = int64(touched[k])
+                found[n], found_sums[n] = y + y_low, sums[y]
+                sums[y] = 0
+                n += 1
+        found_counts[i] = n_touched
+    return n

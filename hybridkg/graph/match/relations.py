@@ -182,6 +182,8 @@ class Side:
         if self.n_keys == 0:
             none = np.zeros(len(ids), np.int64)
             return none, none
+        if self.is_all(ids):
+            return self.offsets[:-1].astype(np.int64), self._counts()
         at, present = self._places_of(ids)
         everywhere = bool(present.all())
         places = at.astype(np.int64) if everywhere else np.where(present, at, 0).astype(np.int64)
@@ -415,14 +417,11 @@ class PredicateRelation:
             keys = side.keys if ids is None else both(side.keys, ids)
             run.read(len(keys))
             return IdWeights.of(keys, weights.at(side.lookup(keys)))
-        if ids is None or side.is_all(ids):
-            offsets = side.offsets.astype(np.int64)
-            ids, starts, counts = side.keys, offsets[:-1], np.diff(offsets)
-        else:
-            starts, counts = side.rows(ids)
-            present = counts > 0
-            if not present.all():
-                ids, starts, counts = ids[present], starts[present], counts[present]
+        ids = side.keys if ids is None else ids
+        starts, counts = side.rows(ids)
+        present = counts > 0
+        if not present.all():
+            ids, starts, counts = ids[present], starts[present], counts[present]
         ends, bound = counts.cumsum(), weights.bound * side.largest()
         sums = np.empty(len(ids), np.int64)
         at = before = 0
