@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from generated_patterns import typed
 from pyoxigraph import Quad, Store
+from test_counts_equal_rows import check as check_counts
 from test_patterns_equal_oxigraph import by_oxigraph, rows_of, truth
 
 from hybridkg.errors import QueryLimitError
@@ -124,6 +125,8 @@ def test_rows_and_candidates_are_those_of_oxigraph(
             table = prepared.rows(names, Meter())
         except QueryLimitError:
             continue
+        for keys in ([], random.sample(names, 1), random.sample(names, min(2, len(names)))):
+            check_counts(prepared, keys)
         found = rows_of(index, table)
         assert found == by_oxigraph(triples, pattern, names), pattern
         filled += table.size > 0

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
 from hybridkg.graph.match.combine import TableNode
 from hybridkg.graph.match.compose import count_paths
-from hybridkg.graph.match.conditions import SameColumns, all_of
+from hybridkg.graph.match.conditions import RowTest, SameColumns, all_of
 from hybridkg.graph.match.count_plan import plan_of
 from hybridkg.graph.match.edges import Edge, End
 from hybridkg.graph.match.grouping import CountedRows, count_rows, grouped
@@ -18,11 +19,14 @@ from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Hints, PatternNode, narrowed
 from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import SolutionTable
+from hybridkg.graph.match.tables import SolutionTable, concatenated
 from hybridkg.graph.match.triangles import count_triangles, triangle_of
 from hybridkg.graph.match.weigh import FactorOf, Weigher, WeightsOf
 from hybridkg.graph.match.weights import IdWeights, product, refuse_overflow
 from hybridkg.interfaces.graph_index import Ids
+
+BLOCK_ROWS = 2_000_000
+"""Estimated rows of a core that are listed together: a fifth of the limit, because estimates may be too low."""
 
 ROW = " row"
 """The prefix of columns with the row numbers of counted tables."""
@@ -201,7 +205,7 @@ class JoinCounting:
     def _listed(
         self, core: frozenset[str], edges: list[Edge], tables: list[tuple[PatternNode, frozenset[str]]]
     ) -> CountedRows:
-        """Lists the solutions of a component of the core, each with the product of its weights."""
+        """Lists the solutions of a component of the core in blocks, each with the product of its weights."""
         node, plan, weigher, run = self._node, self._plan, self._weigher, self._run
         nodes: list[PatternNode] = []
         row_counts: dict[str, CountedRows] = {}
@@ -211,7 +215,7 @@ class JoinCounting:
             columns = {**found.table.columns, row: np.arange(found.table.size, dtype=np.uint32)}
             nodes.append(TableNode(SolutionTable(columns, found.table.size)))
             row_counts[row] = found
-        for name in core:
+        for name in sorted(core):
             edges += [*plan.constants.get(name, ()), *plan.loops.get(name, ())]
         bound = {name for edge in edges for name in edge.variables}.union(*(needed for _, needed in tables))
         before: dict[str, IdWeights] = {}
@@ -235,8 +239,40 @@ class JoinCounting:
             tuple(test for test in node.tests if test.variables & core),
             (*sorted(core), *row_counts),
         )
+        blocks = [self._list_block(join, block, after, row_counts) for block in self._blocks(join, before)]
+        if len(blocks) == 1:
+            return blocks[0]
+        names = [name for name in join.variables if name in self._keys]
+        whole = concatenated([block.table for block in blocks], names, run)
+        counts = np.concatenate([block.counts for block in blocks])
+        return count_rows(whole, self._keys, counts, max(block.bound for block in blocks))
+
+    def _blocks(self, join: JoinNode, before: dict[str, IdWeights]) -> Iterator[dict[str, IdWeights]]:
+        """The weights with one variable, a key if there is one, restricted to parts of about BLOCK_ROWS rows."""
+        parts = ceil(join.estimate(None) / BLOCK_ROWS)
+        if parts <= 1 or not join.edges:
+            yield before
+            return
+        ends = [(name, edge) for edge in join.edges for name in edge.variables]
+        name, edge = max(ends, key=lambda end: (end[0] in self._keys, end[1].sources[end[1].from_subject(end[0])]))
+        ids = before[name].ids if name in before else edge.relation.ends(edge.from_subject(name), self._run)
+        step = max(1, ceil(len(ids) / parts))
+        for first in range(0, max(1, len(ids)), step):
+            part = ids[first : first + step]
+            yield {**before, name: before[name].only(part) if name in before else IdWeights(part)}
+
+    def _list_block(
+        self,
+        join: JoinNode,
+        before: Mapping[str, IdWeights],
+        after: Sequence[str],
+        row_counts: Mapping[str, CountedRows],
+    ) -> CountedRows:
+        """The counts of the solutions whose values have weights in `before`; those in `after` are weighed when listed."""
+        weigher, run = self._weigher, self._run
         hints = {name: weights.ids for name, weights in before.items() if name in join.certain}
-        table = join.rows(frozenset((*(self._keys & core), *before, *after, *row_counts)), hints, run)
+        wanted = frozenset((*self._keys, *before, *after, *row_counts)) & frozenset(join.variables)
+        table = join.rows(wanted, hints, run)
         weighted = _Product()
         for row, found in row_counts.items():
             weighted.multiply(found.counts[table.columns[row]], found.bound)
@@ -251,24 +287,31 @@ class JoinCounting:
     # --- tests -----------------------------------------------------------------------
 
     def _subtractable(self) -> SameColumns | None:
-        """A test `?a != ?b`, neither in another node and `a` no key, without which fewer variables are listed."""
+        """A test `?a != ?b`, neither in another node and one of them no key, where tests make more variables listed."""
         tests = self._node.tests
         if not tests or len(tests) > MAX_SUBTRACTED or not all(isinstance(test, SameColumns) for test in tests):
+            return None
+        free = plan_of(_without(self._node, *tests), self._keys, {*self._factors, *self._hints})
+        if len(free.core) == len(self._plan.core):
             return None
         outside = {name for node in self._node.others for name in node.variables}
         fixed = outside | self._keys | {member.variable for member in self._node.members}
         for test in tests:
             assert isinstance(test, SameColumns)
-            if not test.negated or test.left == test.right or test.variables <= fixed or test.variables & outside:
-                continue
-            free = plan_of(_without(self._node, test), self._keys, {*self._factors, *self._hints})
-            if len(free.core) < len(self._plan.core):
-                return SameColumns(test.right, test.left, True) if test.left in fixed else test
+            if (
+                test.negated
+                and test.left != test.right
+                and not test.variables <= fixed
+                and not test.variables & outside
+            ):
+                return test
         return None
 
     def _subtracted(self, test: SameColumns) -> CountedRows:
         """The solutions without the test, less those in which both variables are the same."""
-        left, right, run, keys = test.left, test.right, self._run, self._keys
+        fixed = self._keys | {member.variable for member in self._node.members}
+        left, right = (test.right, test.left) if test.left in fixed else (test.left, test.right)
+        run, keys = self._run, self._keys
         join = _without(self._node, test)
         whole = JoinCounting(join, keys, self._hints, self._factors, run, self._count).counted()
         hints = {name: ids for name, ids in self._hints.items() if name != left}
@@ -292,9 +335,9 @@ def _signed(whole: CountedRows, less: CountedRows) -> tuple[int, Counts, int]:
     return len(counts), counts, whole.bound
 
 
-def _without(node: JoinNode, test: SameColumns) -> JoinNode:
-    """The join without a test, given with its sides in any order."""
-    tests = [one for one in node.tests if one.variables != test.variables or not getattr(one, "negated", False)]
+def _without(node: JoinNode, *without: RowTest) -> JoinNode:
+    """The join without some of its tests."""
+    tests = [test for test in node.tests if not any(test is one for one in without)]
     return JoinNode.of(node.edges, node.others, node.conditions, node.members, tuple(tests), node.variables)
 
 

@@ -133,11 +133,6 @@ class IdWeights:
             return IdWeights(common, right.counts if left.counts is None else left.counts, left.bound * right.bound)
         return IdWeights(common, product(left.counts, right.counts, left.bound * right.bound), left.bound * right.bound)
 
-    def times(self, factor: int) -> IdWeights:
-        """All weights multiplied by one number, at least 1."""
-        refuse_overflow(float(self.bound * factor))
-        return self if factor == 1 else IdWeights(self.ids, self.listed * factor, self.bound * factor)
-
 
 def product(left: Counts, right: Counts, bound: int) -> Counts:
     """The products of two columns of counts; `bound` is an upper bound on them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -12,10 +13,13 @@ from generated_patterns import NODES, PREDICATES, Maker
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampling import examples
-from test_patterns_equal_oxigraph import projection
+from test_patterns_equal_oxigraph import projection, truth
 
-from hybridkg.graph.match.weights import KERNEL
-from hybridkg.graph.projection import Prepared
+from hybridkg.errors import QueryLimitError
+from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.match import join_counting
+from hybridkg.graph.match.weights import KERNEL, MAX_COUNT
+from hybridkg.graph.projection import Prepared, Projection
 from hybridkg.interfaces.graph_index import (
     CountTable,
     Ids,
@@ -30,6 +34,7 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 from hybridkg.interfaces.meter import Meter
+from hybridkg.rdf.terms import NamedNode, Triple
 
 pytestmark = pytest.mark.quick
 
@@ -123,9 +128,69 @@ def connected(random: Random) -> Pattern:
     return pattern
 
 
+def test_joins_that_are_listed_in_blocks_have_the_same_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(join_counting, "BLOCK_ROWS", 3)
+    for seed in range(300):
+        random = Random(seed)
+        assert check_any(Maker(random), connected(random), random)
+
+
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
 @pytest.mark.usefixtures("compiled")
 def test_counts_of_thousands_of_joins_are_the_groups_of_their_rows(first: int) -> None:
     for seed in range(1000 * first, 1000 * (first + 1)):
         random = Random(seed)
         assert check_any(Maker(random), connected(random), random)
+
+
+# --- what it must not do -------------------------------------------------------------
+
+
+def scan(subject: str, predicate: str, target: str) -> Scan:
+    return Scan(Variable(subject), PredicatePath(predicate), Variable(target))
+
+
+def complete(size: int) -> Projection:
+    """Links from each of some nodes to each of as many others, x:p, and back, x:q."""
+    left, right = ([NamedNode(f"x:{side}{i:03}") for i in range(size)] for side in "lr")
+    triples = [Triple(a, NamedNode("x:p"), b) for a in left for b in right]
+    return Projection(columns_of([*triples, *(Triple(b, NamedNode("x:q"), a) for a, _, b in triples)]), truth, 1_000)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_a_count_is_exact_far_beyond_what_could_be_listed() -> None:
+    names = [f"v{i}" for i in range(12)]
+    steps = [scan(a, "x:" + "pq"[i % 2], b) for i, (a, b) in enumerate(pairwise(names))]
+    prepared = complete(30).compile(Join(tuple(steps)))
+    assert prepared is not None
+    assert prepared.counts([], Meter()).counts.tolist() == [30**12]
+    by_end = prepared.counts(["v0"], Meter())
+    assert by_end.counts.tolist() == [30**11] * 30
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("keys", [[], ["v0"], ["v1"]])
+def test_a_count_beyond_64_bits_is_an_error_and_not_another_number(keys: list[str]) -> None:
+    names = [f"v{i}" for i in range(15)]
+    steps = [scan(a, "x:" + "pq"[i % 2], b) for i, (a, b) in enumerate(pairwise(names))]
+    prepared = complete(30).compile(Join(tuple(steps)))
+    assert prepared is not None
+    assert MAX_COUNT < 30**15
+    with pytest.raises(QueryLimitError, match="a number of solutions exceeds"):
+        prepared.counts(keys, Meter())
+
+
+def test_counts_of_a_product_are_multiplied() -> None:
+    prepared = complete(5).compile(Join((scan("a", "x:p", "b"), scan("c", "x:q", "d"))))
+    assert prepared is not None
+    assert prepared.counts([], Meter()).counts.tolist() == [625]
+    assert prepared.counts(["a", "d"], Meter()).counts.tolist() == [25] * 25
+
+
+def test_counting_reads_degrees_and_not_pairs() -> None:
+    prepared = complete(30).compile(Join((scan("p", "x:p", "a"), scan("p", "x:p", "b"))))
+    assert prepared is not None
+    meter = Meter()
+    assert prepared.counts([], meter).counts.tolist() == [27_000]
+    assert meter.counts == {"adjacency": 60}
+    assert prepared.counts_work([]) == 60
