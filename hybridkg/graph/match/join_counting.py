@@ -268,7 +268,7 @@ class JoinCounting:
         after: Sequence[str],
         row_counts: Mapping[str, CountedRows],
     ) -> CountedRows:
-        """The counts of the solutions whose values have weights in `before`; those in `after` are weighed when listed."""
+        """The counts of the solutions whose values have weights in `before`; `after` are weighed then."""
         weigher, run = self._weigher, self._run
         hints = {name: weights.ids for name, weights in before.items() if name in join.certain}
         wanted = frozenset((*self._keys, *before, *after, *row_counts)) & frozenset(join.variables)

@@ -1,6 +1,6 @@
 """The compiled loops of pattern matching. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
 
-Each has a numpy reference beside its call, which gives the same numbers (tests/graph/match/test_neighbours_kernel.py).
+Each has a numpy reference beside its call, which gives the same numbers (tests/graph/match/test_counts_equal_rows.py).
 Sums are int64; callers check before that they stay below MAX_COUNT.
 """
 

@@ -138,9 +138,24 @@ def test_joins_that_are_listed_in_blocks_have_the_same_counts(monkeypatch: pytes
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
 @pytest.mark.usefixtures("compiled")
 def test_counts_of_thousands_of_joins_are_the_groups_of_their_rows(first: int) -> None:
-    for seed in range(1000 * first, 1000 * (first + 1)):
+    for seed in range(500 * first, 500 * (first + 1)):
         random = Random(seed)
         assert check_any(Maker(random), connected(random), random)
+
+
+def test_rows_and_counts_are_the_same_with_and_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = KERNEL.load()
+    for seed in range(300):
+        random = Random(seed)
+        prepared = projection(Maker(random).graph()).compile(connected(random))
+        assert prepared is not None
+        keys, found = random.sample(prepared.variables, min(2, len(prepared.variables))), []
+        for kernel in (None, module):
+            monkeypatch.setattr(KERNEL, "for_work", lambda work, kernel=kernel: kernel)
+            meter = Meter()
+            table, counts = prepared.rows(prepared.variables, meter), prepared.counts(keys, meter)
+            found.append(([column.tolist() for column in table.columns], listed(counts), meter.counts))
+        assert found[0] == found[1]
 
 
 # --- what it must not do -------------------------------------------------------------
