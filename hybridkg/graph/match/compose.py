@@ -18,8 +18,12 @@ MIN_SHARE = 0.25
 """Where less of v or y is left by their restrictions, listing from there reads less."""
 
 
-def count_paths(x: str, from_x: Edge, to_y: Edge, weigher: Weigher, run: PatternRun) -> CountedRows | None:
+def count_paths(
+    x: str, from_x: Edge, to_y: Edge, weigher: Weigher, run: PatternRun, *, ends: bool = True
+) -> CountedRows | None:
     """The counts by x and y of the paths along two edges that share v, ordered by x, then y.
+
+    Without `ends`, the weights of x and y are left out.
 
     None where the paths have to be listed: relations that are not stored, sparse ids, few values of v or y, or sums
     that might exceed MAX_COUNT.
@@ -30,7 +34,9 @@ def count_paths(x: str, from_x: Edge, to_y: Edge, weigher: Weigher, run: Pattern
     assert isinstance(y, str)
     edges = {x: from_x, v: from_x, y: to_y}
     of_x, of_v, of_y = (
-        weigher.weights(name, None, edge) if weigher.is_restricted(name) or weigher.has_below(name) else None
+        weigher.weights(name, None, edge)
+        if (ends or name == v) and (weigher.is_restricted(name) or weigher.has_below(name))
+        else None
         for name, edge in edges.items()
     )
     for weights, edge, name in ((of_v, from_x, v), (of_y, to_y, y)):
@@ -39,20 +45,20 @@ def count_paths(x: str, from_x: Edge, to_y: Edge, weigher: Weigher, run: Pattern
     ids = from_x.relation.ends(from_x.from_subject(x), run) if of_x is None else of_x.ids
     runs = from_x.relation.runs(ids, from_x.from_subject(x))
     table = to_y.relation.run_table(to_y.from_subject(v))
-    ends = to_y.relation.ends(to_y.from_subject(y), run)
-    if runs is None or table is None or len(ends) == 0:
+    ys = to_y.relation.ends(to_y.from_subject(y), run)
+    if runs is None or table is None or len(ys) == 0:
         return None
-    y_low, span = int(ends[0]), int(ends[-1]) - int(ends[0]) + 1
+    y_low, span = int(ys[0]), int(ys[-1]) - int(ys[0]) + 1
     if span > BITMAP_SHARE * len(to_y.relation.ends(to_y.from_subject(v), run)) + len(ids):
         return None
     if of_v is not None and (len(of_v.ids) == 0 or not of_v.is_dense_for(len(ids))):
         return None
-    largest = to_y.relation.largest(to_y.from_subject(v))
-    bound = int(from_x.relation.largest(from_x.from_subject(x)) * largest)
-    bound *= 1 if of_v is None else of_v.bound
+    lengths = to_y.relation.tally(None, to_y.from_subject(v), None, run)
+    paths = from_x.relation.tally(ids, from_x.from_subject(x), lengths, run).at(ids)
+    bound = int(paths.max(initial=0)) * (1 if of_v is None else of_v.bound)
     if bound > MAX_COUNT:
         return None
-    degrees, targets, counts = _composed(runs, table, of_v, (y_low, span), largest, run)
+    degrees, targets, counts = _composed(runs, paths, table, of_v, (y_low, span), run)
     columns = {x: np.repeat(ids, degrees), y: targets}
     if of_x is not None and of_x.counts is not None:
         counts = counts * np.repeat(of_x.counts, degrees)
@@ -69,12 +75,14 @@ def count_paths(x: str, from_x: Edge, to_y: Edge, weigher: Weigher, run: Pattern
 
 
 def _composed(
-    runs: Runs, table: RunTable, weights: IdWeights | None, ys: tuple[int, int], largest: float, run: PatternRun
+    runs: Runs, paths: Counts, table: RunTable, weights: IdWeights | None, ys: tuple[int, int], run: PatternRun
 ) -> tuple[Counts, Ids, Counts]:
-    """(number of y of each x, the y of all x, their sums); `ys` is the first y and the span of all."""
+    """(number of y of each x, the y of all x, their sums).
+
+    `paths` is the number of paths of each x, `ys` the first y and the span of all.
+    """
     y_low, span = ys
-    room = np.minimum(runs.counts * max(1, int(largest)), span)
-    steps = (runs.counts * max(1.0, len(table.targets) / max(1, len(table.offsets)))).cumsum()
+    room, steps = np.minimum(paths, span), paths.cumsum()
     kernel = KERNEL.for_work(int(steps[-1]) if len(steps) else 0)
     degrees = np.zeros(len(runs.counts), np.int64)
     targets: list[Ids] = []
@@ -85,7 +93,7 @@ def _composed(
         before = int(steps[at - 1]) if at else 0
         until = max(at + 1, int(steps.searchsorted(before + CHUNK, side="right")))
         part = slice(at, until)
-        run.read(int(runs.counts[part].sum()))
+        run.read(int(paths[part].sum()))
         if kernel is None:
             found, counted = _by_listing(runs, part, table, weights, degrees, run)
         else:

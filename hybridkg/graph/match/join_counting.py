@@ -172,9 +172,12 @@ class JoinCounting:
             return found
         if len(edges) == 2 and not tables and (found := self._paths(core, edges)) is not None:
             return found
+        composed: list[CountedRows] = []
+        if len(edges) > 3 and len(edges) >= len(core):
+            core, edges, composed = self._composed(core, edges)
         (name, *more) = core
         if more or tables or any(name in test.variables for test in self._node.tests):
-            return self._listed(core, edges, tables)
+            return self._listed(core, edges, tables, composed)
         weights = self._weigher.weights(name, None)
         table = SolutionTable({name: weights.ids}, len(weights.ids))
         if name in self._keys:
@@ -197,20 +200,57 @@ class JoinCounting:
         (v,) = middle
         if not all(v in edge.variables for edge in edges):
             return None
+        if all(edge.relation.is_single(edge.from_subject(v)) for edge in edges):
+            return None  # two columns, which cost nothing to list
         from_x, to_y = sorted(edges, key=lambda edge: (edge.other(v) != self._first, str(edge.other(v))))
         x = from_x.other(v)
         assert isinstance(x, str)
         return count_paths(x, from_x, to_y, self._weigher, self._run)
 
+    def _composed(
+        self, core: frozenset[str], edges: list[Edge]
+    ) -> tuple[frozenset[str], list[Edge], list[CountedRows]]:
+        """(core, edges, counted paths): a cyclic component with paths x - v - y counted by their ends, v no key.
+
+        Only where nothing restricts the component, because all paths of the graph are counted.
+        """
+        composed: list[CountedRows] = []
+        kept = self._keys.union(*(test.variables for test in self._node.tests))
+        kept = kept.union(*(needed for _, needed in self._plan.tables))
+        if any(self._weigher.is_restricted(name) or self._weigher.is_selective(name) for name in core):
+            return core, edges, composed
+        ways: list[tuple[int, str, Edge, Edge]] = []
+        for v in sorted(core - kept):
+            mine = [edge for edge in edges if v in edge.variables]
+            if len(mine) == 2 and mine[0].other(v) != mine[1].other(v):
+                left, right = (edge.relation.tally(None, edge.from_subject(v), None, self._run) for edge in mine)
+                ways.append(((left * right).total(), v, mine[0], mine[1]))
+        for _, v, from_x, to_y in sorted(ways, key=lambda way: way[:2]):
+            x = from_x.other(v)
+            if from_x in edges and to_y in edges and isinstance(x, str):
+                found = count_paths(x, from_x, to_y, self._weigher, self._run, ends=False)
+                if found is not None:
+                    composed.append(found)
+                    edges = [edge for edge in edges if edge is not from_x and edge is not to_y]
+                    core -= {v}
+        return core, edges, composed
+
     def _listed(
-        self, core: frozenset[str], edges: list[Edge], tables: list[tuple[PatternNode, frozenset[str]]]
+        self,
+        core: frozenset[str],
+        edges: list[Edge],
+        tables: list[tuple[PatternNode, frozenset[str]]],
+        composed: Sequence[CountedRows],
     ) -> CountedRows:
-        """Lists the solutions of a component of the core in blocks, each with the product of its weights."""
+        """Lists the solutions of a component of the core in blocks, each with the product of its weights.
+
+        Tables are nodes with the variables that they share; `composed` are paths that are counted by their ends.
+        """
         node, plan, weigher, run = self._node, self._plan, self._weigher, self._run
         nodes: list[PatternNode] = []
         row_counts: dict[str, CountedRows] = {}
-        for number, (other, needed) in enumerate(tables):
-            found = self._count(other, needed, narrowed(self._hints, other.certain), run)
+        counted = [self._count(other, needed, narrowed(self._hints, other.certain), run) for other, needed in tables]
+        for number, found in enumerate((*counted, *composed)):
             row = f"{ROW}{number}"
             columns = {**found.table.columns, row: np.arange(found.table.size, dtype=np.uint32)}
             nodes.append(TableNode(SolutionTable(columns, found.table.size)))
@@ -218,6 +258,7 @@ class JoinCounting:
         for name in sorted(core):
             edges += [*plan.constants.get(name, ()), *plan.loops.get(name, ())]
         bound = {name for edge in edges for name in edge.variables}.union(*(needed for _, needed in tables))
+        bound = bound.union(*(found.table.columns for found in composed))
         before: dict[str, IdWeights] = {}
         after: list[str] = []
         for name in sorted(core):
