@@ -7,7 +7,7 @@ import numpy as np
 from hybridkg.graph.match.edges import Edge
 from hybridkg.graph.match.grouping import CountedRows, count_rows
 from hybridkg.graph.match.ids import BITMAP_SHARE, Counts
-from hybridkg.graph.match.relations import CHUNK, Runs, RunTable, spread
+from hybridkg.graph.match.relations import CHUNK, NeighbourRuns, RunTable, spread
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.match.weigh import Weigher
@@ -75,7 +75,7 @@ def count_paths(
 
 
 def _composed(
-    runs: Runs, paths: Counts, table: RunTable, weights: IdWeights | None, ys: tuple[int, int], run: PatternRun
+    runs: NeighbourRuns, paths: Counts, table: RunTable, weights: IdWeights | None, ys: tuple[int, int], run: PatternRun
 ) -> tuple[Counts, Ids, Counts]:
     """(number of y of each x, the y of all x, their sums).
 
@@ -115,7 +115,7 @@ def _composed(
 
 
 def _by_listing(
-    runs: Runs, part: slice, table: RunTable, weights: IdWeights | None, degrees: Counts, run: PatternRun
+    runs: NeighbourRuns, part: slice, table: RunTable, weights: IdWeights | None, degrees: Counts, run: PatternRun
 ) -> tuple[Ids, Counts]:
     """The y of some x and their sums, by numpy; writes the number of y of each x."""
     starts, counts = runs.starts[part], runs.counts[part]

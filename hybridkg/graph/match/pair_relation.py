@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, distinct
-from hybridkg.graph.match.relations import Pairs, Runs, RunTable, chunks, singleton, spread
+from hybridkg.graph.match.relations import NeighbourRuns, Pairs, RunTable, chunks, singleton, spread
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.weights import IdWeights, run_sums
 from hybridkg.interfaces.graph_index import Ids
@@ -115,7 +115,7 @@ class PairRelation:
                 sums[first + index[starts]] = run_sums(weights.at(targets), starts, weights.bound * len(targets))
         return IdWeights.of(ids, sums)
 
-    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+    def runs(self, ids: Ids, forward: bool) -> NeighbourRuns | None:
         return None
 
     def run_table(self, forward: bool) -> RunTable | None:

@@ -16,7 +16,7 @@ from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumn
 from hybridkg.graph.match.closures import ClosureOf
 from hybridkg.graph.match.ids import IdRanges, Mask, either
 from hybridkg.graph.match.pair_relation import PairRelation, packed, unpacked
-from hybridkg.graph.match.relations import Pairs, PredicateRelation, Relation, Runs, RunTable
+from hybridkg.graph.match.relations import NeighbourRuns, Pairs, PredicateRelation, Relation, RunTable
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.weights import IdWeights
 from hybridkg.interfaces.graph_index import AlternativePath, Closure, Ids, InversePath, Path, PredicatePath, Steps
@@ -86,7 +86,7 @@ class InverseOf:
     def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
         return self.inner.tally(ids, not forward, weights, run)
 
-    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+    def runs(self, ids: Ids, forward: bool) -> NeighbourRuns | None:
         return self.inner.runs(ids, not forward)
 
     def run_table(self, forward: bool) -> RunTable | None:

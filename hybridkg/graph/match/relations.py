@@ -25,7 +25,7 @@ FEW = 4
 """Up to this many ranges are looked up one by one."""
 
 
-class Runs(NamedTuple):
+class NeighbourRuns(NamedTuple):
     """The neighbours of some ids: those of the ith are targets[starts[i] : starts[i] + counts[i]], ascending."""
 
     starts: Counts
@@ -103,7 +103,7 @@ class Relation(Protocol):
             QueryLimitError: a sum exceeds MAX_COUNT.
         """
 
-    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+    def runs(self, ids: Ids, forward: bool) -> NeighbourRuns | None:
         """The neighbours of ids in any order, as they are stored; None for a relation that is computed."""
 
     def run_table(self, forward: bool) -> RunTable | None:
@@ -444,9 +444,9 @@ class PredicateRelation:
             at, before = until, before + total
         return IdWeights.of(ids, sums)
 
-    def runs(self, ids: Ids, forward: bool) -> Runs | None:
+    def runs(self, ids: Ids, forward: bool) -> NeighbourRuns | None:
         side = self.side(forward)
-        return Runs(*side.rows(ids), side.targets)
+        return NeighbourRuns(*side.rows(ids), side.targets)
 
     def run_table(self, forward: bool) -> RunTable | None:
         return self.side(forward).run_table()

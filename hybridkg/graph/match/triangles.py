@@ -17,7 +17,7 @@ import numpy as np
 from hybridkg.graph.match.edges import Edge
 from hybridkg.graph.match.grouping import CountedRows
 from hybridkg.graph.match.ids import BITMAP_SHARE, Counts
-from hybridkg.graph.match.relations import CHUNK, Runs, RunTable, in_runs, spread
+from hybridkg.graph.match.relations import CHUNK, NeighbourRuns, RunTable, in_runs, spread
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.match.weigh import Weigher
@@ -139,7 +139,7 @@ class _Columns:
 class _Lists:
     """The third variable as neighbours: `own` of each a, `its` of each b."""
 
-    own: Runs
+    own: NeighbourRuns
     its: RunTable
 
     @property
@@ -183,7 +183,7 @@ class _Counting:
         thirds, low: gets, if not empty, the sums by v, from the id `low` on.
     """
 
-    neighbours: Runs
+    neighbours: NeighbourRuns
     third: _Columns | _Lists
     weights: Counts | None
     b: IdWeights | None
