@@ -24,7 +24,7 @@ class ColumnsStrategy(Strategy):
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         if not isinstance(logical, SparqlQuery):
-            return True
+            return planning.ranking(logical) is None
         if planning.store is not None:
             return False  # an endpoint may have changed since its graph was exported
         return logical.relational is not None and is_computed(logical.relational)
