@@ -61,6 +61,32 @@ def count_orphans() -> int:
         return len(_orphans)
 
 
+class Latch:
+    """An event, set once, that one thread waits for, also after Ctrl-C.
+
+    A KeyboardInterrupt inside `threading.Event.wait`, which is Python code, may leave its lock held for ever: then the
+    next wait, and `set`, never return. This one is an attribute and a lock of the interpreter.
+
+    >>> latch = Latch()
+    >>> latch.wait(0), latch.set(), latch.wait(0)
+    (False, None, True)
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def set(self) -> None:
+        """Ends the wait; called once."""
+        self.is_set = True
+        self._lock.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits at most this long; returns whether the latch is set."""
+        return self.is_set or self._lock.acquire(timeout=max(seconds, 0)) or self.is_set
+
+
 class StoppableThread:
     """A thread that runs the steps of a query until a deadline or a cancellation.
 
@@ -82,11 +108,9 @@ class StoppableThread:
     ):
         self._deadline = None if timeout is None else monotonic() + timeout
         _wait_for_orphans(self._deadline, cancel)
-        stopped = threading.Event()
+        stopped = Latch()
         self._stopped, self._doing = stopped, doing
-        self.meter = Meter(
-            self._deadline, timeout, lambda: stopped.is_set() or (cancel is not None and cancel.is_set())
-        )
+        self.meter = Meter(self._deadline, timeout, lambda: stopped.is_set or (cancel is not None and cancel.is_set()))
         self._steps: SimpleQueue[_Step[Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=_run_all, args=(self._steps,), name="hybridkg query", daemon=True)
         self._thread.start()
@@ -116,8 +140,8 @@ class StoppableThread:
             KeyboardInterrupt: Ctrl-C in the main thread; the step is stopped.
         """
         step = _Step(partial(work, *args, **kwargs))
-        self._steps.put(step)
         try:
+            self._steps.put(step)
             error = _wait(step.done, self._deadline, self.meter)
         except BaseException:
             self._stop(step)
@@ -126,12 +150,12 @@ class StoppableThread:
             return step.outcome()
         error.doing = self._doing()
         self._stop(step)
-        if step.done.is_set():
+        if step.done.is_set:
             return step.outcome()  # a value, or the error of the meter, which names the operator more precisely
         raise error
 
     def _stop(self, step: _Step[Any]) -> None:
-        self._stopped.set()
+        self._stopped.is_set = True
         if not step.done.wait(PATIENCE_S):
             with _lock:
                 _orphans.append(self._thread)
@@ -155,12 +179,12 @@ def _run_all(steps: SimpleQueue[_Step[Any] | None]) -> None:
         del step  # its value must not live until the next step comes
 
 
-def _wait(done: threading.Event, deadline: float | None, meter: Meter) -> QueryStoppedError | None:
+def _wait(done: Latch, deadline: float | None, meter: Meter) -> QueryStoppedError | None:
     """Waits for the end of the step; returns the reason not to wait any longer."""
     while True:
         # The step checks the time as well, and its error names the operator, so it gets a little longer.
         seconds = POLL_S if deadline is None else min(POLL_S, deadline - monotonic() + 0.02)
-        if done.wait(max(seconds, 0)):
+        if done.wait(seconds):
             return None
         try:
             meter.check()
@@ -176,7 +200,7 @@ class _Step(Generic[T]):
         self._work: Callable[[], T] | None = work
         self._answer: list[T] = []
         self._failure: BaseException | None = None
-        self.done = threading.Event()
+        self.done = Latch()
 
     def run(self) -> None:
         """Runs the work; called once."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 import pytest
@@ -299,6 +301,36 @@ def test_work_that_looks_at_its_meter_is_not_left_behind():
     with pytest.raises(QueryStoppedError, match=r"longer than 0\.05 s"):
         stoppable(work, timeout=0.05)
     assert cancellation.count_orphans() == 0
+
+
+def test_an_interruption_at_any_call_of_a_waiting_thread_stops_the_step():
+    def endless(meter: Meter) -> None:
+        while True:
+            time.sleep(0.001)
+            meter.check()
+
+    def wait(run: StoppableThread, at: int) -> None:
+        def interrupt(frame: FrameType, event: str, _: object) -> None:
+            calls.append(event)
+            if calls.count("call") == at:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+        calls: list[str] = []
+        sys.setprofile(interrupt)
+        try:  # `suppress` would count calls of its own
+            run(endless, run.meter)
+        except KeyboardInterrupt:
+            return
+
+    for at in range(1, 20):
+        with StoppableThread() as run:
+            waiting = threading.Thread(target=wait, args=(run, at), daemon=True)
+            waiting.start()
+            waiting.join(60)
+            assert not waiting.is_alive(), f"interrupted at call {at}, the thread still waits"
+        run._thread.join(60)
+        assert not run._thread.is_alive(), f"interrupted at call {at}, the step goes on"
 
 
 @settings(max_examples=50, deadline=None)
