@@ -55,12 +55,14 @@ def _is_terminal() -> bool:
 def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
     """(exit code, whether an orphaned thread is at work)."""
     from hybridkg import __version__
+    from hybridkg.cli.repl.interrupts import Interrupts
     from hybridkg.cli.repl.running import InterruptibleRunner
     from hybridkg.cli.repl.screen import Terminal
     from hybridkg.cli.repl.session import Session
     from hybridkg.cli.repl.terminal import converse
 
-    workers = InterruptibleRunner()
+    interrupts = Interrupts()
+    workers = InterruptibleRunner(interrupts)
     session = Session(base, Terminal(), fmt=fmt, limit=ROWS_ON_A_TERMINAL, runner=workers)
     stats = base.stats()
     session.screen.say(
@@ -68,7 +70,7 @@ def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
     )
     session.screen.say(".help for help, Tab completes, Ctrl-D to end")
     with _leaving_on_hangup():
-        converse(session, workers)
+        converse(session, workers, interrupts)
     return 0, workers.busy() > 0
 
 

@@ -125,7 +125,7 @@ def _why(session: Session, argument: str) -> None:
     if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument[:18]) <= rows):
         raise ParameterError(f"the last answer has rows 1 to {rows:,}, not {argument!r}", hint=".why 1")
     row = session.last_result[int(argument or 1) - 1]
-    _print(session, str(row.why()))
+    _print(session, str(session.runner(row.why)))
 
 
 def _format(session: Session, name: str) -> None:

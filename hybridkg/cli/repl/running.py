@@ -1,7 +1,7 @@
 """Interruption of work by Ctrl-C.
 
-Oxigraph runs in native code, which a KeyboardInterrupt does not end. So the work has a thread of its own: Ctrl-C
-reaches the waiting main thread, and an exception stops the worker when it returns to Python.
+Oxigraph runs in native code, which a KeyboardInterrupt does not end. So the work has a thread of its own: Ctrl-C ends
+the wait of the main thread, and an exception stops the worker when it returns to Python.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ import threading
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from hybridkg.cli.repl.interrupts import Interrupts
+
 T = TypeVar("T")
+
+POLL_S = 0.05
+"""Interval at which the main thread checks for Ctrl-C."""
 
 PATIENCE_S = 0.3
 """Time that a cancelled worker gets to stop."""
@@ -34,9 +39,10 @@ class WorkerAbandoned(SystemExit):
 
 
 class InterruptibleRunner:
-    """A runner that Ctrl-C interrupts."""
+    """A runner that Ctrl-C interrupts, inside the `with` block of the interrupts."""
 
-    def __init__(self) -> None:
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
         self._threads: list[threading.Thread] = []
 
     def __call__(self, work: Callable[[], T], /) -> T:
@@ -53,14 +59,13 @@ class InterruptibleRunner:
             finally:
                 done.set()
 
-        thread = self.start(body)
-        try:
-            while not done.wait(0.2):
-                pass
-        except KeyboardInterrupt:
-            _stop(thread)
-            thread.join(PATIENCE_S)
-            raise
+        with self._interrupts.deferred():
+            thread = self.start(body)
+            while not done.wait(POLL_S):
+                if self._interrupts.pressed:
+                    _stop(thread)
+                    thread.join(PATIENCE_S)
+                    break
         self._threads.remove(thread)
         if failure:
             raise failure[0]

@@ -52,7 +52,7 @@ class Session:
         screen: the output.
         fmt: a name of OUTPUT_FORMATS.
         limit: maximum number of rows of an answer; None for all.
-        runner: runs work other than queries; Ctrl-C does not interrupt the default while Oxigraph runs.
+        runner: runs queries and other work; Ctrl-C does not interrupt the default while Oxigraph reads the names.
         timeout: seconds for a query; 0 for no limit, None for that of kb.toml.
     """
 
@@ -151,13 +151,14 @@ class Session:
         header, at = self.header(text), _after_explain(text)
         full, source = text[:at] + header + text[at:], SourceName(name, typed or text)
         begin = time.perf_counter()
-        # With an event the query has a thread of its own, which Ctrl-C stops at once.
+        # With an event the query has a thread of its own, which may be left behind at work in the store.
         options: dict[str, Any] = {"limit": self.limit, "name": name, "timeout": self.timeout, "cancel": Event()}
         try:
             if explain:
-                result = explained(self.kb.explain(full, analyze=explain == "analyze", **options))
+                plan = self.runner(partial(self.kb.explain, full, analyze=explain == "analyze", **options))
+                result = explained(plan)
             else:
-                result = self.kb.query(full, **options)
+                result = self.runner(partial(self.kb.query, full, **options))
         except HybridkgError as e:
             raise _without_header(e, source, full, at, len(header)) from e.__cause__
         milliseconds = (time.perf_counter() - begin) * 1000

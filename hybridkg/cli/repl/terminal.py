@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import sys
+import termios
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +18,17 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from hybridkg.cli.repl.colours import pieces
 from hybridkg.cli.repl.command_completion import suggest_in_session
 from hybridkg.cli.repl.completion import NAME
+from hybridkg.cli.repl.interrupts import Interrupts
 from hybridkg.cli.repl.session import Session, is_complete
 from hybridkg.kb import cancellation
 from hybridkg.resources import cache_dir
@@ -54,26 +62,90 @@ STYLE = Style.from_dict(
 )
 
 
-def converse(session: Session, workers: InterruptibleRunner) -> None:
+def converse(session: Session, workers: InterruptibleRunner, interrupts: Interrupts) -> None:
     """Reads and runs inputs until the user ends the session; Ctrl-C never does."""
     prompt = _prompt(session)
-    session.names_later(workers.start)
-    while not session.done:
-        try:
-            text = prompt.prompt()
-        except EOFError:
-            return
-        except KeyboardInterrupt:
-            continue
-        try:
-            session.run(text)
-        except KeyboardInterrupt:
-            is_running = workers.busy() or cancellation.count_orphans()
-            note = "; the store is still at work on it in the background" if is_running else ""
-            session.screen.say(f"\ncancelled{note}")
-        except Exception:
-            session.screen.say(traceback.format_exc())
-            session.screen.say("this is a bug in hybridkg; the session continues")
+    with interrupts:
+        session.names_later(workers.start)
+        while not session.done:
+            try:
+                text = _read(prompt, interrupts)
+            except EOFError:
+                return
+            except KeyboardInterrupt:
+                continue
+            try:
+                interrupts.run(session.run, text)
+            except KeyboardInterrupt:
+                is_running = workers.busy() or cancellation.count_orphans()
+                note = "; the store is still at work on it in the background" if is_running else ""
+                session.screen.say(f"\ncancelled{note}")
+            except Exception:
+                session.screen.say(traceback.format_exc())
+                session.screen.say("this is a bug in hybridkg; the session continues")
+
+
+def _read(prompt: PromptSession[str], interrupts: Interrupts) -> str:
+    """The next input.
+
+    The terminal gives Ctrl-C to the prompt as a key, and to everything else as a signal. The prompt clears its input at
+    either; what comes after its Enter, as a key or as a signal, goes to `interrupts`.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C cleared the input.
+        EOFError: Ctrl-D on an empty line.
+    """
+    app = prompt.app
+
+    def begin() -> None:
+        interrupts.take()  # it came when the work before had ended: there is nothing to interrupt
+
+    def clear() -> None:
+        if not app.is_done and interrupts.take():
+            app.key_processor.send_sigint()
+
+    def tell() -> None:
+        if app.loop is not None:
+            app.loop.call_soon_threadsafe(clear)
+
+    interrupts.on_press = tell
+    # The signal handler of prompt_toolkit drops what comes after Enter, and the one it restores raises where it likes.
+    text = prompt.prompt(pre_run=begin, handle_sigint=False)
+    keys = [*get_typeahead(app.input), *_unread_keys(app.input)]
+    pressed = [place for place, key in enumerate(keys) if key.key == Keys.ControlC]
+    if pressed:
+        interrupts.press()
+        keys = keys[pressed[-1] + 1 :]  # the terminal, too, drops what was typed before Ctrl-C
+    store_typeahead(app.input, keys)
+    return text
+
+
+def _unread_keys(source: Input) -> list[KeyPress]:
+    """The keys that came before the prompt gave the terminal back; from now on Ctrl-C is a signal."""
+    keys: list[KeyPress] = []
+    number = source.fileno()
+    with _unbuffered(number), suppress(OSError):
+        while int.from_bytes(fcntl.ioctl(number, termios.FIONREAD, bytes(4)), sys.byteorder):
+            keys += source.read_keys()
+    return keys
+
+
+@contextmanager
+def _unbuffered(number: int) -> Iterator[None]:
+    """Makes single characters readable, as the prompt does, while Ctrl-C remains a signal."""
+    try:
+        before, settings = termios.tcgetattr(number), termios.tcgetattr(number)
+        settings[3] &= ~(termios.ICANON | termios.ECHO)
+        settings[6][termios.VMIN] = 1
+        termios.tcsetattr(number, termios.TCSANOW, settings)
+    except termios.error:  # no terminal
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(termios.error):
+            termios.tcsetattr(number, termios.TCSANOW, before)
 
 
 def _prompt(session: Session) -> PromptSession[str]:
