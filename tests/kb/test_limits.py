@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -34,13 +34,16 @@ BROAD = "the of in and"
 T = TypeVar("T")
 
 LONG = {
-    "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g a ?h . ?i a ?j }",
+    "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g a ?h }",
     "a product in the store": "SELECT ?a { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?a MATCH 'space' AS ?s }",
     "a product in Python": f"SELECT * {{ {' '.join(f'?{name} MATCH {BROAD!r} .' for name in 'abcdef')} }}",
     "a sum over a product": "SELECT (SUM(?y) AS ?n) { ?x <http://example.org/films/year> ?y . ?a ?b ?c . ?d ?e ?f "
     ". ?g a ?i }",
 }
-"""Each takes at least some seconds: Oxigraph goes on with those that only it can end."""
+"""Each takes seconds at least, or more memory than it may."""
+
+ONLY_THE_STORE_ENDS = {"one row that takes long in the store", "a sum over a product"}
+"""They have no row before the last one, so Oxigraph goes on with them."""
 
 
 @pytest.fixture(scope="module")
@@ -56,30 +59,60 @@ def _nothing_is_counted_twice(monkeypatch):
     monkeypatch.setattr(cancellation, "_orphans", [])
 
 
-@pytest.mark.parametrize("query", LONG.values(), ids=LONG)
-def test_a_query_over_its_time_ends_and_says_what_it_was_at(films, query, within):
-    with within(3), pytest.raises(QueryStoppedError, match=r"taken longer than 0\.3 s") as caught:
-        films.query(query, timeout=0.3)
+@pytest.fixture
+def answer_of_the_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Until the event is set, Oxigraph does not return from a query that only it can end."""
+
+    def ask(store: OxigraphStore, sparql: str, bound: object) -> object:
+        if "COUNT" in sparql or "SUM" in sparql:
+            answer.wait(600)
+        return ask_store(store, sparql, bound)
+
+    answer, ask_store = threading.Event(), OxigraphStore._ask_store
+    monkeypatch.setattr(OxigraphStore, "_ask_store", ask)
+    yield answer
+    answer.set()
+
+
+def left_behind(name: str) -> int:
+    """The number of threads that a query of LONG leaves behind when it is stopped."""
+    return int(name in ONLY_THE_STORE_ENDS)
+
+
+@pytest.mark.usefixtures("late_at_work", "answer_of_the_store")
+@pytest.mark.parametrize("name", LONG)
+def test_a_query_over_its_time_ends_and_says_what_it_was_at(films, name):
+    with pytest.raises(QueryStoppedError, match=r"taken longer than 900 s") as caught:
+        films.query(LONG[name], timeout=900)
+    assert cancellation.count_orphans() >= left_behind(name)
     assert caught.value.doing
     assert f"at work: {caught.value.doing}" in caught.value.render()
     assert isinstance(caught.value, QueryLimitError)
     assert len(films.query(SPACE)) == 4
 
 
-@pytest.mark.parametrize("query", LONG.values(), ids=LONG)
-def test_an_event_ends_a_query(films, query, within):
+@pytest.mark.usefixtures("answer_of_the_store")
+@pytest.mark.parametrize("name", LONG)
+def test_an_event_ends_a_query(films, runs, name):
+    def press() -> None:
+        while not runs.is_at_work():
+            time.sleep(0.001)
+        cancel.set()
+
     cancel = threading.Event()
-    threading.Timer(0.2, cancel.set).start()
-    with within(3), pytest.raises(QueryStoppedError, match="the query was cancelled"):
-        films.query(query, cancel=cancel)
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(QueryStoppedError, match="the query was cancelled"):
+        films.query(LONG[name], cancel=cancel)
+    assert cancellation.count_orphans() >= left_behind(name)
     assert len(films.query(SPACE, cancel=threading.Event())) == 4
 
 
+@pytest.mark.usefixtures("late_at_work")
 def test_explain_analyze_keeps_the_limits_too(films):
     with pytest.raises(QueryStoppedError):
-        films.query("EXPLAIN ANALYZE " + LONG["a product in the store"], timeout=0.2)
+        films.query("EXPLAIN ANALYZE " + LONG["a product in the store"], timeout=900)
     with pytest.raises(QueryStoppedError):
-        films.explain(LONG["a product in the store"], analyze=True, timeout=0.2)
+        films.explain(LONG["a product in the store"], analyze=True, timeout=900)
 
     with pytest.raises(QueryLimitError, match="more than 9 rows"):
         films.explain("SELECT * { ?a a ?c . ?f MATCH 'space' }", analyze=True, max_rows=9)
@@ -90,25 +123,26 @@ WORKS_AT_ROWS = {"why": lambda row: row.why(), "facts": lambda row: row.facts(),
 
 @pytest.mark.parametrize("work", WORKS_AT_ROWS.values(), ids=WORKS_AT_ROWS)
 @pytest.mark.parametrize("where", ["argument", "kb.toml"])
-def test_explanations_of_a_row_have_the_time_of_the_query(films, tmp_path, monkeypatch, work, where):
+def test_explanations_of_a_row_have_the_time_of_the_query(films, tmp_path, monkeypatch, clock, work, where):
     query = "SELECT ?f ?s { ?f MATCH 'space' AS ?s . ?f <http://example.org/films/year> ?y } RANK BY ?s"
     if where == "argument":
-        row = films.query(query, timeout=0.5)[0]
+        row = films.query(query, timeout=900)[0]
     else:
         kb = KnowledgeBase.create(tmp_path / "f.kb")
         kb.load(FILMS, index=True)
         with (tmp_path / "f.kb" / "kb.toml").open("a") as file:
-            file.write("\n[limits]\ntimeout = 0.5\n")
+            file.write("\n[limits]\ntimeout = 900\n")
         row = kb.query(query)[0]
     stop, select = threading.Event(), OxigraphStore.select
 
     def slow(*args: object, **options: object) -> object:
-        stop.wait(30)
+        clock.ahead = lambda: 1000.0
+        stop.wait(600)
         return select(*args, **options)
 
     monkeypatch.setattr(OxigraphStore, "select", slow)
     try:
-        with pytest.raises(QueryStoppedError, match=r"taken longer than 0\.5 s") as caught:
+        with pytest.raises(QueryStoppedError, match=r"taken longer than 900 s") as caught:
             work(row)
     finally:
         stop.set()
@@ -117,12 +151,10 @@ def test_explanations_of_a_row_have_the_time_of_the_query(films, tmp_path, monke
 
 
 @pytest.mark.parametrize("work", WORKS_AT_ROWS.values(), ids=WORKS_AT_ROWS)
-def test_the_time_of_an_explanation_begins_with_it(films, monkeypatch, work):
+def test_the_time_of_an_explanation_begins_with_it(films, clock, work):
     query = SPACE.replace("}", ". ?f <http://example.org/films/year> ?y }")
-    row, want = films.query(query, timeout=60)[0], work(films.query(query)[0])
-    clock = time.monotonic
-    for module in ("hybridkg.interfaces.meter", "hybridkg.kb.cancellation"):
-        monkeypatch.setattr(f"{module}.monotonic", lambda: clock() + 100)
+    row, want = films.query(query, timeout=900)[0], work(films.query(query)[0])
+    clock.ahead = lambda: 1000.0
     assert str(work(row)) == str(want)
 
 
@@ -200,18 +232,19 @@ def test_a_limit_that_is_none_is_an_error(films, name, value):
         films.query(SPACE, **{name: value})
 
 
+@pytest.mark.usefixtures("late_at_work")
 def test_the_settings_have_limits_for_all_queries(tmp_path):
     kb = KnowledgeBase.create(tmp_path / "f.kb")
     kb.load(FILMS, index=True)
     file = tmp_path / "f.kb" / "kb.toml"
-    file.write_text(file.read_text() + "\n[limits]\ntimeout = 0.2\nmax_rows = 2000\n")
+    file.write_text(file.read_text() + "\n[limits]\ntimeout = 900\nmax_rows = 2000\n")
     with pytest.raises(QueryStoppedError):
         kb.query(LONG["one row that takes long in the store"])
     with pytest.raises(QueryLimitError, match="more than 2,000 rows"):
         kb.query("SELECT * { ?a ?b ?c . ?d ?e ?f }", timeout=0)
     assert len(kb.query("SELECT * { ?a ?b ?c . ?d ?e ?f }", max_rows=20_000, timeout=0)) == 128 * 128
     kb.index()
-    assert "timeout = 0.2" in file.read_text()
+    assert "timeout = 900" in file.read_text()
 
 
 def test_an_error_may_be_dropped_in_another_thread_than_that_of_the_query(films):
@@ -232,7 +265,7 @@ def test_many_threads_stop_and_answer_beside_each_other(films):
         if n % 3 == 0:
             with pytest.raises(QueryStoppedError):
                 films.query(LONG["a product in Python"], timeout=0.2)
-        return films.query(SPACE, timeout=30).cells == want
+        return films.query(SPACE, timeout=900).cells == want
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(ask, range(12)))
@@ -244,26 +277,29 @@ def stoppable(work: Callable[[Meter], T], timeout: float) -> T:
         return run(work, run.meter)
 
 
-def test_the_steps_of_a_query_share_one_thread_and_its_time():
+@pytest.mark.usefixtures("patience")
+def test_the_steps_of_a_query_share_one_thread_and_its_time(clock):
     def endless(meter: Meter) -> None:
         while True:
             time.sleep(0.001)
             meter.check()
 
-    with StoppableThread(timeout=0.25) as run:
+    with StoppableThread(timeout=900) as run:
+        clock.ahead = lambda: 400.0
         assert run(threading.current_thread) is run(threading.current_thread) is run._thread
-        with pytest.raises(QueryStoppedError, match=r"longer than 0\.25 s"):
+        clock.ahead = lambda: 1000.0
+        with pytest.raises(QueryStoppedError, match="longer than 900 s"):
             run(endless, run.meter)
     assert cancellation.count_orphans() == 0
 
 
 def test_an_error_of_a_step_leaves_the_thread_for_the_next_one():
-    with StoppableThread(timeout=5) as run:
+    with StoppableThread(timeout=900) as run:
         with pytest.raises(ZeroDivisionError):
             run(divmod, 1, 0)
         assert run(divmod, 7, 2) == (3, 1)
         thread = run._thread
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
 
 
@@ -272,7 +308,7 @@ def test_only_so_much_is_left_behind():
     try:
         for _ in range(MAX_ORPHANS):
             with pytest.raises(QueryStoppedError):
-                stoppable(lambda meter: stop.wait(30), timeout=0.01)
+                stoppable(lambda meter: stop.wait(600), timeout=0.01)
         assert cancellation.count_orphans() == MAX_ORPHANS
         with pytest.raises(
             OverloadedError, match=f"{MAX_ORPHANS} queries that were stopped are still at work"
@@ -280,7 +316,7 @@ def test_only_so_much_is_left_behind():
             stoppable(lambda meter: 1, timeout=0.1)
         assert raised.value.exit_code == 1  # no mistake of the user
         with ThreadPoolExecutor(1) as pool:  # a query with time waits until one of them ends
-            waiting = pool.submit(stoppable, lambda meter: 1, timeout=30)
+            waiting = pool.submit(stoppable, lambda meter: 1, timeout=900)
             stop.set()
             assert waiting.result() == 1
     finally:
@@ -289,9 +325,10 @@ def test_only_so_much_is_left_behind():
         if not cancellation.count_orphans():
             break
         time.sleep(0.01)
-    assert stoppable(lambda meter: 1, timeout=5) == 1
+    assert stoppable(lambda meter: 1, timeout=900) == 1
 
 
+@pytest.mark.usefixtures("patience")
 def test_work_that_looks_at_its_meter_is_not_left_behind():
     def work(meter: Meter) -> None:
         while True:
@@ -340,11 +377,12 @@ def test_every_duration_is_seconds_or_an_error(text):
         assert read_duration(text) >= 0
 
 
+@pytest.mark.usefixtures("late_at_work")
 def test_the_command_line_takes_a_time_and_a_number_of_rows(films):
     kb = str(films._folder.path)
-    late = CliRunner().invoke(cli, ["query", kb, LONG["a product in Python"], "--timeout", "200ms"])
+    late = CliRunner().invoke(cli, ["query", kb, LONG["a product in Python"], "--timeout", "900s"])
     assert late.exit_code == 2
-    assert late.stderr.startswith("error[Q103]: the query has taken longer than 0.2 s\n  at work: ")
+    assert late.stderr.startswith("error[Q103]: the query has taken longer than 900 s\n  at work: ")
     many = CliRunner().invoke(cli, ["query", kb, "SELECT * { ?a ?b ?c . ?d ?e ?f }", "--max-rows", "50"])
     assert many.exit_code == 2
     assert "more than 50 rows" in many.stderr
