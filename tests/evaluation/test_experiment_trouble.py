@@ -72,7 +72,7 @@ def test_ctrl_c_ends_queries_and_processes(films, tmp_path, jobs):
             time.sleep(0.05)
         time.sleep(0.5)
         os.killpg(ran.pid, signal.SIGINT)  # as a terminal does: to all of them
-        _, told = ran.communicate(timeout=60)
+        _, told = ran.communicate(timeout=120)
     assert ran.returncode == 130
     assert told.startswith("interrupted\nfinished topics are in ")
     assert len(told.splitlines()) == 2
@@ -89,7 +89,7 @@ def test_processes_end_with_the_one_that_started_them(films, tmp_path):
             time.sleep(0.05)
         assert len(_workers(ran.pid)) == 2
         ran.kill()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while _workers(ran.pid) and time.monotonic() < until:
         time.sleep(0.1)
     assert not _workers(ran.pid)

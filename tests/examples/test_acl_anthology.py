@@ -243,7 +243,7 @@ def test_a_pipe_is_written_to_and_not_replaced(converter, folder, tmp_path):
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit(pipe.read_bytes)
         assert converter.main([str(folder), str(pipe)]) == 0
-        assert read.result(timeout=10).startswith(b"<")
+        assert read.result(timeout=120).startswith(b"<")
     assert pipe.is_fifo()
 
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 import rdflib
@@ -209,19 +208,6 @@ def test_estimates_look_up_each_match_and_each_pattern_once(films):
                 known.rows(operator)
         assert text.calls == {"match_count_bound": n}  # no list is read, nothing is scored
         assert graph.calls == {"compile": n}
-
-
-def test_estimates_take_microseconds(films, within):
-    explanation = films.explain(SPACE, strategy="filter_first")
-    operators = with_known(explanation)
-    for _ in range(4):
-        known = EstimationContext(explanation.estimates.text, explanation.estimates.graph)
-        for operator, _ in operators:
-            known.rows(operator)
-    known = EstimationContext(explanation.estimates.text, explanation.estimates.graph)
-    with within(200e-6 * len(operators), perf_counter):
-        for operator, _ in operators:
-            known.rows(operator)
 
 
 def test_a_field_that_does_not_exist_is_shown_where_it_stands(films):

@@ -6,7 +6,7 @@ import os
 import time
 
 
-def assert_ends(pid: int, seconds: float = 10.0) -> None:
+def assert_ends(pid: int, seconds: float = 120.0) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:

@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import math
+import threading
 import time
 from types import SimpleNamespace
 
@@ -76,19 +77,23 @@ def test_one_that_asks_for_an_hour_is_not_waited_for():
 
 
 def test_a_slow_endpoint_is_not_waited_for():
-    with ScriptedEndpoint(graph(), lambda asked: time.sleep(2.5)) as endpoint:
+    left = threading.Event()
+    with ScriptedEndpoint(graph(), lambda asked: left.wait(600) and None) as endpoint:
         assert "did not answer within 1 s" in refused(endpoint, timeout=1)
+        left.set()
     assert len(endpoint.asked) == 1
 
 
 def test_one_that_is_silent_in_the_middle_is_not_waited_for():
     def slowly():
         yield b'{"head": {"vars": ["s", "o"]}, "results": {"bindings": ['
-        time.sleep(2.5)
+        left.wait(600)
         yield b"]}}"
 
+    left = threading.Event()
     with ScriptedEndpoint(graph(), lambda asked: Said(slowly())) as endpoint:
         assert "was silent for 1 s" in refused(endpoint, timeout=1)
+        left.set()
 
 
 def test_one_that_drips_is_not_waited_for():

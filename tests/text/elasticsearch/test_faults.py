@@ -247,13 +247,13 @@ def test_a_killed_process_leaves_the_old_state_and_an_index_that_can_be_removed(
     def held(method, path):
         if "_bulk" in path:
             reached.set()
-            go_on.wait(30)
+            go_on.wait(600)
 
     with Between(held, to=server.url) as between:
         environment = {**os.environ, "HYBRIDKG_ELASTICSEARCH_URL": between.url}
         command = [sys.executable, "-m", "hybridkg", "index", str(blue)]
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-            assert reached.wait(30), process.stderr
+            assert reached.wait(120), process.stderr
             process.send_signal(signal.SIGKILL)
             process.wait()
         assert (rows(blue), rows(blue, BLUE)) == (ITEMS, 0)

@@ -89,10 +89,12 @@ def test_a_server_goes_when_the_tests_are_killed():
     with subprocess.Popen([sys.executable, "-c", code, folder_of_module], stdout=subprocess.PIPE, text=True) as tests:
         assert tests.stdout is not None
         folder = tests.stdout.readline().strip()
-        time.sleep(0.5)
+        until = time.monotonic() + 120
+        while not processes_that_name(folder) and time.monotonic() < until:
+            time.sleep(0.05)
         assert processes_that_name(folder)
         tests.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while (Path(folder).exists() or processes_that_name(folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not Path(folder).exists()

@@ -63,13 +63,13 @@ def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch, compiled
 
     def load(name):
         loading.set()
-        assert go_on.wait(10)
+        assert go_on.wait(120)
         return kernels
 
     monkeypatch.setattr(kernels, "imported", load)
     kernel = LazyKernel("some.module", background=True)
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
-    assert loading.wait(10)
+    assert loading.wait(120)
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     go_on.set()
     assert kernel.load() is kernels  # waits for the thread
@@ -84,7 +84,7 @@ def test_the_cache_folder_stays_until_the_last_thread_has_imported(tmp_path, mon
     def load(name):
         if name == "slow":
             inner.set()
-            assert outer.wait(10)
+            assert outer.wait(120)
         used.append(config.CACHE_DIR)
 
     monkeypatch.setattr(kernel_cache, "import_module", load)
@@ -93,7 +93,7 @@ def test_the_cache_folder_stays_until_the_last_thread_has_imported(tmp_path, mon
     monkeypatch.setattr(config, "CACHE_DIR", "")
     slow = threading.Thread(target=kernel_cache.imported, args=("slow",))
     slow.start()
-    assert inner.wait(10)
+    assert inner.wait(120)
     kernel_cache.imported("quick")
     outer.set()
     slow.join()
