@@ -59,5 +59,5 @@ def late_at_work(clock: Clock, runs: Runs) -> None:
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped work gets all the time it takes to end."""
-    monkeypatch.setattr(cancellation, "PATIENCE_S", 600)
+    """Stopped work gets a minute to end."""
+    monkeypatch.setattr(cancellation, "PATIENCE_S", 60)
