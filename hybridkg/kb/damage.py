@@ -1,8 +1,8 @@
 """Detection of bit rot behind an unexpected failure.
 
-Opening a knowledge base compares only the sizes of its files, to be fast. A damaged byte therefore first shows as an
-IndexError, say, which looks like a bug of hybridkg. Before such an error is passed on, files are compared with the
-checksums of the manifest, those of the part that failed first, and damage is reported in its place. At most
+Opening a knowledge base compares the checksums of small files only, to be fast. A damaged byte of a large one may first
+show as an IndexError, say, which looks like a bug of hybridkg. Before such an error is passed on, files are compared
+with the checksums of the manifest, those of the part that failed first, and damage is reported in its place. At most
 `MAX_BYTES_READ` are read; `KnowledgeBase.verify` has no such limit.
 """
 

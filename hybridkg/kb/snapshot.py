@@ -55,6 +55,10 @@ VECTORS = "vectors"
 """The folder of the vectors in a generation, and the name of the index."""
 
 
+TEXT_FILES = ("text/", "nodes.")
+"""Prefixes of the names of the files that the text index and its entities are in."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """The immutable state that queries read; threads share it.
@@ -88,12 +92,14 @@ class Snapshot:
         generation = folder.current()
         config = folder.config
         union = config.default_graph == "union"
+        generation.check_opened("graph/")
         store = open_graph(generation, config)
-        documents = _documents(generation.documents)
+        documents = _documents(generation)
         text_folder = generation.path / "text"
         if not text_folder.is_dir() or lies_at(generation) != config.graph:
             return cls(generation, store, documents, None, None, None, union, config)
         try:
+            generation.check_opened(*TEXT_FILES)
             nodes = NodeTable.open(generation.path)
             engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, config)
             text = engine.open(text_folder, nodes.rank, fresh="text" not in generation.behind())
@@ -124,6 +130,7 @@ class Snapshot:
             return None, {"state": "none; hybridkg index builds it"}
         union = self.union_default_graph
         try:
+            self.generation.check_opened(f"{FOLDER}/")
             columns = open_columns(folder, self.nodes, union_default_graph=union)
             header = about(folder)
         except CorruptError as e:
@@ -185,6 +192,7 @@ class Snapshot:
         if self.nodes is None or not folder.is_dir():
             return None, "none; where kb.toml names an encoder, hybridkg index builds them"
         try:
+            self.generation.check_opened(f"{VECTORS}/")
             kind = VECTOR_INDEXES.get(kind_of(folder))(self.generation.path.parent, self.config)
             index: VectorIndex = kind.open(folder, self.nodes.find, self.nodes.rank)
         except CorruptError as e:
@@ -208,10 +216,11 @@ class Snapshot:
         Raises:
             CorruptError: their file is damaged.
         """
-        from hybridkg.graph.statistics.catalog import read_statistics
+        from hybridkg.graph.statistics.catalog import FILE, read_statistics
 
         if self.projection is None and not (self.endpoint and self._is_of_this_graph):
             return None
+        self.generation.check_opened(FILE)
         return read_statistics(self.generation.path)
 
     @cached_property
@@ -387,12 +396,13 @@ class _LazyLinker:
         return self._source.linked(text, given, language=language, syntax=syntax)
 
 
-def _documents(folder: Path) -> Documents | None:
-    if not folder.is_dir():
+def _documents(generation: Generation) -> Documents | None:
+    if not generation.documents.is_dir():
         return None
     from hybridkg.entities.documents.document_store import Documents
 
-    return Documents.open(folder)
+    generation.check_opened("documents/")
+    return Documents.open(generation.documents)
 
 
 def scratch(triples: Iterable[Triple]) -> GraphStore:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hybridkg.errors import HybridkgError, StorageError
@@ -41,12 +41,16 @@ def write_durably(path: Path, text: str) -> None:
     fsync_folder(path.parent)
 
 
-def checksum(path: Path) -> str:
-    """CRC-32 of a file as 8 hexadecimal digits: detects damage, not malice (3.6 GB/s against 0.8 of BLAKE2b)."""
+def checksum(path: Path, after_block: Callable[[], None] = lambda: None) -> str:
+    """CRC-32 of a file as 8 hexadecimal digits: detects damage, not malice (3.6 GB/s against 0.8 of BLAKE2b).
+
+    `after_block` is called after each BLOCK bytes; what it raises ends the work.
+    """
     crc = 0
     with path.open("rb", buffering=0) as file:
         while block := file.read(BLOCK):
             crc = zlib.crc32(block, crc)
+            after_block()
     return f"{crc:08x}"
 
 

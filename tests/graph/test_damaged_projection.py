@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from resealed import reseal
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
@@ -44,7 +45,7 @@ def test_doctor_names_a_projection_that_cannot_be_used_and_the_command(copied):
     (folder / "keys").unlink()
     told = run("doctor", kb)
     assert "! projection" in told
-    assert "lacks 'keys'; queries are slower" in told
+    assert "keys' is missing; queries are slower" in told
     assert f"fix: hybridkg index {kb}" in told
     shutil.rmtree(folder)
     assert "none; queries are slower" in run("doctor", kb)
@@ -67,6 +68,7 @@ def test_doctor_names_a_projection_of_another_version(copied):
     header = json.loads((folder / "projection.json").read_text())
     (folder / "projection.json").unlink()
     (folder / "projection.json").write_text(json.dumps({**header, "version": 1}))
+    reseal(folder.parent, "projection/projection.json")
     told = run("doctor", kb)
     assert "projection of the graph of version 1; this hybridkg reads 2; queries are slower" in told
     run("index", kb)
@@ -81,7 +83,7 @@ def test_the_warning_says_what_to_do(copied, caplog):
     (record,) = [r for r in caplog.records if "projection" in r.getMessage()]
     assert record.getMessage() == (
         "the projection of the graph cannot be used, and queries are slower "
-        "(the projection of the graph lacks 'keys'); hybridkg index builds it again"
+        f"({str(folder / 'keys')!r} is missing); hybridkg index builds it again"
     )
 
 

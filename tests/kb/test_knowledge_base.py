@@ -15,6 +15,7 @@ import pytest
 import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from resealed import reseal
 from sampling import examples
 
 from hybridkg import HybridkgError, KnowledgeBase
@@ -375,7 +376,8 @@ def test_a_file_that_rotted_in_place_is_told_and_verify_names_it(tmp_path):
                 KnowledgeBase.open(path).query("SELECT * { ?s ?p ?o }")
             except CorruptError as e:
                 told += 1
-                assert "hybridkg stats KB --verify" in e.hint  # noqa: PT017
+                is_named = f"{file.name}' is damaged: its checksum differs" in e.message
+                assert is_named or "hybridkg stats KB --verify" in e.hint  # noqa: PT017
         file.unlink()
         file.write_bytes(data)
     assert told > 5
@@ -546,6 +548,7 @@ def test_an_index_of_another_version_is_built_again(tmp_path):
     kb.load(tmp_path / "g.ttl", index=True)
     header = next((tmp_path / "kb").glob("*/text/text.json"))
     header.write_text(re.sub(r'"version": \d', '"version": 9', header.read_text()))
+    reseal(header.parents[1], "text/text.json")
     old = KnowledgeBase.open(tmp_path / "kb")
     with pytest.raises(CorruptError, match="text index of version 9") as caught:
         old.query("ASK {}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from resealed import reseal
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
@@ -267,6 +268,7 @@ def test_the_index_that_was_built_is_the_one_that_is_opened(folder, tmp_path, co
     file.unlink()
     if content is not None:
         file.write_text(content)
+    reseal(file.parents[1], "vectors/index")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert state in kb.stats()["vectors"]["state"]
 

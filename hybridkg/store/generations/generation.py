@@ -14,7 +14,14 @@ from pathlib import Path
 from types import ModuleType
 
 from hybridkg.storage.durable import checksum
-from hybridkg.store.generations.manifest import DISPENSABLE, Manifest, check_checksums, check_sizes, read_manifest
+from hybridkg.store.generations.manifest import (
+    DISPENSABLE,
+    Manifest,
+    check_checksums,
+    check_opened,
+    check_sizes,
+    read_manifest,
+)
 
 fcntl: ModuleType | None
 try:
@@ -55,6 +62,10 @@ class Generation:
         """Compares every file with its checksum, and counts them. Raises CorruptError: a file is missing or damaged."""
         check_checksums(self.path, self.manifest)
         return len(self.manifest.files)
+
+    def check_opened(self, *parts: str) -> None:
+        """Compares the files that opening some parts reads whole with their checksums, see `manifest.check_opened`."""
+        check_opened(self.path, self.manifest, parts)
 
     def is_intact(self, part: str) -> bool:
         """Whether every file of a folder has its checksum; False for a missing folder."""

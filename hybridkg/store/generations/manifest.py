@@ -7,7 +7,8 @@ whose tables carry creation times, and the time in the description of an endpoin
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,8 +107,13 @@ def read_manifest(folder: Path) -> Manifest:
 
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
 
+REBUILD = "hybridkg index KB rebuilds it"
+
 DISPENSABLE = ("projection/", "statistics.json", "vectors/")
 """Parts that most queries do not need; their readers handle damage, and an index step rebuilds them."""
+
+INDEXES = (*DISPENSABLE, "text/", "nodes.")
+"""Parts that an index step rebuilds where their files have the right sizes, so that the knowledge base opens."""
 
 
 def _from_json(value: Mapping[str, Any]) -> Manifest:
@@ -173,14 +179,67 @@ def check_checksums(
     check_sizes(folder, manifest)
     for name in manifest.files if names is None else names:
         entry = manifest.files[name]
-        try:
-            actual = checksum(folder / name)
-        except OSError as e:
-            raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=_hint(name)) from e
-        if actual != entry.checksum:
-            raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=_hint(name))
+        check_file(folder, name, entry)
         progress.advance(entry.size, 1)
 
 
+def check_file(folder: Path, name: str, entry: FileEntry, after_block: Callable[[], None] = lambda: None) -> None:
+    """Compares one file of a generation with its checksum, which reads it.
+
+    Args:
+        folder: of the generation.
+        name: of the file, in the manifest.
+        entry: its size and checksum there.
+        after_block: called now and then while the file is read; what it raises ends the work.
+
+    Raises:
+        CorruptError: the file is missing, damaged or unreadable.
+    """
+    try:
+        actual = checksum(folder / name, after_block)
+    except FileNotFoundError as e:
+        raise CorruptError(f"{str(folder / name)!r} is missing", hint=_hint(name)) from e
+    except OSError as e:
+        raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=_hint(name)) from e
+    if actual != entry.checksum:
+        hint = REBUILD if name.startswith(INDEXES) else RESTORE
+        raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=hint)
+
+
+def check_opened(folder: Path, manifest: Manifest, parts: tuple[str, ...]) -> None:
+    """Compares with their checksums the files of some parts that opening reads whole, and small ones.
+
+    The others are mapped, and a query reads a few pages of them; `Verification` compares those in the background.
+
+    Args:
+        folder: of the generation.
+        manifest: names the files.
+        parts: prefixes of the names of the files, such as `text/`.
+
+    Raises:
+        CorruptError: names the first file that is missing, damaged or unreadable.
+    """
+    for name, entry in manifest.files.items():
+        if name.startswith(parts) and is_checked_at_opening(name, entry.size):
+            check_file(folder, name, entry)
+
+
+MAX_SMALL_FILE = 1 << 16
+"""Bytes of a file that is compared with its checksum when it is opened, even where it is mapped: 30 us, most of which
+is the system call."""
+
+READ_WHOLE = re.compile(r".*\.json|text/(engine|synonyms\.txt|[^.]+\.(sets\.\w+|peaks\.(terms|longest|starts|codes)))")
+"""Files that their readers read whole when they are opened, whatever their size."""
+
+
+def is_checked_at_opening(name: str, size: int) -> bool:
+    """Whether a file is compared with its checksum whenever its part is opened.
+
+    >>> is_checked_at_opening("text/1.sets.entities", 8), is_checked_at_opening("text/1.packed", 12_467_760)
+    (True, False)
+    """
+    return size <= MAX_SMALL_FILE or READ_WHOLE.fullmatch(name) is not None
+
+
 def _hint(name: str) -> str:
-    return "hybridkg index KB rebuilds it" if name.startswith(DISPENSABLE) else RESTORE
+    return REBUILD if name.startswith(DISPENSABLE) else RESTORE
