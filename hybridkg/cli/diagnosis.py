@@ -373,9 +373,25 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         # Yellow is the best state of a single node, which has no other node for replicas.
         return NOTE if about.get("health") == "red" else OK, f"{about['engine']} answers: {details}", ""
 
+    def are_whole() -> Finding:
+        from hybridkg.store.generations.folder import Folder
+        from hybridkg.store.generations.manifest import INDEXES
+        from hybridkg.store.generations.verification import read_record
+
+        generation = Folder.open(path).current()
+        record, n = read_record(generation.path), len(generation.manifest.files)
+        if record is None:
+            state = f"not all of {n} compared with their checksums on this machine yet; a session of some seconds does"
+            return OK, f"{state}, and so does hybridkg stats {shown} --verify", ""
+        if record.damaged:
+            fix = f"hybridkg index {shown}" if record.damaged.startswith(INDEXES) else ""
+            return BROKEN, f"{record.damaged} is damaged, as found on {record.at} UTC", fix
+        return OK, f"all {n} had their checksums on {record.at} UTC", ""
+
     opening = _guarded(part, "opens", opens)
     yield opening
     if opening.state == OK:
+        yield _guarded(part, "files", are_whole)
         if "endpoint" in stats:
             yield _guarded(part, "endpoint", is_as_exported)
         yield _guarded(part, "text index", has_index)

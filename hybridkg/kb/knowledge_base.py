@@ -17,13 +17,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.compute.kernels import load_for_queries
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import (
-    HybridkgError,
-    LoadError,
-    UserError,
-)
+from hybridkg.errors import HybridkgError, LoadError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
+from hybridkg.kb.background_check import BackgroundCheck
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.kb.query_options import QueryOptions
@@ -75,6 +72,7 @@ class KnowledgeBase:
         self.load_report: LoadReport | None = None  # of `temporary`
         self._progress = SILENT
         self._state, self._damage = open_snapshot(folder)
+        self._check = BackgroundCheck(self._state.generation if self._state else None)
         self._session: QuerySession | None = None
         self._cached_settings: tuple[object, Config] | None = None
 
@@ -176,6 +174,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Releases the files, so that a writer can remove an old generation; the end of `with` calls it."""
         self._state = self._damage = self._session = None
+        self._check.close()
         if self._removal is not None:
             self._removal()
 
@@ -203,6 +202,7 @@ class KnowledgeBase:
         if damage is not None and self._state is not None:
             raise damage
         self._state, self._damage, self._session = state, damage, None
+        self._check = self._check.after_refresh(state.generation if state else None)
 
     # --- reading -----------------------------------------------------------------
 
@@ -324,8 +324,8 @@ class KnowledgeBase:
             return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
     def _run(self, text: str | ParsedQuery, options: QueryOptions, *, stays_open: bool = False) -> QueryRun:
-        session, settings = self._current_session(), self._settings
-        return QueryRun(session, text, options, settings, self._progress, stays_open=stays_open)
+        self._check.before_query()
+        return QueryRun(self._current_session(), text, options, self._settings, self._progress, stays_open=stays_open)
 
     def _current_session(self) -> QuerySession:
         """The session of the open generation, which caches the plans of earlier queries."""

@@ -17,11 +17,11 @@ from hybridkg.storage.durable import checksum
 from hybridkg.store.generations.manifest import (
     DISPENSABLE,
     Manifest,
-    check_checksums,
     check_opened,
     check_sizes,
     read_manifest,
 )
+from hybridkg.store.generations.verification import read_record, recorded
 
 fcntl: ModuleType | None
 try:
@@ -38,6 +38,8 @@ class Generation:
 
     path: Path
     manifest: Manifest
+    suspects: tuple[str, ...] = ()
+    """Names of files that a comparison of all files on this machine found damaged."""
 
     @property
     def name(self) -> str:
@@ -59,13 +61,23 @@ class Generation:
         return self.manifest.behind()
 
     def verify(self) -> int:
-        """Compares every file with its checksum, and counts them. Raises CorruptError: a file is missing or damaged."""
-        check_checksums(self.path, self.manifest)
+        """Compares every file with its checksum, counts them, and records that for this machine.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
+        check_sizes(self.path, self.manifest)
+        with recorded(self.path, dict(self.manifest.files)) as compare:
+            for name in self.manifest.files:
+                compare(name, lambda: None)
         return len(self.manifest.files)
 
     def check_opened(self, *parts: str) -> None:
-        """Compares the files that opening some parts reads whole with their checksums, see `manifest.check_opened`."""
-        check_opened(self.path, self.manifest, parts)
+        """Compares the files that opening some parts reads whole with their checksums, and those that were damaged.
+
+        See `manifest.check_opened`.
+        """
+        check_opened(self.path, self.manifest, parts, self.suspects)
 
     def is_intact(self, part: str) -> bool:
         """Whether every file of a folder has its checksum; False for a missing folder."""
@@ -90,7 +102,8 @@ def open_generation(path: Path) -> Generation:
         if descriptor is not None:
             os.close(descriptor)
         raise
-    generation = Generation(path, manifest)
+    record = read_record(path)
+    generation = Generation(path, manifest, (record.damaged,) if record is not None and record.damaged else ())
     if descriptor is not None:
         weakref.finalize(generation, os.close, descriptor)
     return generation

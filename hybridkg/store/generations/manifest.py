@@ -206,21 +206,22 @@ def check_file(folder: Path, name: str, entry: FileEntry, after_block: Callable[
         raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=hint)
 
 
-def check_opened(folder: Path, manifest: Manifest, parts: tuple[str, ...]) -> None:
+def check_opened(folder: Path, manifest: Manifest, parts: tuple[str, ...], suspects: Collection[str] = ()) -> None:
     """Compares with their checksums the files of some parts that opening reads whole, and small ones.
 
-    The others are mapped, and a query reads a few pages of them; `Verification` compares those in the background.
+    The others are mapped, and a query reads a few pages of them; kb/background_check.py compares those.
 
     Args:
         folder: of the generation.
         manifest: names the files.
         parts: prefixes of the names of the files, such as `text/`.
+        suspects: names of other files to compare.
 
     Raises:
         CorruptError: names the first file that is missing, damaged or unreadable.
     """
     for name, entry in manifest.files.items():
-        if name.startswith(parts) and is_checked_at_opening(name, entry.size):
+        if name.startswith(parts) and (name in suspects or is_checked_at_opening(name, entry.size)):
             check_file(folder, name, entry)
 
 
