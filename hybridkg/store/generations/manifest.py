@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ FORMAT = 1
 """Version of the folder layout; every other version is refused."""
 
 NAME = "manifest.json"
+
+OPENING = "{\n"
+"""How the file begins, before its checksum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class Manifest:
         return tuple(name for name, built_from in sorted(self.indexes.items()) if built_from != self.sources)
 
     def to_json(self) -> str:
-        """The text of the file: sorted keys, one per line, UTF-8."""
+        """The text of the file: the CRC-32 of what follows it, then sorted keys, one per line, UTF-8."""
         value = {
             "format": FORMAT,
             "hybridkg": self.hybridkg,
@@ -81,14 +85,16 @@ class Manifest:
         }
         if self.endpoint:
             value["endpoint"] = dict(self.endpoint)
-        return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        return f'{OPENING} "checksum": "{_checksum(text)}",\n{text.removeprefix(OPENING)}'
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a generation. Raises CorruptError: it is missing, damaged, or of another format version."""
     path = folder / NAME
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text)
     except FileNotFoundError as e:
         raise CorruptError(f"{str(path)!r} is missing", hint=RESTORE) from e
     except (OSError, ValueError, RecursionError) as e:
@@ -99,10 +105,19 @@ def read_manifest(folder: Path) -> Manifest:
             f"{str(folder)!r} has format version {version!r}; this hybridkg reads version {FORMAT}",
             hint="use the hybridkg version that wrote it, or load the data again",
         )
+    # Earlier versions wrote none; and where the name of the checksum is damaged, nothing else is.
+    if "checksum" in value:
+        own, _, rest = text.removeprefix(OPENING).partition("\n")
+        if own.strip() != f'"checksum": "{_checksum(OPENING + rest)}",':
+            raise CorruptError(f"{str(path)!r} is damaged: its checksum differs", hint=RESTORE)
     try:
         return _from_json(value)
     except (KeyError, TypeError, ValueError, AttributeError) as e:
         raise CorruptError(f"{str(path)!r} is damaged: {e}", hint=RESTORE) from e
+
+
+def _checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"

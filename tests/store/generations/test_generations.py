@@ -319,6 +319,27 @@ def test_the_manifest_reads_back_as_written(folder):
     assert Manifest(1, "0").behind() == ()
 
 
+def test_a_flipped_byte_of_the_manifest_is_an_error_and_no_other_content(folder):
+    path = folder.path / "000001" / "manifest.json"
+    content, manifest = path.read_bytes(), read_manifest(folder.path / "000001")
+    refused = 0
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        try:
+            assert read_manifest(folder.path / "000001") == manifest  # the name of the checksum has another letter
+        except CorruptError:
+            refused += 1
+    assert refused == len(content) - len("checksum")
+
+
+def test_a_manifest_of_an_earlier_hybridkg_has_no_checksum_of_its_own(folder):
+    path = folder.path / "000001" / "manifest.json"
+    manifest, value = read_manifest(folder.path / "000001"), json.loads(path.read_text())
+    del value["checksum"]
+    path.write_text(json.dumps(value))
+    assert read_manifest(folder.path / "000001") == manifest
+
+
 def test_an_unwritable_folder_is_a_storage_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises((StorageError, NotAKnowledgeBaseError)):
