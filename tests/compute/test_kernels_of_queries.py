@@ -7,6 +7,9 @@ from pathlib import Path
 from hybridkg import KnowledgeBase
 from hybridkg.compute import kernels
 from hybridkg.compute.kernels import LazyKernel, load_for_queries
+from hybridkg.text.index.positions import phrases
+from hybridkg.text.index.topk import topk
+from hybridkg.text.models import additive
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 SMALLEST = "hybridkg.text.models.logarithm_kernel"
@@ -22,6 +25,10 @@ def test_opening_with_warm_up_loads_those_that_are_compiled(tmp_path, monkeypatc
     with KnowledgeBase.open(tmp_path / "films.kb", warm_up=True):
         assert ready.loaded is not None
     assert other.loaded is None
+
+
+def test_phrases_do_not_wait_for_their_kernel_either():
+    assert {additive.KERNEL, topk.BOUNDS, phrases.KERNEL} <= set(kernels._of_queries)
 
 
 def test_one_that_is_not_compiled_is_left_to_other_processes(monkeypatch):

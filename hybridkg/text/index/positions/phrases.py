@@ -21,7 +21,7 @@ from hybridkg.text.index.language_view import LanguagePostings
 from hybridkg.text.index.positions.windows import window_postings
 from hybridkg.text.index.postings import FieldPostings
 
-KERNEL = LazyKernel("hybridkg.text.index.positions.phrases_kernel")
+KERNEL = LazyKernel("hybridkg.text.index.positions.phrases_kernel", background=True)
 
 AnyPostings = FieldPostings | LanguagePostings
 
