@@ -15,7 +15,7 @@ def compile_all() -> list[Kernel]:
         StorageError: they cannot be compiled or stored.
     """
     from hybridkg.cli.output import TerminalProgress
-    from hybridkg.compute import compilation
+    from hybridkg.compute import compilation, kernel_cache
     from hybridkg.compute.kernel_list import KERNELS
     from hybridkg.errors import StorageError
     from hybridkg.kb.write.await_kernels import LABEL
@@ -29,7 +29,7 @@ def compile_all() -> list[Kernel]:
                 shown.append(kernel)
                 number = len(before) + len(shown)
                 progress.advance(1, 1)
-                seconds = compilation.seconds_of(kernel)
+                seconds = kernel_cache.seconds_of(kernel.module)
                 echo(f"{number:>2}/{len(KERNELS)}  {kernel.name}: {seconds:.1f} s")
 
     try:

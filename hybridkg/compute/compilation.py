@@ -212,18 +212,11 @@ def _lock_of(name: str, timeout: float) -> Iterator[None]:
 
 def _compile(module: str) -> bool:
     """Compiles and marks a module whose lock this process has; whether it had not been compiled meanwhile."""
-    mark = kernel_cache.mark_of(module)
-    if mark.exists():
+    if kernel_cache.is_compiled(module):
         return False
+    kernel_cache.remove_damaged(module)
     start = time.perf_counter()
     with collector_paused():
-        kernel_cache.imported(module)
-    temporary = mark.with_name(f"{mark.name}.{os.getpid()}")
-    temporary.write_text(f"{time.perf_counter() - start:.1f}\n", encoding="ascii")
-    temporary.replace(mark)
+        imported = kernel_cache.imported(module)
+    kernel_cache.write_mark(imported, module, time.perf_counter() - start)
     return True
-
-
-def seconds_of(kernel: Kernel) -> float:
-    """The seconds that the compilation of a compiled kernel took."""
-    return float(kernel_cache.mark_of(kernel.module).read_text(encoding="ascii"))

@@ -1,8 +1,10 @@
 """Cache of compiled kernels: its folder, what is in it, and imports that read or fill it.
 
 numba compares the file of a function with its cache, but not the files of functions that were inlined into it. So each
-state of the sources has its own folder, in the user's cache folder or in NUMBA_CACHE_DIR. A module whose functions are
-all in the folder has a mark there, written last: what a killed process leaves behind is compiled again, not loaded.
+state of the sources has its own folder, in the user's cache folder or in NUMBA_CACHE_DIR, and in it one for each
+processor and version of numba, which would replace the files of another. A module whose functions are all in the folder
+has a mark there, written last, with the checksums of numba's files: what a killed process leaves behind, and what has
+changed since, is compiled again, and not by the query that would load it.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from hybridkg.storage.durable import checksum
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -53,7 +57,7 @@ class _CacheFolder:
                 _refuse_if_changed(current)
                 self._folder = _folder_for(f"{CACHES}{digest_of(current, PACKAGE)}")
                 self._sources = frozenset(current)
-                self._before, settings.CACHE_DIR = settings.CACHE_DIR, str(self._folder)
+                self._before, settings.CACHE_DIR = settings.CACHE_DIR, str(self._folder / machine_digest())
             self._users += 1
 
     def check(self) -> None:
@@ -173,14 +177,11 @@ def folder() -> Path:
 
 
 @cache
-def state_digest() -> str:
-    """8 hexadecimal digits of what numba stores machine code by, besides the text of the sources.
-
-    These are the places and times of the sources, the processor, and the versions of numba and Python.
+def machine_digest() -> str:
+    """8 hexadecimal digits of the processor, and of the versions and settings of numba and Python.
 
     Raises:
         ImportError: there is no numba.
-        OSError: a source cannot be read.
     """
     from llvmlite import binding
 
@@ -190,9 +191,22 @@ def state_digest() -> str:
         raise ImportError("there is no numba", name="numba") from e
     chosen = [os.environ.get(f"NUMBA_{name}", "") for name in ("CPU_NAME", "CPU_FEATURES", "DISABLE_JIT")]
     features = binding.get_host_cpu_features().flatten()
-    places = [f"{path} {path.stat().st_mtime_ns}" for path in sorted(sources(PACKAGE))]
-    parts = [version, str(sys.implementation.cache_tag), binding.get_host_cpu_name(), features, *chosen, *places]
+    parts = [version, str(sys.implementation.cache_tag), binding.get_host_cpu_name(), features, *chosen]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+@cache
+def state_digest() -> str:
+    """8 hexadecimal digits of what numba stores machine code by, besides the text of the sources.
+
+    These are the machine, as in `machine_digest`, and the places and times of the sources.
+
+    Raises:
+        ImportError: there is no numba.
+        OSError: a source cannot be read.
+    """
+    places = [f"{path} {path.stat().st_mtime_ns}" for path in sorted(sources(PACKAGE))]
+    return hashlib.sha256("\n".join([machine_digest(), *places]).encode()).hexdigest()[:8]
 
 
 def mark_of(name: str) -> Path:
@@ -204,6 +218,68 @@ def mark_of(name: str) -> Path:
     return folder() / f"{name}.{state_digest()}.compiled"
 
 
+def write_mark(module: ModuleType, name: str, seconds: float) -> None:
+    """Marks a module that has been imported as compiled: the seconds, then numba's files and their checksums."""
+    mark = mark_of(name)
+    lines = [
+        f"{seconds:.1f}",
+        *(f"{checksum(path)} {path.relative_to(folder()).as_posix()}" for path in _stored_files(module)),
+    ]
+    temporary = mark.with_name(f"{mark.name}.{os.getpid()}")
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(mark)
+
+
 def is_compiled(name: str) -> bool:
-    """Whether all kernels of a module are in the cache. Raises as `mark_of`."""
-    return mark_of(name).exists()
+    """Whether all kernels of a module are in the cache, as they were stored. Raises as `mark_of`.
+
+    A file that has been removed, damaged, or overwritten by another version of numba would be an error of the query
+    that imports the module, or be compiled again by it, without a word and for seconds.
+    """
+    marked = _marked(name)
+    return marked is not None and all(_is_whole(path, digest) for path, digest in marked)
+
+
+def remove_damaged(name: str) -> None:
+    """Removes what is left of a module whose files have changed, so that importing it compiles it. Raises as `mark_of`.
+
+    numba raises an error of pickle for a damaged file.
+    """
+    for path, _ in _marked(name) or ():
+        path.unlink(missing_ok=True)
+    mark_of(name).unlink(missing_ok=True)
+
+
+def _marked(name: str) -> list[tuple[Path, str]] | None:
+    """numba's files of a marked module, and their checksums; None without a mark."""
+    try:
+        _, *lines = mark_of(name).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    return [(folder() / path, digest) for digest, _, path in (line.partition(" ") for line in lines)]
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    try:
+        return checksum(path) == digest
+    except OSError:
+        return False
+
+
+def seconds_of(name: str) -> float:
+    """The seconds that the compilation of a compiled module took."""
+    return float(mark_of(name).read_text(encoding="utf-8").partition("\n")[0])
+
+
+def _stored_files(module: ModuleType) -> Iterator[Path]:
+    """numba's files of the kernels of a module.
+
+    Not those of functions that only kernels call: they are in the machine code of each kernel, and every kernel that is
+    compiled later adds to their files.
+    """
+    for kernel in vars(module).values():
+        folder = getattr(getattr(kernel, "stats", None), "cache_path", None)
+        if folder is not None and kernel.__module__ == module.__name__ and not kernel._can_compile:
+            source = module.__name__.rpartition(".")[2]
+            name = f"{source}.{kernel.__qualname__}-{kernel.py_func.__code__.co_firstlineno}."
+            yield from sorted(path for path in Path(folder).iterdir() if path.name.startswith(name))

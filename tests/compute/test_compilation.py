@@ -214,12 +214,17 @@ def test_what_numba_would_compile_again_is_not_marked_as_compiled(tmp_path, monk
 def test_the_cache_is_of_the_processor_and_of_numba(monkeypatch):
     from llvmlite import binding
 
-    kernel_cache.state_digest.cache_clear()
-    here = kernel_cache.state_digest()
+    def forget():
+        kernel_cache.state_digest.cache_clear()
+        kernel_cache.machine_digest.cache_clear()
+
+    forget()
+    here, machine = kernel_cache.state_digest(), kernel_cache.machine_digest()
     monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "another")
-    kernel_cache.state_digest.cache_clear()
+    forget()
     assert kernel_cache.state_digest() != here
+    assert kernel_cache.machine_digest() != machine
     monkeypatch.undo()
-    kernel_cache.state_digest.cache_clear()
+    forget()
     assert kernel_cache.state_digest() == here
     assert Path(kernel_cache.mark_of("some.module")).name == f"some.module.{here}.compiled"

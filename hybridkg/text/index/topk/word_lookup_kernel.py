@@ -23,7 +23,7 @@ BESIDE = 2
 """Terms that are checked on each side of the place of a missing one, as in `SortedTerms`."""
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
 def _missing_at(place: Any, prefixes: Any, offsets: Any, text: Any) -> Any:
     """MISSING, or DAMAGED where the terms around a place are not in order or not those of their prefixes."""
     for number in range(max(0, place - BESIDE), min(len(prefixes), place + BESIDE)):

@@ -97,7 +97,7 @@ def test_the_cache_folder_stays_until_the_last_thread_has_imported(tmp_path, mon
     kernel_cache.imported("quick")
     outer.set()
     slow.join()
-    assert used == [str(tmp_path / "numba" / STATE)] * 2
+    assert used == [str(tmp_path / "numba" / STATE / kernel_cache.machine_digest())] * 2
     assert config.CACHE_DIR == ""
 
 
@@ -113,7 +113,8 @@ def test_the_cache_is_where_the_user_says_or_in_the_users_cache_folder(tmp_path,
     assert config.CACHE_DIR == ""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
     kernel_cache.imported("some.module")
-    assert used == [str(tmp_path / "numba" / STATE), str(tmp_path / "chosen" / STATE)]
+    machine = kernel_cache.machine_digest()
+    assert used == [str(tmp_path / "numba" / STATE / machine), str(tmp_path / "chosen" / STATE / machine)]
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: None)
     with pytest.raises(OSError, match="no folder"):
@@ -239,6 +240,7 @@ def test_sources_that_change_under_a_process_are_not_compiled(tmp_path, monkeypa
 
     def load(name):
         imported.append(Path(config.CACHE_DIR))
+        imported[-1].mkdir(exist_ok=True)
         (imported[-1] / "compiled").touch()
         if name == "late":
             monkeypatch.setattr(kernel_cache, "BEGAN", time.time() - 10)
