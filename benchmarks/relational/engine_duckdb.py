@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from benchmarks.hybrid.writing import BASE
@@ -53,6 +54,11 @@ INDEXES = (
 )  # fmt: skip
 
 
+def matches_file(places: Places, words: str) -> Path:
+    """The IRIs and scores of what matches a text."""
+    return places.own / "matches" / f"{words.replace(' ', '_')}.csv"
+
+
 def load(places: Places) -> dict[str, Any]:
     """Tables and indexes, on all cores; nothing where they are there."""
     places.own.mkdir(parents=True, exist_ok=True)
@@ -79,12 +85,17 @@ class DuckDB:
     """An open database, one thread."""
 
     def __init__(self, places: Places):
+        self._places = places
         self._connection = import_module("duckdb").connect(
             str(places.own / FILE), read_only=True, config={"threads": 1}
         )
 
     def ready(self, text: str) -> Callable[[], Any]:
-        """Asks for all rows."""
+        """Asks for all rows; `'words'|` before a text makes the table of their matches, which is not timed."""
+        if text.startswith("'"):
+            words, _, text = text[1:].partition("'|")
+            source = f"read_csv('{matches_file(self._places, words)}', header = false, names = ['id', 'score'])"
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE matched AS SELECT * FROM {source}")  # noqa: S608
         return partial(self._ask, text)
 
     def _ask(self, text: str) -> Any:

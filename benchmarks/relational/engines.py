@@ -55,13 +55,16 @@ class Contender:
         """The interpreter."""
         return str(peers) if self.apart else sys.executable
 
-    def absent(self, peers: Path) -> str | None:
-        """Why it cannot take part; None where it can."""
+    def version(self, peers: Path) -> tuple[str, str]:
+        """(version, "") of its package, or ("", why it cannot take part)."""
         python = self.python(peers)
         if not Path(python).exists():
-            return f"no {python}: see benchmarks/relational/engines.py"
-        found = subprocess.run([python, "-c", f"import {self.package}"], capture_output=True, check=False)
-        return None if found.returncode == 0 else f"no package {self.package} in {python}"
+            return "", f"no {python}: see benchmarks/relational/engines.py"
+        text = f"import {self.package} as it; print(it.__version__)"
+        found = subprocess.run([python, "-c", text], capture_output=True, check=False, text=True)
+        if found.returncode:
+            return "", f"no package {self.package} in {python}"
+        return found.stdout.strip(), ""
 
     def loaded(self, places: Places) -> dict[str, Any]:
         """Loads the data; seconds by stage, none where it was there."""

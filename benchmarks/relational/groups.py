@@ -17,4 +17,4 @@ GROUPS: dict[str, tuple[Question, ...]] = {
     AROUND_RANKS: CLIFFS,
 }
 WITH_TEXT = AROUND_MATCH, AROUND_RANKS
-"""Groups that only hybridkg is asked."""
+"""Groups that no other engine is asked in SPARQL."""

@@ -10,7 +10,7 @@ from benchmarks.hybrid import writing
 from benchmarks.relational import rows as million
 from benchmarks.relational import tasks
 from benchmarks.relational.draw import Draw
-from benchmarks.relational.engines import CONTENDERS
+from benchmarks.relational.engines import CONTENDERS, DUCKDB, IN_MEMORY, ON_DISK, OURS
 from benchmarks.relational.groups import GROUPS, WITH_TEXT
 from benchmarks.relational.matches import Matches
 from benchmarks.relational.question import texts
@@ -18,7 +18,7 @@ from benchmarks.relational.session import GRACE_S, LOADING_S, Session, say
 from benchmarks.relational.supervised import TIME
 from benchmarks.text.memory import forget
 
-WITHOUT_TEXT = "oxigraph on disk", "oxigraph in memory"
+WITHOUT_TEXT = ON_DISK, IN_MEMORY
 """Engines that read SPARQL and know no MATCH."""
 
 
@@ -54,12 +54,13 @@ def questions_of(session: Session, papers: int, engine: str) -> list[dict[str, A
 
 def present(session: Session) -> list[str]:
     """The engines that can take part; says which cannot."""
-    absent = {name: CONTENDERS[name].absent(session.peers) for name in session.engines}
-    session.keep("absent", {name: why for name, why in absent.items() if why})
-    for name, why in absent.items():
+    found = {name: CONTENDERS[name].version(session.peers) for name in session.engines}
+    earlier = session.part("engines") or {}
+    session.keep("engines", {**earlier, **{name: version or why for name, (version, why) in found.items()}})
+    for name, (_, why) in found.items():
         if why:
             say(f"{name} is left out: {why}")
-    return [name for name in session.engines if absent[name] is None]
+    return [name for name, (_, why) in found.items() if not why]
 
 
 def load_all(session: Session) -> None:
@@ -70,6 +71,9 @@ def load_all(session: Session) -> None:
             say(f"load {engine} {papers}: {lines} {ended or ''}")
             if ended or lines[0]["stages"]:
                 session.keep(f"load-{engine}-{papers}", ended or lines[0])
+        _, ended = session.run("matches", OURS, papers, LOADING_S, texts=str(texts_of(session, papers, 0)))
+        if ended:
+            say(f"no matches for {DUCKDB} at {papers}: {ended}")
 
 
 def ask_all(session: Session) -> None:

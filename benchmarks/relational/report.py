@@ -26,6 +26,7 @@ HOW = {
     "keys": "IRIs in every engine; DuckDB has an index on every key",
     "answers": "compared between engines as multisets; where an order with a LIMIT has ties, its keys are",
     "arrays": "loops by hand over the projection; terms of the answer included, the match of a text not",
+    "given": "hybrid questions in DuckDB are over a table of the matches and scores, made before the clock starts",
     "hybrid": "the match alone is timed beside the arrays: the complete relation of the embedded text index",
 }
 
@@ -129,7 +130,7 @@ def join(session: Session) -> tuple[dict[str, Any], list[str]]:
     lines += ["\nverdicts", *(verdict.line() for verdict in found)]
     result = {
         "run": session.name, "how": HOW, "repeats": session.repeats, "passes": session.passes,
-        "patience_s": session.patience_s, "absent": session.part("absent"),
+        "patience_s": session.patience_s, "engines": session.part("engines"),
         "verdicts": [[one.word, one.what, one.figure, one.bound] for one in found], "sizes": sizes,
     }  # fmt: skip
     return result, lines

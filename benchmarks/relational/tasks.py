@@ -17,12 +17,14 @@ from typing import Any
 
 from benchmarks.hybrid.writing import Data
 from benchmarks.relational.contract import Engine, Places, digest
+from benchmarks.relational.engine_duckdb import matches_file
 from benchmarks.relational.engines import CONTENDERS
 from benchmarks.relational.rows import rows
 
 LONG_MS = 500.0
 """A question that takes longer is asked in at most LONG_REPEATS repetitions, and not with a known shape."""
 LONG_REPEATS = 2
+MATCHES_S = 60.0
 FIRST, FRESH, AGAIN, KNOWN, COLD = "first", "fresh", "again", "known", "cold"
 
 Say = Callable[[dict[str, Any]], None]
@@ -106,6 +108,21 @@ def ask(
     say({"peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000), "done": True})
 
 
+def matches(engine: str, places: Places, say: Say, *, texts: str) -> None:
+    """Writes what matches each text of the hybrid questions, as hybridkg scores it: the tables that DuckDB is given."""
+    from hybridkg import KnowledgeBase
+
+    languages = [one["texts"].get("sql", {}) for one in json.loads(Path(texts).read_text())]
+    asked = {text for own in languages for mode in (FRESH, KNOWN) for text in own.get(mode, []) if text.startswith("'")}
+    with KnowledgeBase.open(places.data.engines / "kb") as kb:
+        for words in sorted({text[1:].partition("'|")[0] for text in asked}):
+            file = matches_file(places, words)
+            file.parent.mkdir(exist_ok=True)
+            rows = kb.query("SELECT ?p ?s { ?p MATCH $words AS ?s }", {"words": words}, timeout=MATCHES_S).rows()
+            file.write_text("".join(f"{row[0].value},{row[1].value}\n" for row in rows))
+    say({"engine": engine, "done": True})
+
+
 def cold(engine: str, places: Places, say: Say, *, texts: str, patience_s: float, name: str) -> None:
     """Asks one question in a process that has just opened its files, none of which the kernel has cached."""
     language = CONTENDERS[engine].language
@@ -115,7 +132,7 @@ def cold(engine: str, places: Places, say: Say, *, texts: str, patience_s: float
     say({"done": True})
 
 
-TASKS: dict[str, Callable[..., None]] = {task.__name__: task for task in (load, ask, cold, rows)}
+TASKS: dict[str, Callable[..., None]] = {task.__name__: task for task in (load, matches, ask, cold, rows)}
 
 
 def main(task: str, engine: str, out: str, arguments: str) -> None:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.hybrid import graph, writing  # noqa: E402
 from benchmarks.relational import (  # noqa: E402
     engine_arrays,
+    engine_duckdb,
     engine_hybridkg,
     engine_oxigraph,
     phases,
@@ -137,6 +138,21 @@ def test_a_process_that_asks_tells_time_rows_and_digest(
     assert {line["name"] for line in said if "name" in line} == {"star"}
     assert all(line["digest"] and line["rows"] >= 1 for line in said if "ms" in line)
     assert said[-1]["done"]
+
+
+def test_the_tables_of_matches_are_those_of_every_text_that_duckdb_is_asked(
+    places: Places, asked: list[dict[str, Any]], tmp_path: Path
+):
+    few = [one for one in asked if one["name"].startswith("matches per year")]
+    (tmp_path / "texts.json").write_text(json.dumps(few))
+    own = Places(places.data, tmp_path)
+    tasks.matches("hybridkg", own, lambda _: None, texts=str(tmp_path / "texts.json"))
+    texts_asked = [text for one in few for mode in ("fresh", "known") for text in one["texts"]["sql"][mode]]
+    assert len(texts_asked) == len(few) * 2 * (REPEATS + 1)
+    for text in texts_asked:
+        lines = engine_duckdb.matches_file(own, text[1:].partition("'|")[0]).read_text().splitlines()
+        assert len(lines) >= 1
+        assert all(line.startswith(writing.BASE + "p") and float(line.split(",")[1]) > 0 for line in lines)
 
 
 def test_an_engine_that_is_ended_in_a_question_goes_on_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
