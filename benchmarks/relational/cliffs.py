@@ -10,9 +10,9 @@ from benchmarks.relational.question import Constants, Question
 
 
 def common(draw: Draw) -> Constants:
-    """Words that a quarter of the papers match, in every second text nearly all."""
-    own = draw.matches.texts["97 %" if draw.repetition % 2 else "25 %"]
-    return {"words": own[draw.repetition // 2 % len(own)]}
+    """Words that a quarter of the papers match, in every second repetition nearly all."""
+    own = draw.matches.texts["97 %" if draw.repetition // 2 % 2 else "25 %"]  # two draws for each: fresh, known
+    return {"words": own[draw.repetition % len(own)]}
 
 
 def with_venue(draw: Draw) -> Constants:

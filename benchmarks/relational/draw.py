@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from benchmarks.hybrid.graph import FIRST_LEAF, Graph, Links
+from benchmarks.hybrid.graph import Graph, Links
 from benchmarks.relational.matches import Matches
 from benchmarks.relational.seeds import seed_of
 
@@ -64,10 +64,6 @@ class Draw:
     def field(self) -> int:
         """A leaf that some paper is about."""
         return int(self.graph.first_leaf[self.paper()])
-
-    def leaf(self) -> int:
-        """A leaf, large or small."""
-        return FIRST_LEAF + self.one(len(self.graph.parents) - FIRST_LEAF)
 
     def venue(self) -> int:
         """A venue, large or small."""

@@ -43,6 +43,7 @@ def rows(engine: str, places: Places, say: Say, *, form: str, limit: int, repeat
         started = time.perf_counter()
         got = ask(limit)
         times.append(round((time.perf_counter() - started) * 1e3, 1))
+        say({"round_ms": times[-1]})
     say({"ms": times if form == STREAM else times[1:], "first_ms": times[0], "rows": got, "before_mb": before})
     say({"peak_mb": _peak_mb(), "done": True})
 
