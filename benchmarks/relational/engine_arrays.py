@@ -218,10 +218,13 @@ class Arrays:
         return [self._texts(ids), self._numbers(self._year[ids]), scores.tolist()]
 
     def _newest_of(self, ids: NDArray[Any], scores: NDArray[Any]) -> Any:
-        years = self._year[ids]
-        best = np.argpartition(years, -LIMIT)[-LIMIT:] if len(ids) > LIMIT else np.arange(len(ids))
-        best = best[np.argsort(-years[best].astype(np.int64), kind="stable")]
-        return [self._texts(ids[best]), self._numbers(years[best])]
+        first = int(self._years.keys[0])
+        years = self._year[ids] - np.uint32(first)
+        counts = np.cumsum(np.bincount(years)[::-1])  # of the newest years
+        least = len(counts) - 1 - int(np.searchsorted(counts, min(LIMIT, len(ids))))
+        able = np.flatnonzero(years >= least)
+        best = able[np.argsort(-years[able].astype(np.int64), kind="stable")[:LIMIT]]
+        return [self._texts(ids[best]), self._numbers(years[best] + first)]
 
 
 def load(places: Places) -> dict[str, Any]:  # noqa: ARG001
