@@ -26,6 +26,10 @@ from hybridkg.query.scope import in_scope, is_hybrid
 from hybridkg.query.walk import rebuild, variables, walk
 
 
+ONE_ENGINE = frozenset({"RAND", "UUID", "STRUUID", "BNODE", "NOW"})
+"""Functions whose values in different parts of a query agree only if one engine evaluates all of it."""
+
+
 def from_ast(query: ast.Query) -> nodes.Plan:
     """The logical plan of a query.
 
@@ -82,6 +86,8 @@ def _ranked(form: ast.SelectQuery) -> nodes.Plan:
 def relational_of(form: ast.QueryForm) -> nodes.Plan | None:
     """The algebra of a SELECT without ranked predicates; None for other forms and for what has no operator."""
     if not isinstance(form, ast.SelectQuery) or form.dataset or form.reduction == "REDUCED":
+        return None
+    if any(isinstance(node, ast.Call) and node.function in ONE_ENGINE for node in walk(form)):
         return None
     names = FreshNames(variables(form))
     form = without_blank_nodes(form, names)

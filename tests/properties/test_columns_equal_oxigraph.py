@@ -39,6 +39,11 @@ def outcome(graph: list[ox.Triple], text: str) -> str:
         check(parsed)
     except HybridkgError:
         return "no query"
+    return outcome_of(graph, parsed, text)
+
+
+def outcome_of(graph: list[ox.Triple], parsed: ast.Query, text: str) -> str:
+    """What came of a checked query."""
     logical = rewrite(from_ast(parsed))
     store = OxigraphStore.memory(graph)
     triples = [quad.triple for quad in _quads(graph)]
