@@ -55,10 +55,20 @@ class TermOrder:
             return ids if is_one else None
         if name == "number" and len(self._crowded) and np.isin(ids, self._crowded).any():
             return None
-        if total:
+        if total or name not in self._with_equal_values:
             return ids
         values: Keys = table.values[ids - np.uint32(table.n_nodes)]
         return values
+
+    @cached_property
+    def _with_equal_values(self) -> frozenset[str]:
+        """Segments in which two terms have the same value."""
+        table, found = self._table, set()
+        for name, (first, end) in table.segments.items():
+            values = table.values[first - table.n_nodes : end - table.n_nodes]
+            if (values[1:] == values[:-1]).any():
+                found.add(name)
+        return frozenset(found)
 
     @cached_property
     def _crowded(self) -> Ids:

@@ -79,7 +79,7 @@ class CountGroups(PhysicalOperator):
         return self.fragment.asks(estimates)
 
     def describe(self) -> str:
-        shown = " ".join(f"({' '.join(write(e).split())} AS ?{n})" for n, e in self.groups.aggregates)
+        shown = ", ".join(" ".join(write(aggregate).split()) for _, aggregate in self.groups.aggregates)
         keys = " ".join(f"?{name}" for name in self.groups.keys)
         return " ".join(part for part in ("CountGroups", shown, keys and f"by {keys}") if part)
 

@@ -188,6 +188,8 @@ def _signed(keys: NDArray[Any], descending: bool) -> NDArray[Any]:
     """Keys whose ascending order is the wanted one."""
     if not descending:
         return keys
+    if keys.dtype.kind == "u":
+        return np.invert(keys)
     return -(keys if keys.dtype.kind == "f" else keys.astype(np.int64))
 
 

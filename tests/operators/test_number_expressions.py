@@ -1,0 +1,86 @@
+"""Arithmetic over columns has the values of Oxigraph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg.operators.columns import InColumns, NumberColumn, TermColumn
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.expressions import column_of, evaluate, true_in_columns, true_rows
+from hybridkg.operators.number_expressions import NumberExpressions
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.query import ast
+from hybridkg.query.parser import parse
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, double
+from hybridkg.store.oxigraph import OxigraphStore
+
+pytestmark = pytest.mark.quick
+
+VALUES = [
+    Literal(1975), Literal(-3), Literal(0), Literal(2.5), Literal("0.1", datatype=NamedNode(XSD + "decimal")),
+    Literal("2.5", datatype=NamedNode(XSD + "float")), Literal("123456789.123456789", datatype=NamedNode(XSD + "decimal")),
+    Literal(9007199254740993),
+]  # fmt: skip
+ODD = [Literal("12"), NamedNode("e:1"), None, Literal("x", datatype=NamedNode(XSD + "integer"))]
+TEXTS = [
+    "?s + 0.01 * (?y - 1975)", "?s * ?y", "-?s + 1", "?s / ?y", "(?s + ?t) / 2", "?y - ?s", "?s * 2e0 - ?t", "?s + 1",
+    "0.7 * ?s + 0.3 * ?y", "?s / (?s - ?s)", "?s + ?y + ?y",
+]  # fmt: skip
+
+doubles = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 0.1, 0.30000000000000004, 1e300, -1e300, 5e-324])
+
+
+def expression(text: str) -> ast.Expression:
+    return parse(f"SELECT ({text} AS ?x) {{ }}").form.projection[0].expression
+
+
+def new() -> ExecutionContext:
+    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price)
+
+
+def solutions(rows: list) -> InColumns:
+    s, t, y = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {name: NumberColumn(np.array(cells, np.float64), double) for name, cells in (("s", s), ("t", t))}
+    return InColumns({**columns, "y": TermColumn.of(list(y))}, len(rows), new().made)
+
+
+rows = st.lists(st.tuples(doubles, doubles, st.sampled_from(VALUES)), min_size=1, max_size=6)
+odd = st.lists(st.tuples(doubles, doubles, st.sampled_from(VALUES + ODD)), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@settings(max_examples=examples(20, 300), deadline=None)
+@given(drawn=rows | odd)
+def test_arithmetic_is_that_of_oxigraph(text, drawn):
+    table = solutions(drawn)
+    want = evaluate(expression(text), table.in_rows(), new())
+    assert list(map(str, column_of(expression(text), table, new()).cells())) == list(map(str, want))
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "=", "!="])
+@settings(max_examples=examples(20, 300), deadline=None)
+@given(drawn=rows | odd)
+def test_comparisons_are_those_of_oxigraph(op, drawn):
+    table = solutions(drawn)
+    yes, no = (ast.Lit(word, XSD + "boolean") for word in ("true", "false"))
+    condition = ast.Call("IF", (expression(f"?s {op} ?y"), yes, no))
+    want = true_rows(evaluate(condition, table.in_rows(), new()))
+    assert true_in_columns(condition, table, new()).tolist() == want
+
+
+def test_numbers_need_no_engine_beyond_the_distinct_values():
+    table = solutions([(0.5, 1.0, Literal(1975)), (0.25, 1.0, Literal(1976))])
+    asked = []
+
+    def evaluated(part: ast.Expression) -> TermColumn:
+        asked.append(part)
+        return column_of(part, table, new())
+
+    found = NumberExpressions(table, evaluated).column(expression("?s * 2 + ?y"))
+    assert found is not None
+    assert found.numbers.tolist() == [1976.0, 1976.5]
+    assert all(not isinstance(part, ast.Binary) for part in asked)
