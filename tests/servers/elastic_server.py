@@ -36,7 +36,7 @@ JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1"]
 WATCHDOG = """
 cat >/dev/null
 for attempt in $(seq 60); do
-    kill -KILL -- "-$1" 2>/dev/null; ended=$?
+    kill -s KILL -- "-$1" 2>/dev/null; ended=$?
     rm -rf -- "$2" 2>/dev/null
     [ "$ended" -ne 0 ] && [ ! -e "$2" ] && break
     sleep 0.2
