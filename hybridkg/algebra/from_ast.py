@@ -25,7 +25,6 @@ from hybridkg.query import ast
 from hybridkg.query.scope import in_scope, is_hybrid
 from hybridkg.query.walk import rebuild, variables, walk
 
-
 ONE_ENGINE = frozenset({"RAND", "UUID", "STRUUID", "BNODE", "NOW"})
 """Functions whose values in different parts of a query agree only if one engine evaluates all of it."""
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hybridkg.compute.kernels import load_for_queries
 from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import HybridkgError, LoadError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
@@ -109,7 +108,7 @@ class KnowledgeBase:
         kb = cls(Folder.open(checked_path(path)))
         kb._progress = progress
         if warm_up:
-            load_for_queries()
+            kb._snapshot.warm_up()
         return kb
 
     @staticmethod

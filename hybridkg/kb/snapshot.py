@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from hybridkg.compute.kernels import load_for_queries
 from hybridkg.config.model_parameters import folders_of
 from hybridkg.config.settings import Config
 from hybridkg.entities.node_table import NodeTable
@@ -153,6 +154,11 @@ class Snapshot:
         from hybridkg.graph.projection import Projection
 
         return Projection(columns, lambda expression, values: holds(expression, values, scratch))
+
+    def warm_up(self) -> None:
+        """Opens the indexes, and loads the compiled kernels that answer queries."""
+        _ = self.graph, self.ranked  # their modules declare the kernels
+        load_for_queries()
 
     @cached_property
     def ranked(self) -> RankedIndex | None:

@@ -99,25 +99,14 @@ class ColumnGroups:
         if aggregate.name == "COUNT":
             return count_column(np.bincount(group[rows], minlength=self.count))
         if aggregate.name == "SAMPLE":
-            return self._at(column, rows, np.arange(len(rows)))
+            first = np.full(self.count, -1, np.intp)
+            first[group[rows[::-1]]] = rows[::-1]
+            return _of_groups(column, np.unique(group[rows]), np.arange(len(group)), first)
         if is_bound is not None and len(rows) < len(group) and not aggregate.distinct:
             return None
         if aggregate.name in ("MIN", "MAX"):
             return self._extremes(column, rows, is_least=aggregate.name == "MIN")
         return self._totals(column, rows, divide if aggregate.name == "AVG" else None)
-
-    def _at(self, column: Column, rows: Places, rank: NDArray[np.generic]) -> Column:
-        """The cell of the least rank in each group; unbound in a group without rows."""
-        order = np.lexsort((rank, self.group[rows]))
-        groups = self.group[rows][order]
-        begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])) if len(groups) else groups
-        chosen = rows[order[begins]]
-        if len(chosen) == self.count:
-            return column.take(chosen)
-        cells: list[Term | None] = [None] * self.count
-        for at, cell in zip(groups[begins].tolist(), column.take(chosen).cells(), strict=True):
-            cells[at] = cell
-        return TermColumn.of(cells)
 
     def _extremes(self, column: Column, rows: Places, *, is_least: bool) -> Column | None:
         numbers = column.numbers if isinstance(column, NumberColumn) else None
@@ -131,8 +120,12 @@ class ColumnGroups:
         distinct, rank = np.unique(order, return_inverse=True)
         if len(distinct) < len(first):
             return None  # of equal values of different datatypes, the first counts
-        ranks = rank[code][rows]
-        return self._at(_as_written(column), rows, ranks if is_least else -ranks)
+        ranks, group = rank[code][rows], self.group[rows]
+        best = np.full(self.count, len(distinct) if is_least else -1, np.intp)
+        (np.minimum if is_least else np.maximum).at(best, group, ranks)
+        row_of_rank = np.empty(len(distinct), np.intp)
+        row_of_rank[rank] = first
+        return _of_groups(_as_written(column), np.unique(group), row_of_rank, best)
 
     def _totals(self, column: Column, rows: Places, divide: Divide | None) -> Column | None:
         """Sums; with `divide`, means."""
@@ -256,6 +249,17 @@ def _is_exact(numbers: NDArray[np.float64]) -> bool:
         if (scaled == np.rint(scaled)).all():
             return True
     return False
+
+
+def _of_groups(column: Column, groups: Places, row_of: Places, number: Places) -> Column:
+    """For each group the cell of row `row_of[number[group]]`; unbound except for the given groups."""
+    chosen = column.take(row_of[number[groups]])
+    if len(groups) == len(number):
+        return chosen
+    cells: list[Term | None] = [None] * len(number)
+    for group, cell in zip(groups.tolist(), chosen.cells(), strict=True):
+        cells[group] = cell
+    return TermColumn.of(cells)
 
 
 def count_column(counts: NDArray[Any]) -> NumberColumn:

@@ -189,7 +189,7 @@ def _signed(keys: NDArray[Any], descending: bool) -> NDArray[Any]:
     if not descending:
         return keys
     if keys.dtype.kind == "u":
-        return np.invert(keys)
+        return np.asarray(np.invert(keys))
     return -(keys if keys.dtype.kind == "f" else keys.astype(np.int64))
 
 

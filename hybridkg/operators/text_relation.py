@@ -84,13 +84,13 @@ def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], conte
     ids, scores = answer
     assert context.nodes is not None
     context.allow(len(ids))
-    entities = IdColumn(ids, Entities(context.nodes) if context.graph is None else context.graph)
+    entities = IdColumn(ids, EntityTerms(context.nodes) if context.graph is None else context.graph)
     columns: dict[str, Column] = {match.entity.name: entities, score: NumberColumn(scores, double)}
     return InColumns(columns, len(ids), context.made)
 
 
 @dataclass(frozen=True, eq=False)
-class Entities:
+class EntityTerms:
     """Names and order of the ids of the text index, where there is no projection."""
 
     nodes: Nodes

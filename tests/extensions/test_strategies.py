@@ -35,6 +35,7 @@ BUILT_IN = [
     "each_list",
     "rank_join",
     "bind_join",
+    "columns",
     "reference",
 ]
 
@@ -73,7 +74,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_built_in_strategies_are_tried_in_a_fixed_order():
     assert [name for name, _ in by_preference()] == BUILT_IN
-    assert [name for name, one in by_preference() if one.dominates] == ["oxigraph", "text_topk"]
+    assert [name for name, one in by_preference() if one.dominates] == ["text_topk"]
 
 
 @pytest.mark.usefixtures("installed")

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.quick
 
 VALUES = [
     Literal(1975), Literal(-3), Literal(0), Literal(2.5), Literal("0.1", datatype=NamedNode(XSD + "decimal")),
-    Literal("2.5", datatype=NamedNode(XSD + "float")), Literal("123456789.123456789", datatype=NamedNode(XSD + "decimal")),
-    Literal(9007199254740993),
+    Literal("2.5", datatype=NamedNode(XSD + "float")), Literal(9007199254740993),
+    Literal("123456789.123456789", datatype=NamedNode(XSD + "decimal")),
 ]  # fmt: skip
 ODD = [Literal("12"), NamedNode("e:1"), None, Literal("x", datatype=NamedNode(XSD + "integer"))]
 TEXTS = [
