@@ -72,7 +72,7 @@ class PlainGroups:
         rows = columns_of(solutions, context.made)
         for name, expression in self.inputs:
             column = column_of(expression, rows, context)
-            if name in self.arguments and column.is_bound is not None and not column.is_bound.all():
+            if name in self.arguments and column.has_unbound:
                 return None  # an error in an expression makes even COUNT an error of Oxigraph 0.5.13
             rows = rows.having({**rows.columns, name: column})
         groups = ColumnGroups.of(rows, self.keys, keeps_order=keeps_order, only_exact=context.declines)

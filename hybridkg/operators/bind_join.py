@@ -59,6 +59,8 @@ class BindJoin(FragmentProbe):
     def run(self, context: ExecutionContext) -> Solutions:
         right = context.run(self.child)
         if isinstance(right, InColumns):
+            if not right.size:
+                return right.select(tuple(dict.fromkeys((*self.fragment.columns, *right.variables))))
             left = fragment_for(self.fragment, self.variable, right, context, self._prefilters(context))
             pairs = None if left is None else ColumnPairs.of(left, right, context)
             if pairs is not None:
@@ -80,6 +82,19 @@ class BindJoin(FragmentProbe):
         return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
 
 
+FEW = 64
+"""Ids that Python sorts faster than numpy."""
+
+
+def distinct_ids(ids: Ids) -> Ids:
+    """uint32[m], ascending and distinct.
+
+    >>> distinct_ids(np.array([7, 3, 7], np.uint32)).tolist()
+    [3, 7]
+    """
+    return np.array(sorted(set(ids.tolist())), np.uint32) if len(ids) <= FEW else np.unique(ids)
+
+
 def fragment_for(
     fragment: GraphFragment,
     variable: str,
@@ -93,7 +108,7 @@ def fragment_for(
     column = solutions.ids(variable)
     if column is None or (fragment.prepared(context) is None and fragment.over_columns(context) is None):
         return None
-    ids = np.unique(column.ids)
+    ids = distinct_ids(column.ids)
     rows = fragment.rows_for(context, variable, ids[:-1] if len(ids) and ids[-1] == UNBOUND else ids, more)
     return rows if isinstance(rows, InColumns) else None
 

@@ -269,8 +269,7 @@ def count_column(counts: NDArray[Any]) -> NumberColumn:
 
 def _bound(column: Column) -> NDArray[np.bool_] | None:
     """bool[rows]: which cells are bound; None for all."""
-    is_bound = column.is_bound
-    return None if is_bound is None or is_bound.all() else is_bound
+    return column.is_bound if column.has_unbound else None
 
 
 def _doubles(column: Column) -> NDArray[np.float64] | None:

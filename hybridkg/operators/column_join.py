@@ -92,7 +92,7 @@ def shared_keys(left: InColumns, right: InColumns, shared: Sequence[str]) -> tup
     mine, its = np.zeros(left.size, np.intp), np.zeros(right.size, np.intp)
     for number, name in enumerate(shared):
         a, b = left.column(name), right.column(name)
-        if _has_unbound(a) or _has_unbound(b):
+        if a.has_unbound or b.has_unbound:
             return None
         x, y = _common_keys(a, b)
         if number == 0:
@@ -102,10 +102,6 @@ def shared_keys(left: InColumns, right: InColumns, shared: Sequence[str]) -> tup
         together = both[0] * (int(both[1].max(initial=0)) + 1) + both[1]
         mine, its = together[: left.size], together[left.size :]
     return mine, its
-
-
-def _has_unbound(column: Column) -> bool:
-    return column.is_bound is not None and not column.is_bound.all()
 
 
 def _common_keys(left: Column, right: Column) -> tuple[Keys, Keys]:

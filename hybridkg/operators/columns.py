@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias, TypeVar
+from math import isnan
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,10 @@ class Column(Protocol):
     def is_bound(self) -> NDArray[np.bool_] | None:
         """bool[n]: which cells are bound; None for all."""
 
+    @property
+    def has_unbound(self) -> bool:
+        """Whether a cell is unbound."""
+
     def order(self, *, total: bool) -> Keys:
         """Numbers in the order of the terms, unbound first; with `total`, equal values of different terms differ.
 
@@ -74,8 +79,7 @@ class Column(Protocol):
         """Cells at some positions."""
 
 
-@dataclass(frozen=True, eq=False)
-class IdColumn:
+class IdColumn(NamedTuple):  # made more often than any other value of a query: a frozen dataclass takes 3 times as long
     """Terms of the projection in the form of the store (rdf.stored): different ids are different terms for SPARQL.
 
     Args:
@@ -96,6 +100,11 @@ class IdColumn:
         """As Column has it."""
         return np.asarray(self.ids != UNBOUND)
 
+    @property
+    def has_unbound(self) -> bool:
+        """As Column has it."""
+        return len(self.ids) > 0 and bool(self.ids.max() == UNBOUND)
+
     def order(self, *, total: bool) -> Keys:
         """As Column has it."""
         keys = self.graph.order_keys(self.ids, total=total)
@@ -110,7 +119,7 @@ class IdColumn:
 
     def take(self, places: Places) -> IdColumn:
         """As Column has it."""
-        return replace(self, ids=self.ids[places])
+        return IdColumn(self.ids[places], self.graph)
 
 
 class _NoTerms:
@@ -128,8 +137,7 @@ def unbound(size: int) -> IdColumn:
     return IdColumn(np.full(size, UNBOUND), _NoTerms())
 
 
-@dataclass(frozen=True, eq=False)
-class NumberColumn:
+class NumberColumn(NamedTuple):
     """Column of numbers, all bound.
 
     Args:
@@ -145,7 +153,15 @@ class NumberColumn:
         """As Column has it."""
         return self.numbers.view(np.int64)  # distinguishes 0 from -0
 
-    is_bound = None
+    @property
+    def is_bound(self) -> NDArray[np.bool_] | None:
+        """As Column has it."""
+        return None
+
+    @property
+    def has_unbound(self) -> bool:
+        """As Column has it."""
+        return False
 
     def order(self, *, total: bool) -> Keys:
         """As Column has it."""
@@ -161,11 +177,13 @@ class NumberColumn:
 
     def take(self, places: Places) -> NumberColumn:
         """As Column has it."""
-        return replace(self, numbers=self.numbers[places])
+        return NumberColumn(self.numbers[places], self.literal)
 
     @property
     def is_plain(self) -> bool:
         """Whether the order of the numbers is that of their terms: no NaN, and not both 0 and -0."""
+        if len(self.numbers) <= FEW_CELLS and all(number and not isnan(number) for number in self.numbers.tolist()):
+            return True
         zeros = self.numbers == 0
         signs = np.signbit(self.numbers[zeros])
         return not np.isnan(self.numbers).any() and (len(signs) == 0 or bool((signs == signs[0]).all()))
@@ -214,6 +232,12 @@ class TermColumn:
         absent = [n for n, term in enumerate(self.terms.tolist()) if term is None]
         return np.asarray(self.codes != absent[0]) if absent else None
 
+    @property
+    def has_unbound(self) -> bool:
+        """As Column has it."""
+        is_bound = self.is_bound
+        return is_bound is not None and not bool(is_bound.all())
+
     def order(self, *, total: bool) -> Keys:
         """As Column has it."""
         return _ranks(self.terms.tolist(), total=total)[self.codes]
@@ -225,7 +249,7 @@ class TermColumn:
 
     def take(self, places: Places) -> TermColumn:
         """As Column has it."""
-        return replace(self, codes=self.codes[places])
+        return TermColumn(self.terms, self.codes[places])
 
 
 def _as_stored(values: Sequence[Term | None]) -> Sequence[Term | None]:
@@ -307,9 +331,13 @@ class InColumns(Solutions):
     [<Literal value=2 datatype=<NamedNode value=http://www.w3.org/2001/XMLSchema#double>>]
     """
 
+    columns: Mapping[str, Column]
+    _size: int
+    _made: Made
+
     def __init__(self, columns: Mapping[str, Column], size: int, made: Made):
-        object.__setattr__(self, "variables", tuple(columns))
-        self.columns, self._size, self._made = columns, size, made
+        # The check of a frozen dataclass at each attribute takes longer than the rest.
+        self.__dict__.update(variables=tuple(columns), columns=columns, _size=size, _made=made)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -371,6 +399,11 @@ def partition(keys: Sequence[Keys], size: int) -> tuple[Places, Places]:
         return np.zeros(0, np.intp), np.zeros(0, np.intp)
     if not keys:
         return np.zeros(size, np.intp), np.zeros(1, np.intp)
+    if size <= FEW_CELLS:
+        cells = list(zip(*(key.tolist() for key in keys), strict=True))
+        number = {own: n for n, own in enumerate(sorted(set(cells)))}
+        begins = {own: row for row, own in reversed(list(enumerate(cells)))}
+        return np.array([number[own] for own in cells], np.intp), np.array([begins[own] for own in number], np.intp)
     group = dense(keys[0])
     for further in keys[1:]:
         group = finer(group, dense(further))

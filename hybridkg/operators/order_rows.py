@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import InColumns, NumberColumn, Places
+from hybridkg.operators.columns import FEW_CELLS, InColumns, NumberColumn, Places
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate
 from hybridkg.operators.project import Project, Slice
@@ -209,6 +209,11 @@ def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
     """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
+    if len(keys) <= FEW_CELLS:
+        numbers = keys.tolist()
+        if len(set(numbers)) == len(numbers):
+            places = sorted(range(len(numbers)), key=numbers.__getitem__, reverse=True)
+            return solutions if places == list(range(len(numbers))) else solutions.take(places)
     order = np.argsort(-keys, kind="stable")
     descending = keys[order]
     ends = np.append(np.flatnonzero(descending[1:] != descending[:-1]) + 1, len(order))

@@ -59,6 +59,8 @@ class Slice(OneChild):
         if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
             context.record_count(TOTAL, solutions.size)
         end = None if self.limit is None else self.offset + self.limit
+        if not self.offset and (end is None or end >= solutions.size):
+            return solutions
         return solutions.take(range(solutions.size)[self.offset : end])
 
     def stream(self, context: ExecutionContext) -> SolutionStream | None:
