@@ -35,6 +35,8 @@ def pattern_text(pattern: g.AskedPattern) -> str:
             return pattern_text(pattern.whole)
         case g.Scan(subject, path, target):
             return f"{_slot(subject)} {_path(path)} {_slot(target)}"
+        case g.AnyScan(subject, predicate, target):
+            return f"{_slot(subject)} {_slot(predicate)} {_slot(target)}"
         case g.Values(variables, rows):
             cells = [f"({' '.join(map(_term, row))})" for row in rows]
             if len(cells) > MAX_VALUES:

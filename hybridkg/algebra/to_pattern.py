@@ -14,6 +14,7 @@ from hybridkg.algebra.certain import certain
 from hybridkg.algebra.to_path import path_of, starts_at_node
 from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_of, term_or_parameter, value_tests
 from hybridkg.interfaces.graph_index import (
+    AnyScan,
     Distinct,
     Exists,
     InversePath,
@@ -57,8 +58,8 @@ def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) ->
     >>> from hybridkg.query.parser import parse
     >>> pattern_of(parse("SELECT * { ?x <e:p>/<e:q> ?y FILTER(?y > 3) }").form.where).tests[0].op
     '>'
-    >>> pattern_of(parse("SELECT * { ?x ?p ?y }").form.where)
-    DeclinedPattern(reason='a variable predicate')
+    >>> pattern_of(parse("SELECT * { ?x !<e:p> ?y }").form.where)
+    DeclinedPattern(reason='a negated property set')
     """
     if dataset:
         return DeclinedPattern("FROM")
@@ -296,7 +297,10 @@ class _Translator:
         if not isinstance(item, ast.TriplePattern):
             raise UnsupportedPatternError("MATCH")
         if isinstance(item.predicate, ast.Var):
-            raise UnsupportedPatternError("a variable predicate")
+            predicate = Variable(item.predicate.name)
+            subject, target = self.slot(item.subject, blanks), self.slot(item.object, blanks)
+            part.parts.append(_any_scan(part, subject, predicate, target))
+            return
         waiting = [(self.slot(item.subject, blanks), item.predicate, self.slot(item.object, blanks))]
         while waiting:
             subject, path, target = waiting.pop()
@@ -321,18 +325,30 @@ class _Translator:
 
 
 def _scan(scope: _Part, subject: Slot, path: Path, target: Slot) -> Scan:
-    for slot, is_node in ((subject, starts_at_node(path)), (target, starts_at_node(InversePath(path)))):
-        if isinstance(slot, Variable):
-            if is_node or (slot.name in scope.nodes and slot.name in scope.sure):
-                scope.nodes.add(slot.name)
-            else:
-                scope.nodes.discard(slot.name)
-            if slot is subject:
-                scope.assumed_nodes.add(slot.name)
-            scope.maybe.add(slot.name)
-            scope.sure.add(slot.name)
-            scope.optional_only.pop(slot.name, None)
+    _bind(scope, subject, is_node=starts_at_node(path), is_assumed=True)
+    _bind(scope, target, is_node=starts_at_node(InversePath(path)), is_assumed=False)
     return Scan(subject, path, target)
+
+
+def _any_scan(scope: _Part, subject: Slot, predicate: Variable, target: Slot) -> AnyScan:
+    _bind(scope, subject, is_node=True, is_assumed=True)
+    _bind(scope, predicate, is_node=True, is_assumed=True)
+    _bind(scope, target, is_node=False, is_assumed=False)
+    return AnyScan(subject, predicate, target)
+
+
+def _bind(scope: _Part, slot: Slot, *, is_node: bool, is_assumed: bool) -> None:
+    """Records that a triple pattern binds a slot, to a node or to any term; Oxigraph may assume a node, too."""
+    if isinstance(slot, Variable):
+        if is_node or (slot.name in scope.nodes and slot.name in scope.sure):
+            scope.nodes.add(slot.name)
+        else:
+            scope.nodes.discard(slot.name)
+        if is_assumed:
+            scope.assumed_nodes.add(slot.name)
+        scope.maybe.add(slot.name)
+        scope.sure.add(slot.name)
+        scope.optional_only.pop(slot.name, None)
 
 
 def _conjuncts(conditions: list[ast.Expression]) -> Iterator[tuple[ast.Expression, bool]]:

@@ -50,7 +50,10 @@ class TermTable(Protocol):
 
     n_entities: int
     n_nodes: int
-    n_terms: int
+
+    @property
+    def n_terms(self) -> int:
+        """Ids are below it."""
 
     @property
     def segments(self) -> Mapping[str, tuple[int, int]]:

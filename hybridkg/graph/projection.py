@@ -26,6 +26,7 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.shape import PatternDeclined
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.match.tables import SolutionTable
+from hybridkg.graph.predicate_terms import PredicateTerms
 from hybridkg.graph.term_order import TermOrder
 from hybridkg.interfaces.graph_index import (
     AskedPattern,
@@ -62,6 +63,7 @@ class Projection:
         self.n_entities, self.n_nodes = columns.terms.n_entities, columns.terms.n_nodes
         self._strings = TermStrings(columns.terms)
         self._order = TermOrder(columns.terms, self._strings)
+        self._terms = PredicateTerms(columns)
         self._relations = Relations(columns)
         self._tests: dict[Test, IdTest] = {}
         self._prepared: dict[int, tuple[AskedPattern, Prepared | None]] = {}
@@ -98,7 +100,7 @@ class Projection:
 
     def _node(self, pattern: Pattern, values: Sequence[Term | None] | None = None) -> PatternNode | None:
         compiler = PatternCompiler(
-            self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern, values
+            self._columns, self._terms, self._relations, self._strings, self._truth, self._tests, pattern, values
         )
         try:
             return compiler.compiled()
@@ -106,13 +108,13 @@ class Projection:
             return None
 
     def terms(self, ids: Ids) -> list[Term | None]:
-        return self._columns.terms.terms(ids)
+        return self._terms.terms(ids)
 
     def order_keys(self, ids: Ids, *, total: bool) -> NDArray[Any] | None:
         return self._order.keys(ids, total=total)
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        return self._columns.terms.find(terms)
+        return self._terms.find(terms)
 
 
 @dataclass(frozen=True)

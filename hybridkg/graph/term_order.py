@@ -43,8 +43,8 @@ class TermOrder:
     def _of_bound(self, ids: Ids, low: int, high: int, *, total: bool) -> Keys | None:
         """Keys of bound ids between `low` and `high`, both among them."""
         table = self._table
-        if high < table.n_entities or (low >= table.n_entities and high < table.n_nodes):
-            return ids
+        if high < table.n_entities or (low >= table.n_entities and high < table.n_nodes) or low >= table.n_terms:
+            return ids  # entities, other nodes, or predicates that are no nodes
         name = next((name for name, (first, end) in table.segments.items() if first <= low and high < end), None)
         if name is None or name == "other":
             return None

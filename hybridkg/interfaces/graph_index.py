@@ -150,6 +150,15 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class AnyScan:
+    """A triple pattern whose predicate is a variable."""
+
+    subject: Slot
+    predicate: Variable
+    object: Slot
+
+
+@dataclass(frozen=True)
 class Values:
     """VALUES: rows of terms, None for UNDEF. Terms that are not in the graph stay terms, because they have no id."""
 
@@ -214,7 +223,7 @@ class Distinct:
     distinct: bool = True
 
 
-Pattern: TypeAlias = Scan | Values | Join | LeftJoin | Union | Minus | Exists | Restrict | Distinct
+Pattern: TypeAlias = Scan | AnyScan | Values | Join | LeftJoin | Union | Minus | Exists | Restrict | Distinct
 
 
 @dataclass(frozen=True)
@@ -345,7 +354,8 @@ class GraphIndex(Protocol):
     """The graph as columns of ids. Safe to use from many threads.
 
     Ids below `n_entities` are those of the NodeTable, which the text index uses as well; then come the other nodes of
-    the graph, up to `n_nodes`, then its literals. The order of ids is not an order of terms.
+    the graph, up to `n_nodes`, then its literals, then predicates that are no nodes. The order of ids is not an order
+    of terms.
     """
 
     n_entities: int

@@ -131,7 +131,6 @@ def test_an_unbound_variable_that_says_something_else_is_declined(text):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("?a ?p ?b", "a variable predicate"),
         ("?a !:p ?b", "a negated property set"),
         ("GRAPH :g { ?a :p ?b }", "GRAPH"),
         ("SERVICE :s { ?a :p ?b }", "SERVICE"),

@@ -46,11 +46,14 @@ VALUES = [
 ]
 
 
-CONSTANTS = [*map(str, VALUES), ":a", ":absent", "-1", "- 1", "+2.5", "- 2.5e0", "true", "3", '"zz"']
-CELLS = [*map(str, VALUES), ":a", ":b", ":c", ":absent", "UNDEF", "1", "2"]
+CONSTANTS = [*map(str, VALUES), ":a", ":p", ":v", ":absent", "-1", "- 1", "+2.5", "- 2.5e0", "true", "3", '"zz"']
+CELLS = [*map(str, VALUES), ":a", ":b", ":c", ":p", ":v", ":absent", "UNDEF", "1", "2"]
 LINKS = [":p", ":q", ":r", ":v", ":w", ":absent"]
 NODE_SLOTS = ["?a", "?b", "?c", "?a", "?b", "?c", ":a", ":b", ":absent", "_:z", "[]"]
 VALUE_SLOTS = ["?x", "?y", "?x", "?y", "?a", *CONSTANTS[:6], CONSTANTS[-1]]
+PREDICATES = ["?p", "?p", "?p", "?q", "?a", "?b", "?x"]
+"""Variable predicates; rarely one that is a node or a value elsewhere."""
+
 OPERATORS = ["=", "!=", "<", ">", "<=", ">="]
 CONDITIONS = [
     "{v} {op} {c}",
@@ -76,6 +79,8 @@ CONDITIONS = [
     "isNUMERIC({v})",
     'LANG({v}) = ""',
     'STR({v}) = "a"',
+    'STRSTARTS(STR({v}), "http://e/")',
+    'STR({v}) > "http://e/p"',
     'UCASE({v}) != "A"',
     'langMatches(lang({v}), "*")',
     "DATATYPE({v}) = xsd:integer",
@@ -113,9 +118,12 @@ class Maker:
 
     def graph_triple(self) -> ox.Triple:
         subject = self.choose(NODES)
+        if self.one_in(8):
+            subject = ox.NamedNode(E + self.choose("pv"))  # a predicate that is a node
         if self.one_in(3):
             return ox.Triple(subject, ox.NamedNode(E + self.choose("vwp")), self.choose(VALUES))
-        return ox.Triple(subject, ox.NamedNode(E + self.choose("pqr")), self.choose(NODES))
+        target = ox.NamedNode(E + self.choose("pqv")) if self.one_in(8) else self.choose(NODES)
+        return ox.Triple(subject, ox.NamedNode(E + self.choose("pqr")), target)
 
     # --- patterns ----------------------------------------------------------------
 
@@ -131,23 +139,26 @@ class Maker:
         return f"(^{inner})" if kind == "inverse" else f"({inner}{self.choose('?*+')})"
 
     def triple(self) -> str:
-        kind = self.choose(["node", "node", "node", "value", "value", "path", "path of values", "odd"])
+        kind = self.choose(["node", "node", "node", "value", "value", "path", "path of values", "any", "odd"])
         subject = self.choose(NODE_SLOTS)
         if kind == "value":
             return f"{subject} {self.choose([':v', ':w', ':p'])} {self.choose(VALUE_SLOTS)} ."
+        if kind == "any":
+            return f"{subject} {self.choose(PREDICATES)} {self.choose([*NODE_SLOTS, *VALUE_SLOTS, '?p'])} ."
         if kind == "path":
             return f"{subject} {self.path(3)} {self.choose(NODE_SLOTS)} ."
         if kind == "path of values":
             return f"{self.choose(VALUE_SLOTS)} {self.path(2)} {self.choose(VALUE_SLOTS)} ."
         if kind == "odd" and self.one_in(4):
-            return self.choose(["?a ?p ?b .", "GRAPH :g { ?a :p ?b }", "BIND(1 AS ?new)", "?a !:p ?b ."])
+            return self.choose(["GRAPH :g { ?a :p ?b }", "BIND(1 AS ?new)", "?a !:p ?b ."])
         return f"{subject} {self.choose(LINKS[:3])} {self.choose(NODE_SLOTS)} ."
 
     def values(self) -> str:
         if self.one_in(2):
             rows = self.some(lambda: f"({self.choose(CELLS)} {self.choose(CELLS)})", 0, 3)
-            return f"VALUES ({self.choose(['?a ?x', '?b ?y', '?a ?b'])}) {{ {' '.join(rows)} }}"
-        return f"VALUES {self.choose(['?a', '?x', '?c'])} {{ {' '.join(self.some(lambda: self.choose(CELLS), 0, 3))} }}"
+            return f"VALUES ({self.choose(['?a ?x', '?b ?y', '?a ?b', '?p ?a'])}) {{ {' '.join(rows)} }}"
+        cells = self.some(lambda: self.choose(CELLS), 0, 3)
+        return f"VALUES {self.choose(['?a', '?x', '?c', '?p'])} {{ {' '.join(cells)} }}"
 
     def condition(self, names: list[str], depth: int = 2) -> str:
         if depth and self.one_in(4):
@@ -161,7 +172,7 @@ class Maker:
         return self.choose(CONDITIONS).format(v=v, u=u, c=c, d=d, op=self.choose(OPERATORS))
 
     def filter(self, body: str) -> str:
-        names = sorted(set(re.findall(r"\?[abcxy]\b", body))) or ["?a"]
+        names = sorted(set(re.findall(r"\?[abcxypq]\b", body))) or ["?a"]
         return f"FILTER({self.condition([*names, '?y'] if self.one_in(12) else names)})"
 
     def body(self, depth: int, most: int = 3) -> str:
@@ -192,7 +203,7 @@ class Maker:
                 word = self.choose(["FILTER EXISTS", "FILTER NOT EXISTS", "FILTER(!EXISTS"])
                 return f"{word} {{ {body} }}{')' if '(' in word else ''}"
             case _:
-                shown = self.choose(["?a", "?a ?x", "*", "?b ?c", "(COUNT(*) AS ?n)"])
+                shown = self.choose(["?a", "?a ?x", "*", "?b ?c", "?p ?b", "(COUNT(*) AS ?n)"])
                 return f"{{ SELECT {self.choose(['', 'DISTINCT '])}{shown} {{ {body} }} }}"
 
 

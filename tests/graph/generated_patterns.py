@@ -13,6 +13,7 @@ from hybridkg.interfaces.graph_index import (
     AllOf,
     AlternativePath,
     AnyOf,
+    AnyScan,
     Closure,
     Distinct,
     Exists,
@@ -44,6 +45,9 @@ LONELY = NamedNode("x:lonely")
 """An entity without a triple."""
 
 ABSENT = NamedNode("x:absent")
+PREDICATE = NamedNode("x:p")
+"""A predicate that may be a node, too."""
+
 PREDICATES = ["x:p", "x:q", "x:r"]
 NAMES = ["s", "t", "u", "v"]
 OPERATORS = ["=", "!=", "<", "<=", ">", ">="]
@@ -125,9 +129,10 @@ class Maker:
         """Triples as a store gives them back."""
         made = []
         for _ in range(self._random.randrange(25)):
-            subject = self._one([*NODES, *BLANK])
+            subject = self._one([*NODES, *BLANK, PREDICATE] if self._random.random() < 0.2 else [*NODES, *BLANK])
             kind = self._random.random()
-            object_ = self._one(self._literals) if kind < 0.35 else self._one([*NODES, *BLANK])
+            nodes = [*NODES, *BLANK, PREDICATE]
+            object_ = self._one(self._literals) if kind < 0.35 else self._one(nodes if kind > 0.9 else nodes[:-1])
             made.append(Triple(subject, NamedNode(self._one(PREDICATES)), object_))
         store = Store()
         store.extend([Quad(*triple) for triple in made])
@@ -147,10 +152,12 @@ class Maker:
             return Steps((inner(), inner()))
         return Closure(inner(), *self._one([(0, 1), (0, None), (1, None)]))
 
-    def scan(self, paths: float = 0.25) -> Scan:
+    def scan(self, paths: float = 0.25) -> Scan | AnyScan:
         """A triple pattern."""
         subject = self._slot([*NODES, ABSENT, LONELY, NamedNode("x:p")])
         object_ = self._slot([*NODES, *NODES, ABSENT, LONELY, *self._literals[:6], *NODES])
+        if self._random.random() < 0.12:
+            return AnyScan(subject, Variable(self._one([*NAMES, "p", "p", "p", "p"])), object_)
         path = self.path() if self._random.random() < paths else PredicatePath(self._one(PREDICATES))
         return Scan(subject, path, object_)
 
@@ -162,7 +169,9 @@ class Maker:
         kind = self._random.randrange(10 if depth < 2 else 7)
         name = self._one(names)
         if kind < 3:
-            return ValueComparison(name, self._one(OPERATORS), self._one([*self._literals, *NODES[:2]]))
+            return ValueComparison(
+                name, self._one(OPERATORS), self._one([*self._literals, *NODES[:2], PREDICATE, NamedNode("x:q")])
+            )
         if kind < 4:
             return StringTest(self._one(["CONTAINS", "STRSTARTS", "STRENDS"]), name, self._one(STRINGS))
         if kind < 5:
@@ -174,15 +183,15 @@ class Maker:
 
     def tests(self, *patterns: Pattern) -> tuple[Test, ...]:
         """One or two, most often of variables that the patterns have."""
-        names = sorted(set().union(*(occurrences(pattern) for pattern in patterns)) & set(NAMES))
+        names = sorted(set().union(*(occurrences(pattern) for pattern in patterns)) & {*NAMES, "p"})
         if not names or self._random.random() < 0.1:
             names = NAMES
         return tuple(self.test(names) for _ in range(self._random.randrange(1, 3)))
 
     def values(self) -> Values:
         """A small table with gaps."""
-        names = tuple(self._random.sample(NAMES, self._random.randrange(1, 3)))
-        cells: list[Term | None] = [*NODES, *self._literals[:5], None, None, ABSENT]
+        names = tuple(self._random.sample([*NAMES, "p"], self._random.randrange(1, 3)))
+        cells: list[Term | None] = [*NODES, *self._literals[:5], None, None, ABSENT, PREDICATE, NamedNode("x:q")]
         rows = [tuple(self._one(cells) for _ in names) for _ in range(self._random.randrange(4))]
         return Values(names, tuple(rows))
 
@@ -216,7 +225,9 @@ class Maker:
                 lambda: Minus(inner(), inner()),
                 lambda: Exists(inner(), inner(), some()),
                 lambda: self._restricted(inner()),
-                lambda: Distinct(inner(), tuple(self._random.sample(NAMES, self._random.randrange(1, 4))), some()),
+                lambda: Distinct(
+                    inner(), tuple(self._random.sample([*NAMES, "p"], self._random.randrange(1, 4))), some()
+                ),
             ]
         return self._one(kinds)()
 
@@ -265,14 +276,18 @@ def text_of(pattern: Pattern) -> str:
     match pattern:
         case Scan(subject, path, object_):
             return f"{_slot_text(subject)} {path_text(path)} {_slot_text(object_)} ."
+        case AnyScan(subject, predicate, object_):
+            return f"{_slot_text(subject)} ?{predicate.name} {_slot_text(object_)} ."
         case Values(variables, rows):
             lines = " ".join("(" + " ".join("UNDEF" if t is None else str(t) for t in row) + ")" for row in rows)
             return f"VALUES ({' '.join('?' + name for name in variables)}) {{ {lines} }}"
         case Join(parts):
-            return " ".join(text_of(p) if isinstance(p, Scan | Values) else f"{{ {text_of(p)} }}" for p in parts)
+            return " ".join(
+                text_of(p) if isinstance(p, Scan | AnyScan | Values) else f"{{ {text_of(p)} }}" for p in parts
+            )
         case LeftJoin(left, right, tests):
             filters = "".join(f" FILTER {text_of_test(test)}" for test in tests)
-            inner = text_of(right) if isinstance(right, Scan) else f"{{ {text_of(right)} }}"
+            inner = text_of(right) if isinstance(right, Scan | AnyScan) else f"{{ {text_of(right)} }}"
             return f"{{ {text_of(left)} }} OPTIONAL {{ {inner}{filters} }}"
         case Union(branches):
             return " UNION ".join(f"{{ {text_of(branch)} }}" for branch in branches)

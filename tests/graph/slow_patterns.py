@@ -37,6 +37,14 @@ class SlowGraph:
                 return [
                     solution for pair in self.pairs(path) if (solution := bound_to((subject, target), pair)) is not None
                 ]
+            case g.AnyScan(subject, predicate, target):
+                return [
+                    solution
+                    for iri, pairs in self.links.items()
+                    for pair in pairs
+                    if (solution := bound_to((subject, predicate, target), (pair[0], ox.NamedNode(iri), pair[1])))
+                    is not None
+                ]
             case g.Values(variables, rows):
                 return [{n: t for n, t in zip(variables, row, strict=True) if t is not None} for row in rows]
             case g.Join(parts):
@@ -93,9 +101,9 @@ def composed(first: Pairs, second: Pairs) -> Pairs:
     return {(a, c) for a, b in first for start, c in second if start == b}
 
 
-def bound_to(slots: tuple[g.Slot, g.Slot], pair: tuple[Term, Term]) -> Solution | None:
+def bound_to(slots: tuple[g.Slot, ...], terms: tuple[Term, ...]) -> Solution | None:
     solution: Solution = {}
-    for slot, term in zip(slots, pair, strict=True):
+    for slot, term in zip(slots, terms, strict=True):
         if not isinstance(slot, g.Variable):
             if slot != term:
                 return None

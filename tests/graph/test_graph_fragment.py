@@ -101,8 +101,8 @@ def test_explain_says_who_is_asked():
     assert asked.asks(known) == ""
     assert asked.details(EstimationContext()) == "Oxigraph: the graph has no projection"
     assert asked.asks(EstimationContext()) == SparqlFragment(asked.group, asked.columns).sparql
-    other = fragment("?a ?p ?b")
-    assert other.details(known) == "Oxigraph: a variable predicate"
+    other = fragment("?a !:p ?b")
+    assert other.details(known) == "Oxigraph: a negated property set"
     assert other.asks(known) == SparqlFragment(other.group, other.columns).sparql
 
 

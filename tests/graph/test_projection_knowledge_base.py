@@ -128,3 +128,26 @@ def test_the_manifest_knows_it(tmp_path, source):
     assert manifest["indexes"]["projection"] == manifest["sources"]
     assert f"{FOLDER}/projection.json" in manifest["files"]
     assert kb.stats()["projection"]["triples"] == kb.stats()["triples"]
+
+
+def test_a_triple_of_two_graphs_counts_once_in_their_union_under_a_variable_predicate(tmp_path):
+    path = tmp_path / "a.nq"
+    path.write_text(
+        "<e:a> <e:p> <e:b> <e:g> .\n<e:a> <e:p> <e:b> <e:h> .\n<e:a> <e:p> <e:b> .\n<e:a> <e:q> <e:p> <e:h> .\n"
+    )
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    config = tmp_path / "kb" / "kb.toml"
+    config.write_text(config.read_text().replace('default_graph = "default"', 'default_graph = "union"'))
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    kb.load(path, index=True)
+    merged = KnowledgeBase.create(tmp_path / "merged")
+    path.write_text("<e:a> <e:p> <e:b> .\n<e:a> <e:q> <e:p> .\n")
+    merged.load(path, index=True)
+    for query in (
+        "SELECT * { ?s ?p ?o }",
+        "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p",
+        "SELECT (COUNT(*) AS ?n) { <e:a> ?p ?o }",
+        "SELECT ?o ?r { <e:a> ?p ?o . ?s ?o ?r }",
+    ):
+        found = sorted(map(str, kb.query(query, strategy="columns")))
+        assert found == sorted(map(str, merged.query(query, strategy="oxigraph"))), query

@@ -7,7 +7,7 @@ from random import Random
 import pyoxigraph as ox
 from generated_fragments import Maker
 
-NAMES = ("a", "b", "c", "x", "y")
+NAMES = ("a", "b", "c", "x", "y", "p")
 AGGREGATES = [
     "COUNT(*)", "COUNT(?{v})", "COUNT(DISTINCT ?{v})", "SUM(?{v})", "AVG(?{v})", "MIN(?{v})", "MAX(?{v})",
     "SUM(DISTINCT ?{v})", "COUNT(?{v} + 1)", "MIN(STR(?{v}))", "SUM(STRLEN(STR(?{v})))", "MAX(?{v}) + COUNT(*)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 from operator import itemgetter
 
+from hybridkg.graph.match.any_predicate import AnyPredicateNode
 from hybridkg.graph.match.combine import EmptyNode, RestrictNode, SelectNode, TableNode, UnionNode
 from hybridkg.graph.match.edges import Edge, entries
 from hybridkg.graph.match.join import JoinNode
@@ -121,6 +122,8 @@ def work_of(node: PatternNode, variable: str | None) -> float:
                 return parts + _work(node, start, None, frozenset())
             first = min(entries(edge, node.conditions) for edge in node.edges)
             return parts + first + node.estimate(None) * len(node.edges)
+        case AnyPredicateNode():
+            return node.work(variable)
         case SelectNode(child):
             return work_of(child, variable)
         case UnionNode(branches):
@@ -141,6 +144,8 @@ def bounds_of(node: PatternNode, variable: str | None) -> tuple[float, float]:
     match node:
         case JoinNode():
             return _bounds_of_join(node, variable)
+        case AnyPredicateNode():
+            return node.bounds(variable)
         case SelectNode(child, _, distinct):
             low, high = bounds_of(child, variable)
             return (min(low, 1.0) if distinct and variable is None else low), high

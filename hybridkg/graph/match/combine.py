@@ -120,6 +120,10 @@ class SelectNode:
         return self.child.certain & frozenset(self.variables)
 
     def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
+        if self.distinct and len(self.variables) == 1 and self.certain:
+            (name,) = self.variables
+            ids = self.child.values(name, hints.get(name), run)
+            return SolutionTable({name: ids}, len(ids)).only(wanted)
         inner = frozenset(self.variables) if self.distinct else wanted & frozenset(self.variables)
         table = self.child.rows(inner, narrowed(hints, self.certain), run).only(inner)
         if self.distinct:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hybridkg.graph.columns import ProjectionColumns
+from hybridkg.graph.match.any_predicate import AnyPredicateNode, OpenAnyPredicateNode
 from hybridkg.graph.match.combine import EmptyNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
 from hybridkg.graph.match.comparisons import comparison
 from hybridkg.graph.match.conditions import ColumnTest, Combined, IdTest, RowTest, SameColumns, all_of, any_of
@@ -16,8 +17,8 @@ from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
+from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.reduce import Member
-from hybridkg.graph.match.relations import Relation
 from hybridkg.graph.match.shape import (
     PatternDeclined,
     certain_of,
@@ -25,14 +26,17 @@ from hybridkg.graph.match.shape import (
     may_be_empty,
     measure,
     occurrences,
+    predicates_of,
     variables_of_test,
 )
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.match.tables import SolutionTable
+from hybridkg.graph.predicate_terms import PredicateTerms
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
     AllOf,
     AnyOf,
+    AnyScan,
     Distinct,
     Exists,
     Ids,
@@ -74,14 +78,16 @@ class PatternCompiler:
     """The compiler of one pattern.
 
     Args:
-        relation: of a path; None for paths that the projection cannot answer.
+        terms: the terms of the columns, and all predicates.
+        relations: of the paths of the columns.
         cache: compiled tests of all patterns, at most MAX_CACHED.
         whole: the pattern.
         values: the terms of its parameters. None leaves their ids open, and declines patterns that need the terms.
     """
 
     columns: ProjectionColumns
-    relation: Callable[[Path], Relation | None]
+    terms: PredicateTerms
+    relations: Relations
     strings: TermStrings
     truth: Truth
     cache: dict[Test, IdTest]
@@ -92,6 +98,10 @@ class PatternCompiler:
     """Subjects of zero-length paths: Oxigraph 0.5.13 assumes that they are nodes when it simplifies tests, but they may
     be literals."""
     _tested: set[str] = field(default_factory=set)
+    _predicates: set[str] = field(default_factory=set)
+    """Variable predicates: their values may be no nodes."""
+    _zero: set[str] = field(default_factory=set)
+    """Variables at an end of zero-length paths, which link nodes alone with themselves."""
 
     def compiled(self) -> PatternNode:
         """The node of the whole pattern.
@@ -100,14 +110,15 @@ class PatternCompiler:
             PatternDeclined: the projection cannot answer it.
         """
         measure(self.whole)
+        self._predicates = predicates_of(self.whole)
         node = self.node(self.whole)
-        if self._tested & self._odd:
+        if self._tested & self._odd or self._predicates & self._zero:
             raise PatternDeclined
         return node
 
     def node(self, pattern: Pattern, depth: int = 0) -> PatternNode:
         match pattern:
-            case Scan() | Join() | Restrict() | Values():
+            case Scan() | AnyScan() | Join() | Restrict() | Values():
                 return self._join(pattern, depth)
             case LeftJoin(left, right, tests):
                 return self._optional(self.node(left, depth + 1), self.node(right, depth + 1), tests, depth)
@@ -125,6 +136,7 @@ class PatternCompiler:
     def _join(self, pattern: Pattern, depth: int) -> PatternNode:
         """The node of nested joins and their tests, flattened."""
         scans: list[Scan] = []
+        any_scans: list[AnyScan] = []
         values: list[Values] = []
         others: list[PatternNode] = []
         members: list[Member] = []
@@ -139,6 +151,8 @@ class PatternCompiler:
                     waiting += [(scan, at + 1) for scan in reversed(self._steps(subject, paths, object_))]
                 case Scan():
                     scans.append(part)
+                case AnyScan():
+                    any_scans.append(part)
                 case Join(parts):
                     waiting += [(inner, at + 1) for inner in reversed(parts)]
                 case Values():
@@ -154,26 +168,43 @@ class PatternCompiler:
                     others.append(self.node(part, at + 1))
         edges, absent = [], False
         for scan in scans:
-            relation = self.relation(scan.path)
+            relation = self.relations.of(scan.path)
             if relation is None:
                 raise PatternDeclined
-            if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
-                self._odd.add(scan.subject.name)
+            if may_be_empty(scan.path):
+                self._zero |= {end.name for end in (scan.subject, scan.object) if isinstance(end, Variable)}
+                if isinstance(scan.subject, Variable):
+                    self._odd.add(scan.subject.name)
             is_type = isinstance(scan.path, PredicatePath) and scan.path.predicate == RDF_TYPE
             edge = edge_of(self._end(scan.subject), relation, self._end(scan.object), is_type)
             absent = absent or edge.subject == -1 or edge.object == -1
             edges.append(edge)
+        any_nodes = [self._any(scan) for scan in any_scans]
+        absent = absent or any(node.subject == -1 or node.object == -1 for node in any_nodes)
         if values:
-            certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
+            certain = {name for edge in edges for name in edge.variables}
+            certain = certain.union(*(node.certain for node in (*others, *any_nodes)))
             others = [*(self._values(part, certain, values) for part in values), *others]
+        others += any_nodes
         variables = ordered_union([*(edge.variables for edge in edges), *(node.variables for node in others)])
         if absent:
             return EmptyNode(variables)
         if not edges and not members and not tests and len(others) == 1:
             return others[0]
         conditions, rest = self._conditions(tests, depth) if tests else ({}, [])
-        self._check_delegated(conditions, edges)
+        if conditions:
+            others = [node.under(conditions) if isinstance(node, AnyPredicateNode) else node for node in others]
+        self._check_delegated(conditions, edges, any_nodes)
         return JoinNode.of(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
+
+    def _any(self, scan: AnyScan) -> AnyPredicateNode:
+        table = self.relations.all(self.terms)
+        if table is None:
+            raise PatternDeclined
+        subject, object_ = self._end(scan.subject), self._end(scan.object)
+        is_open = isinstance(subject, IdParameter) or isinstance(object_, IdParameter)
+        kind = OpenAnyPredicateNode if is_open else AnyPredicateNode
+        return kind(subject, scan.predicate.name, object_, table, {})
 
     def _steps(self, subject: Slot, paths: Sequence[Path], object_: Slot) -> list[Scan]:
         slots: list[Slot] = [subject]
@@ -202,10 +233,15 @@ class PatternCompiler:
     def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> PatternNode:
         """The node of VALUES, without rows that cannot match because a term is not in the graph."""
         terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
-        ids = dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
+        ids = dict(zip(terms, self.terms.find(terms).tolist(), strict=True)) if terms else {}
+        nodes_only = [name not in self._predicates for name in part.variables]
         rows = []
         for row in part.rows:
             row_ids = [UNBOUND if term is None else ids[term] for term in row]
+            row_ids = [
+                -1 if is_node and self.columns.terms.n_terms <= i < UNBOUND else i
+                for i, is_node in zip(row_ids, nodes_only, strict=True)
+            ]
             absent = [name for name, i in zip(part.variables, row_ids, strict=True) if i == -1]
             if any(name in certain for name in absent):
                 continue
@@ -265,19 +301,19 @@ class PatternCompiler:
             case ValueComparison(_, op, constant):
                 assert not isinstance(constant, TermParameter)
                 decide = self._decide(f"?x {op} {constant}")
-                compiled = comparison(op, constant, self.columns.terms, self.strings, decide)
+                compiled = comparison(op, constant, self.terms, self.strings, decide)
             case StringTest(function, _, argument):
                 decide = self._decide(f"{function}(?x, {argument})")
                 compiled = self.strings.condition(function, argument, decide)
             case Opaque(_, expression):
-                everything = IdRanges.of([(0, self.columns.terms.n_terms)])
+                everything = IdRanges.of([(0, self.terms.n_terms)])
                 compiled = IdTest(IdRanges(()), everything, self._decide(expression), everything)
         if compiled is None:
             raise PatternDeclined
         return compiled
 
     def _decide(self, expression: str) -> Callable[[Ids], Mask]:
-        terms, truth = self.columns.terms, self.truth
+        terms, truth = self.terms, self.truth
 
         def decide(ids: Ids) -> Mask:
             if len(ids) == 0:
@@ -287,7 +323,9 @@ class PatternCompiler:
 
         return decide
 
-    def _check_delegated(self, conditions: dict[str, IdTest], edges: Sequence[Edge]) -> None:
+    def _check_delegated(
+        self, conditions: dict[str, IdTest], edges: Sequence[Edge], any_nodes: Sequence[AnyPredicateNode]
+    ) -> None:
         """Declines patterns for which Oxigraph would have to evaluate more than MAX_REQUESTED values."""
         for name, condition in conditions.items():
             if condition.delegated.size > MAX_REQUESTED:
@@ -296,6 +334,7 @@ class PatternCompiler:
                     for edge in edges
                     if name in edge.variables
                 ]
+                sizes += [node.sources_in(name, condition.delegated) for node in any_nodes if name in node.variables]
                 if min(sizes, default=float(condition.delegated.size)) > MAX_REQUESTED:
                     raise PatternDeclined
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hybridkg.graph.match.any_predicate import AnyPredicateNode
+from hybridkg.graph.match.any_predicate_counting import counted_any
 from hybridkg.graph.match.combine import RestrictNode, SelectNode, UnionNode
 from hybridkg.graph.match.grouping import CountedRows, count_rows
 from hybridkg.graph.match.ids import Counts, Mask
@@ -38,6 +40,8 @@ def counted(
     match node:
         case JoinNode():
             return JoinCounting(node, keys, hints, {}, run, counted, first).counted()
+        case AnyPredicateNode():
+            return counted_any(node, keys, hints, run, counted)
         case UnionNode(branches):
             return _union([counted(branch, keys, hints, run) for branch in branches], sorted(keys), run)
         case SelectNode():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+from hybridkg.graph.match.any_predicate import AnyPredicateNode
 from hybridkg.graph.match.cardinality_bounds import work_of
 from hybridkg.graph.match.combine import RestrictNode, SelectNode, UnionNode
 from hybridkg.graph.match.count_plan import CountPlan, plan_of
@@ -19,6 +20,8 @@ def counts_work_of(node: PatternNode, keys: frozenset[str]) -> float:
     match node:
         case JoinNode():
             return _of_join(node, keys & frozenset(node.variables))
+        case AnyPredicateNode():
+            return _of_any(node, keys & frozenset(node.variables))
         case UnionNode(branches):
             return sum(counts_work_of(branch, keys) for branch in branches)
         case SelectNode(child, variables):
@@ -30,6 +33,12 @@ def counts_work_of(node: PatternNode, keys: frozenset[str]) -> float:
             return counts_work_of(child, keys.union(*(test.variables for test in tests)))
         case _:
             return node.estimate(None)
+
+
+def _of_any(node: AnyPredicateNode, keys: frozenset[str]) -> float:
+    if keys <= {node.predicate}:
+        return node.work(node.predicate)
+    return node.work(next(iter(keys))) if len(keys) == 1 else node.work(None)
 
 
 def _of_join(node: JoinNode, keys: frozenset[str]) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hybridkg.graph.match.any_predicate import AnyPredicateNode
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, allowed, enumerated, expanded, looked_up, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
@@ -208,6 +209,8 @@ class _Joining:
 
     def _cost_of_node(self, node: PatternNode) -> float:
         rows = node.estimate(None)
+        if isinstance(node, AnyPredicateNode) and (names := node.certain & self._bound):
+            return min(rows, self._table.size * node.rows_each(names))
         if self._table is ONE or any(name in self._table.columns for name in node.variables):
             return rows
         return (rows + 1.0) * max(1.0, self._table.size) * 2.0

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
+from hybridkg.graph.match.any_predicate import PredicateTable
 from hybridkg.graph.match.closures import ClosureOf
 from hybridkg.graph.match.ids import IdRanges, Mask, either
 from hybridkg.graph.match.pair_relation import PairRelation, packed, unpacked
 from hybridkg.graph.match.relations import NeighbourRuns, Pairs, PredicateRelation, Relation, RunTable
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.weights import IdWeights
+from hybridkg.graph.predicate_terms import PredicateTerms
 from hybridkg.interfaces.graph_index import AlternativePath, Closure, Ids, InversePath, Path, PredicatePath, Steps
 
 MAX_DEPTH = 30
@@ -166,6 +168,7 @@ class Relations:
         self._columns = columns
         self._of_predicates: dict[str, PredicateRelation] = {}
         self._nodes: Ids | None = None
+        self._table: PredicateTable | None = None
         self._lock = Lock()
         none = Adjacency(np.empty(0, np.uint32), np.zeros(1, np.uint32), np.empty(0, np.uint32))
         self._none = PredicateRelation(PredicateColumns(none, none))
@@ -199,6 +202,16 @@ class Relations:
                 if minimum == 0 and self._columns.omitted:
                     return None  # terms of omitted triples are linked with themselves, too
                 return ClosureOf(relation, minimum == 0, maximum is None, self._all_nodes, self._columns.terms.n_terms)
+
+    def all(self, terms: PredicateTerms) -> PredicateTable | None:
+        """All predicates with their ids; None if some triples are not in the projection, or predicates have no ids."""
+        if self._columns.omitted or len(terms.predicates) < len(self._columns.predicates):
+            return None
+        with self._lock:
+            if self._table is None:
+                relations = [self._of_predicate(iri) for iri in terms.predicates]
+                self._table = PredicateTable(terms.predicate_ids, [one for one in relations if one is not None])
+            return self._table
 
     def _of_predicate(self, iri: str) -> PredicateRelation | None:
         if iri in self._columns.omitted:

@@ -214,6 +214,14 @@ class Side:
         """Whether each key has exactly one target."""
         return self.n_keys == self.n_targets
 
+    def has_any(self, ids: Ids) -> bool:
+        """Whether an id of a set has a target."""
+        if self.n_keys == 0 or len(ids) == 0:
+            return False
+        if len(ids) <= FEW:
+            return any(self._at(i) >= 0 for i in ids.tolist())
+        return bool(self._places_of(ids)[1].any())
+
     def lookup(self, ids: Ids) -> Ids:
         """uint32[len(ids)]: the target of each id of a side that `is_single`; UNBOUND where it has none."""
         if self.n_keys == 0:
@@ -407,6 +415,10 @@ class PredicateRelation:
 
     def single_column(self, forward: bool) -> tuple[int, Ids] | None:
         return self.side(forward).column()
+
+    def has_any(self, ids: Ids, forward: bool) -> bool:
+        """Whether an id of a set has a pair."""
+        return self.side(forward).has_any(ids)
 
     def tally(self, ids: Ids | None, forward: bool, weights: IdWeights | None, run: PatternRun) -> IdWeights:
         side = self.side(forward)

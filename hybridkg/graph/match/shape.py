@@ -9,6 +9,7 @@ from hybridkg.interfaces.graph_index import (
     AllOf,
     AlternativePath,
     AnyOf,
+    AnyScan,
     Closure,
     Distinct,
     Exists,
@@ -52,7 +53,7 @@ def measure(pattern: Pattern) -> None:
         parts += 1
         if parts + len(waiting) > MAX_PARTS or depth > MAX_DEPTH:
             raise PatternDeclined
-        if isinstance(part, Scan):
+        if isinstance(part, Scan | AnyScan):
             continue
         inner: Sequence[Pattern | Test] = ()
         match part:
@@ -75,11 +76,20 @@ def occurrences(pattern: Pattern) -> Counter[str]:
         match part:
             case Scan(subject, _, object_):
                 counts.update(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+            case AnyScan(subject, predicate, object_):
+                counts.update(slot.name for slot in (subject, predicate, object_) if isinstance(slot, Variable))
             case Values(variables):
                 counts.update(variables)
             case _:
                 waiting += parts_of(part)
     return counts
+
+
+def predicates_of(pattern: Pattern) -> set[str]:
+    """The variables that are a predicate somewhere."""
+    if isinstance(pattern, AnyScan):
+        return {pattern.predicate.name}
+    return set().union(*map(predicates_of, parts_of(pattern)))
 
 
 def variables_of_test(test: Test) -> frozenset[str]:
@@ -96,6 +106,8 @@ def certain_of(pattern: Pattern) -> frozenset[str]:
     match pattern:
         case Scan(subject, _, object_):
             return frozenset(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+        case AnyScan(subject, predicate, object_):
+            return frozenset(slot.name for slot in (subject, predicate, object_) if isinstance(slot, Variable))
         case Values(variables, rows):
             return frozenset(name for i, name in enumerate(variables) if all(row[i] is not None for row in rows))
         case Join(parts):

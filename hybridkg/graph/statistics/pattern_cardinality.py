@@ -16,6 +16,7 @@ from hybridkg.graph.statistics.number_ranges import passing
 from hybridkg.interfaces.graph_index import (
     AllOf,
     AnyOf,
+    AnyScan,
     Cardinality,
     Distinct,
     Exists,
@@ -100,6 +101,8 @@ def _counted(pattern: Pattern, estimation: _Estimation, count: Callable[[_FlatJo
             return None if None in counts else sum(one for one in counts if one is not None)
         case LeftJoin(left) | Minus(left) | Exists(left) | Distinct(left):
             return _counted(left, estimation, count)
+        case AnyScan():
+            return None
 
 
 def _union(branches: Sequence[Cardinality | None]) -> Cardinality | None:
@@ -201,7 +204,7 @@ class _FlatJoin:
 
     @classmethod
     def of(cls, pattern: Pattern, estimation: _Estimation) -> _FlatJoin | None:
-        """The flattened join; None if a path is longer than a predicate, or there are too many parts."""
+        """The flattened join; None if a predicate is a path or a variable, or there are too many parts."""
         joined, waiting = cls(estimation), [pattern]
         while waiting:
             match part := waiting.pop():
@@ -215,7 +218,7 @@ class _FlatJoin:
                     joined.edges.append(_Edge(subject, predicate, object_))
                 case Scan(subject, InversePath(PredicatePath(predicate)), object_):
                     joined.edges.append(_Edge(object_, predicate, subject))
-                case Scan():
+                case Scan() | AnyScan():
                     return None
                 case _:
                     joined.others.append(part)
