@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hybridkg.graph.match.any_predicate import AnyPredicateNode
-from hybridkg.graph.match.any_predicate_counting import counted_any
+from hybridkg.graph.match.any_predicate_counting import counted_any, distributed
 from hybridkg.graph.match.combine import RestrictNode, SelectNode, UnionNode
 from hybridkg.graph.match.grouping import CountedRows, count_rows
 from hybridkg.graph.match.ids import Counts, Mask
@@ -39,7 +39,8 @@ def counted(
     keys &= frozenset(node.variables)
     match node:
         case JoinNode():
-            return JoinCounting(node, keys, hints, {}, run, counted, first).counted()
+            by_predicate = distributed(node, keys, hints, run, counted)
+            return by_predicate or JoinCounting(node, keys, hints, {}, run, counted, first).counted()
         case AnyPredicateNode():
             return counted_any(node, keys, hints, run, counted)
         case UnionNode(branches):

@@ -103,6 +103,25 @@ def test_counting_by_predicate_reads_no_triples():
     assert prepared.counts_work(["p"]) == 3
 
 
+def test_a_join_is_counted_by_predicate_without_listing_it():
+    def counts(pattern: Pattern, *keys: str) -> tuple[dict[tuple[Term | None, ...], int], int]:
+        meter, prepared = Meter(), index.compile(pattern)
+        assert prepared is not None
+        table = prepared.counts(keys, meter)
+        names = zip(*map(index.terms, table.columns), strict=True)
+        return dict(zip(names, table.counts.tolist(), strict=True)), meter.counts[ADJACENCY]
+
+    index = indexed([*GRAPH, *(Triple(iri(f"x{i}"), CITES, iri(f"y{j}")) for i in range(N) for j in range(40))])
+    papers = Join((Scan(S, KIND_PATH, iri("Paper")), ALL))
+    found, read = counts(papers, "p")
+    assert found == {(CITES,): 41 * N, (KIND,): N, (NAME,): N}
+    assert read < 7 * N
+    found, read = counts(Join((Scan(S, KIND_PATH, Variable("c")), ALL)), "p", "c")
+    of_papers = {(p, iri("Paper")): n for p, n in ((CITES, 41 * N), (KIND, N), (NAME, N))}
+    assert found == {**of_papers, (KIND, PROPERTY): 1}
+    assert read < 10 * N
+
+
 def test_a_test_of_the_predicate_leaves_the_others_unread():
     for test in (ValueComparison("p", "=", KIND), Opaque("p", 'STRENDS(STR(?x), "d")')):
         found, read = rows(indexed(), Restrict(ALL, (test,)), "s", "p", "o")

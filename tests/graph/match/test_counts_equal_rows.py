@@ -17,7 +17,7 @@ from test_patterns_equal_oxigraph import projection, truth
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
-from hybridkg.graph.match import join_counting
+from hybridkg.graph.match import any_predicate_counting, join_counting
 from hybridkg.graph.match.weights import KERNEL, MAX_COUNT
 from hybridkg.graph.projection import Prepared, Projection
 from hybridkg.interfaces.graph_index import (
@@ -96,9 +96,13 @@ def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
     check_any(maker, maker.pattern(), random)
 
 
+@pytest.mark.parametrize("distributed", [0, 1_000])
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 40))])
 @pytest.mark.usefixtures("compiled")
-def test_counts_of_thousands_of_patterns_are_the_groups_of_their_rows(first: int) -> None:
+def test_counts_of_thousands_of_patterns_are_the_groups_of_their_rows(
+    first: int, distributed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(any_predicate_counting, "MIN_DISTRIBUTED", distributed)  # 0: each predicate by itself
     accepted = 0
     for seed in range(500 * first, 500 * (first + 1)):
         random = Random(seed)
