@@ -19,7 +19,12 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters, pus
 right side of MINUS may then be one fragment. narrow_distinct last: it drops variables that only pushed filters read."""
 
 
-RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_translated_filters, push_minus)
+RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (
+    gather_fragments,
+    push_translated_filters,
+    push_minus,
+    narrow_distinct,
+)
 """Rules of a query without ranked predicates: a fragment stays one that the projection can answer."""
 
 

@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import chain
 
 from hybridkg.graph.match.conditions import RowTest
+from hybridkg.graph.match.grouping import count_rows
 from hybridkg.graph.match.ids import NONE, both, distinct, either
 from hybridkg.graph.match.nodes import Hints, PatternNode, narrowed
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import SolutionTable, concatenated, deduplicated, empty
+from hybridkg.graph.match.tables import SolutionTable, concatenated, empty
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 
@@ -127,7 +128,8 @@ class SelectNode:
         inner = frozenset(self.variables) if self.distinct else wanted & frozenset(self.variables)
         table = self.child.rows(inner, narrowed(hints, self.certain), run).only(inner)
         if self.distinct:
-            table = deduplicated(SolutionTable({name: table.column(name) for name in self.variables}, table.size))
+            table = SolutionTable({name: table.column(name) for name in self.variables}, table.size)
+            table = count_rows(table, inner).table
         return table.only(wanted)
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:

@@ -194,13 +194,3 @@ def matched(left: SolutionTable, right: SolutionTable, *, disjoint: bool) -> Mas
             hits = inside(a, np.unique(b)) if len(common) == 1 else np.isin(a, b)  # type: ignore[arg-type]
             mask[here] |= hits
     return mask
-
-
-def deduplicated(table: SolutionTable) -> SolutionTable:
-    """The distinct rows, in the order of their first occurrence."""
-    if not table.columns:
-        return SolutionTable({}, min(table.size, 1))
-    columns = list(table.columns.values())
-    key, _ = keys_of(columns, [column[:0] for column in columns])
-    first = np.unique(key, return_index=True)[1]
-    return table.take(np.sort(first))
