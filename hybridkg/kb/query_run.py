@@ -23,7 +23,7 @@ from hybridkg.kb.query_template import BoundQuery
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.planner.choose import PhysicalPlan
-from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
 
@@ -178,7 +178,7 @@ class QueryRun:
         self._cursor = RowCursor(plan.root, self.context)
         return self._step(self._session.open, query, self._cursor)
 
-    def next_block(self) -> tuple[list[Row], bool]:
+    def next_block(self) -> tuple[Solutions, bool]:
         """The next rows of the plan that `open` started, and whether they are the last.
 
         The time since the block before does not count: it went by while rows were written.
@@ -194,7 +194,7 @@ class QueryRun:
             self._thread.prolong(monotonic() - self._paused_at)
         block = self._step(self._session.next_block, self._query, self._cursor)
         self._paused_at = monotonic()
-        return block, len(block) < self._cursor.size
+        return block, block.size < self._cursor.size
 
 
 def source_of(name: str, text: str | ParsedQuery) -> SourceName:

@@ -23,7 +23,7 @@ from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
 from hybridkg.query.services import blamed
-from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.build import WithinLimits, build_result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words
@@ -103,7 +103,7 @@ class QuerySession:
         with _naming_service(request):
             return cursor.open()
 
-    def next_block(self, request: BoundQuery, cursor: RowCursor) -> list[Row]:
+    def next_block(self, request: BoundQuery, cursor: RowCursor) -> Solutions:
         """The next rows of a cursor."""
         with _naming_service(request):
             return cursor.next_block()

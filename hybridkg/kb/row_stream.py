@@ -8,7 +8,7 @@ from hybridkg.errors import UserError
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_template import BoundQuery
 from hybridkg.planner.choose import PhysicalPlan
-from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.result import Result
 from hybridkg.results.result_stream import ResultStream
 
@@ -19,20 +19,19 @@ def opened(run: QueryRun, query: BoundQuery, plan: PhysicalPlan) -> Result:
     The first block is read here, so most errors are raised before anything is written, and a short answer is a
     ResultSet in every respect.
     """
-    variables = run.open(query, plan)
-    if variables is None:
+    if run.open(query, plan) is None:
         return run.execute(query, plan)
     first, is_last = run.next_block()
-    known = run.result(query, plan, Solutions(variables, first))
+    known = run.result(query, plan, first)
     return known if is_last else ResultStream.of(known, RowStream(run, first))
 
 
 class RowStream:
     """The rows of a run, of which one block is held at a time."""
 
-    def __init__(self, run: QueryRun, first: list[Row]):
-        self._run = run
-        self._first: list[Row] | None = first
+    def __init__(self, run: QueryRun, first: Solutions):
+        self._run, self._variables = run, first.variables
+        self._first: Solutions | None = first
         self._returned: int | None = None
 
     @property
@@ -40,7 +39,7 @@ class RowStream:
         """As RowSource has it."""
         return self._returned
 
-    def rows(self) -> Iterator[Row]:
+    def blocks(self) -> Iterator[Solutions]:
         """As RowSource has it."""
         block, self._first = self._first, None
         if block is None:
@@ -50,21 +49,22 @@ class RowStream:
             )
         return self._rest(block)
 
-    def _rest(self, block: list[Row]) -> Iterator[Row]:
-        count, is_last = len(block), False
-        yield from block
+    def _rest(self, block: Solutions) -> Iterator[Solutions]:
+        count, is_last = block.size, False
+        yield block
         while not is_last:
             del block  # before the next one is made
             with self._run.resumed():
                 block, is_last = self._run.next_block()
-            count += len(block)
-            yield from block
+            count += block.size
+            yield block
         self._returned = count
 
-    def held(self) -> list[Row]:
+    def held(self) -> Solutions:
         """As RowSource has it."""
+        blocks = self.blocks()
         with self._run.resumed():
-            return self._run.context.collect(self.rows())
+            return Solutions(self._variables, self._run.context.collect(row for block in blocks for row in block.rows))
 
     def close(self) -> None:
         """As RowSource has it."""

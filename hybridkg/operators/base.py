@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import OPERATORS, ROWS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.rdf.solutions import Solutions, SolutionStream
@@ -49,8 +50,10 @@ class PhysicalOperator(ABC):
     def run(self, context: ExecutionContext) -> Solutions:
         """Rows of the operator. Must not modify the rows of the children. Call through `context.run`, which counts."""
 
-    def stream(self, context: ExecutionContext) -> SolutionStream | None:
-        """The rows of `run` as they are computed, for the root of a plan; None if it has to hold them."""
+    def stream(self, context: ExecutionContext) -> SolutionStream | InColumns | None:
+        """The rows of `run` as they are computed, for the root of a plan, or columns, whose rows are made in blocks;
+        None if it has to hold rows.
+        """
         return None
 
     @abstractmethod

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
@@ -13,10 +10,7 @@ from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.sparql_query import StoreQuery
-from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
-
-ROWS_PER_BLOCK = 8192
-"""Rows whose terms are made at once while an answer is streamed."""
+from hybridkg.rdf.solutions import Solutions, SolutionStream
 
 
 @dataclass(frozen=True)
@@ -44,19 +38,12 @@ class ColumnQuery(PhysicalOperator):
         solutions = context.run_in_columns(self.child, self)
         return self.store.run(context) if solutions is None else solutions
 
-    def stream(self, context: ExecutionContext) -> SolutionStream | None:
+    def stream(self, context: ExecutionContext) -> SolutionStream | InColumns | None:
         solutions = context.run_in_columns(self.child, self)
-        if solutions is None:
-            return self.store.stream(context)
-        return SolutionStream(solutions.variables, _rows(solutions))
+        return self.store.stream(context) if solutions is None else solutions
 
     def asks(self, estimates: EstimationContext) -> str:
         return ""
 
     def describe(self) -> str:
         return "Columns"
-
-
-def _rows(solutions: InColumns) -> Iterator[Row]:
-    for start in range(0, solutions.size, ROWS_PER_BLOCK):
-        yield from solutions.take(np.arange(start, min(start + ROWS_PER_BLOCK, solutions.size))).rows

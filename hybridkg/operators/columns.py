@@ -23,6 +23,7 @@ from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term
 
 N = TypeVar("N", bound=np.generic)
+T = TypeVar("T")
 Places: TypeAlias = NDArray[np.intp]
 Keys: TypeAlias = NDArray[Any]
 
@@ -78,6 +79,9 @@ class Column(Protocol):
     def take(self, places: Places) -> Column:
         """Cells at some positions."""
 
+    def each(self) -> tuple[Column, Places]:
+        """(column of the distinct cells, the place of each cell in it); a term may be there more than once."""
+
 
 class IdColumn(NamedTuple):  # made more often than any other value of a query: a frozen dataclass takes 3 times as long
     """Terms of the projection in the form of the store (rdf.stored): different ids are different terms for SPARQL.
@@ -120,6 +124,11 @@ class IdColumn(NamedTuple):  # made more often than any other value of a query: 
     def take(self, places: Places) -> IdColumn:
         """As Column has it."""
         return IdColumn(self.ids[places], self.graph)
+
+    def each(self) -> tuple[IdColumn, Places]:
+        """As Column has it; ids ascend."""
+        place, first = partition([self.ids], len(self.ids))
+        return self.take(first), place
 
 
 class _NoTerms:
@@ -178,6 +187,11 @@ class NumberColumn(NamedTuple):
     def take(self, places: Places) -> NumberColumn:
         """As Column has it."""
         return NumberColumn(self.numbers[places], self.literal)
+
+    def each(self) -> tuple[NumberColumn, Places]:
+        """As Column has it."""
+        place, first = partition([self.keys], len(self.numbers))
+        return self.take(first), place
 
     @property
     def is_plain(self) -> bool:
@@ -251,6 +265,11 @@ class TermColumn:
         """As Column has it."""
         return TermColumn(self.terms, self.codes[places])
 
+    def each(self) -> tuple[TermColumn, Places]:
+        """As Column has it."""
+        place, first = partition([self.codes], len(self.codes))
+        return self.take(first), place
+
 
 def _as_stored(values: Sequence[Term | None]) -> Sequence[Term | None]:
     """Terms as the SPARQL engine normalizes them: 01 and 1 are the same integer."""
@@ -305,13 +324,16 @@ def _each_once(values: NDArray[N], make: Callable[[NDArray[N]], list[Term | None
     """Terms of values, each made once if there are many."""
     if len(values) <= FEW_CELLS:
         return make(values)
-    distinct, places = np.unique(values, return_inverse=True)
-    if len(distinct) == len(values):
-        return make(values)
-    terms = np.empty(len(distinct), object)
-    terms[:] = make(distinct)
-    cells: list[Term | None] = terms[places].tolist()
-    return cells
+    place, first = partition([values], len(values))
+    return make(values) if len(first) == len(values) else _at(make(values[first]), place)
+
+
+def _at(values: list[T], places: Places) -> list[T]:
+    """Values at some positions."""
+    held = np.empty(len(values), object)
+    held[:] = values
+    found: list[T] = held[places].tolist()
+    return found
 
 
 Made: TypeAlias = Callable[[Sequence[Column], int], list[Row]]
@@ -350,6 +372,9 @@ class InColumns(Solutions):
     def in_rows(self) -> Solutions:
         return Solutions(self.variables, self.rows)
 
+    def part(self, first: int, end: int | None) -> InColumns:
+        return self.take(np.arange(*slice(first, end).indices(self._size)))
+
     def select(self, names: Sequence[str]) -> InColumns:
         if tuple(names) == self.variables:
             return self
@@ -362,6 +387,18 @@ class InColumns(Solutions):
 
     def cells(self, name: str) -> list[Term | None]:
         return self.columns[name].cells() if name in self.columns else [None] * self._size
+
+    def mapped(self, name: str, make: Callable[[Term | None], T]) -> list[T]:
+        column = self.columns[name]
+        if self._size <= FEW_CELLS:
+            return list(map(make, column.cells()))
+        distinct, place = column.each()
+        values = list(map(make, distinct.cells()))
+        return _at(values, place)
+
+    def making(self, made: Made) -> InColumns:
+        """The same solutions, whose rows another function makes."""
+        return InColumns(self.columns, self._size, made)
 
     def having(self, columns: Mapping[str, Column], size: int | None = None) -> InColumns:
         """Solutions with other columns, by default of the same length."""

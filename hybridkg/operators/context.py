@@ -34,7 +34,7 @@ MAX_ROWS = 10_000_000
 """Maximum rows of one operator; about 2 GB of tuples. A product of two large relations fails here, not in swap."""
 
 MAX_BYTES = 4_000_000_000
-"""Maximum memory of the rows of one operator, as `row_bytes` estimates it."""
+"""Maximum memory of the rows of one operator, as `allow_memory` estimates it."""
 
 CELL_BYTES = 130
 """Bytes of one term in a row: measured with IRIs of 30 characters and texts of 25."""
@@ -199,7 +199,7 @@ class ExecutionContext:
         try:
             solutions = operator.run(self)
             if len(running) == 1:
-                solutions = solutions.in_rows()
+                self.allow_memory(solutions.size, len(solutions.variables))
             meter.check()
         except QueryStoppedError as e:
             e.doing = e.doing or operator.describe()
@@ -275,6 +275,18 @@ class ExecutionContext:
                 hint="join the parts of the pattern by a common variable, add a condition, or raise max_rows",
             )
 
+    def allow_memory(self, rows: int, width: int) -> None:
+        """Limit check of the memory that rows of `width` cells take, or will take when they are made.
+
+        Raises:
+            QueryLimitError: more memory than `max_bytes`.
+        """
+        if rows >= ROWS_AT_ONCE and rows > self.max_bytes // (ROW_BYTES + CELL_BYTES * width):
+            raise QueryLimitError(
+                f"an intermediate result takes more than {self.max_bytes / 1e6:,g} MB: {rows:,} rows",
+                hint="ask for fewer columns, add a condition, or raise the limit on memory",
+            )
+
     def in_columns(self, table: IdTable, names: Sequence[str]) -> InColumns:
         """Table of the projection as solutions with columns `names`; one that the table lacks is unbound.
 
@@ -305,7 +317,7 @@ class ExecutionContext:
             QueryStoppedError: the run is over its time limit or cancelled.
         """
         collected: list[T] = []
-        source, maximum = iter(rows), self.max_bytes // ROW_BYTES
+        source, width = iter(rows), 0
         while True:
             before = len(collected)
             collected += islice(source, ROWS_AT_ONCE)
@@ -314,21 +326,17 @@ class ExecutionContext:
                 return collected
             self.meter.check()
             if before == 0:
-                maximum = self.max_bytes // row_bytes(collected[0])
-            if len(collected) > maximum:
-                raise QueryLimitError(
-                    f"an intermediate result takes more than {self.max_bytes / 1e6:,g} MB: {len(collected):,} rows",
-                    hint="ask for fewer columns, add a condition, or raise the limit on memory",
-                )
+                width = cells_of(collected[0])
+            self.allow_memory(len(collected), width)
 
 
-def row_bytes(row: object) -> int:
-    """Approximate memory of a row; anything but a tuple counts as one cell.
+def cells_of(row: object) -> int:
+    """Number of cells of a row; anything but a tuple is one.
 
-    >>> row_bytes((None, None))
-    324
+    >>> cells_of((None, None)), cells_of("one")
+    (2, 1)
     """
-    return ROW_BYTES + CELL_BYTES * (len(row) if isinstance(row, tuple) else 1)
+    return len(row) if isinstance(row, tuple) else 1
 
 
 def together(text: RankedIndex) -> int:

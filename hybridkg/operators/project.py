@@ -63,11 +63,13 @@ class Slice(OneChild):
             return solutions
         return solutions.take(range(solutions.size)[self.offset : end])
 
-    def stream(self, context: ExecutionContext) -> SolutionStream | None:
+    def stream(self, context: ExecutionContext) -> SolutionStream | InColumns | None:
         stream = self.child.stream(context)
         if stream is None:
             return None
         end = None if self.limit is None else self.offset + self.limit
+        if isinstance(stream, InColumns):
+            return stream.part(self.offset, end)
         return SolutionStream(stream.variables, islice(stream.rows, self.offset, end))
 
     def describe(self) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import repeat
+from typing import TypeAlias, TypeVar
 
 from hybridkg.rdf.terms import Term
+
+T = TypeVar("T")
 
 Row: TypeAlias = tuple[Term | None, ...]
 """One solution: a term for each variable of its table, None where the variable is unbound."""
@@ -44,12 +47,31 @@ class Solutions:
         """The rows at some positions, in this order."""
         return Solutions(self.variables, [self.rows[n] for n in places])
 
+    def part(self, first: int, end: int | None) -> Solutions:
+        """The rows first..end (exclusive), all that are left for None."""
+        return Solutions(self.variables, self.rows[first:end])
+
     def cells(self, name: str) -> list[Term | None]:
         """One column; all None if it is missing."""
         if name not in self.variables:
             return [None] * self.size
         at = self.variables.index(name)
         return [row[at] for row in self.rows]
+
+    def mapped(self, name: str, make: Callable[[Term | None], T]) -> list[T]:
+        """The value of a function for each cell of a column; it is called at least once for each distinct cell."""
+        return list(map(make, self.cells(name)))
+
+    def mapped_rows(self, makes: Sequence[Callable[[Term | None], T]]) -> Iterator[tuple[T, ...]]:
+        """Rows of the first columns, with the value of a function, one for each column, in place of each cell.
+
+        >>> list(Solutions(("a", "b"), [(None, None)]).mapped_rows([str]))
+        [('None',)]
+        """
+        if not makes:
+            return repeat((), self.size)
+        columns = [self.mapped(name, make) for name, make in zip(self.variables, makes, strict=False)]
+        return zip(*columns, strict=True)
 
 
 @dataclass(frozen=True)

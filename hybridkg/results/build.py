@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from hybridkg.algebra import nodes
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.errors import HybridkgError
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.columns import Column, InColumns
+from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid, ranked_items
 from hybridkg.rdf.solutions import Row as Cells
@@ -157,14 +158,14 @@ def build_result(
     for hybrid queries only. Explanations of rows are made `within` the limits of the run.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
-    is_ask, returned = shape.is_ask, len(solutions.rows)
+    is_ask, returned = shape.is_ask, solutions.size
     is_short = returned < requested if requested is not None else bool(matches) and not returned
     has_shortfall = is_short and not is_ask and not shape.is_graph
     columns = solutions.variables if shape.columns is None else shape.columns
     return ResultSet(
         columns=tuple(map(name_of, columns)),
         _variables=() if is_ask else tuple(map(name_of, solutions.variables)),
-        cells=[] if is_ask else solutions.rows,
+        _solutions=Solutions((), []) if is_ask else _made_within(solutions, within),
         _scores=tuple((name_of(variable), name_of(label)) for variable, label in shape.scores),
         _ranked_by=None if shape.ranked_by is None else name_of(shape.ranked_by),
         _reranked_by=None if shape.reranked_by is None else name_of(shape.reranked_by),
@@ -179,7 +180,7 @@ def build_result(
         warnings=warnings,
         _snippets=tuple(map(name_of, shape.snippets)),
         _prefixes=prefixes,
-        boolean=bool(solutions.rows) if is_ask else None,
+        boolean=returned > 0 if is_ask else None,
         is_graph=shape.is_graph,
         _provenance=LazyProvenance(solutions.variables, query, logical, context, within, name_of)
         if shape.is_select
@@ -190,7 +191,21 @@ def build_result(
 def explained(explanation: ExplainedPlan) -> ResultSet:
     """The result of EXPLAIN: a row for each line of the plan, and the plan as `explanation`."""
     cells: list[Cells] = [(Literal(line),) for line in str(explanation).splitlines()]
-    return ResultSet(columns=("plan",), _variables=("plan",), cells=cells, explanation=explanation)
+    plan = Solutions(("plan",), cells)
+    return ResultSet(columns=plan.variables, _variables=plan.variables, _solutions=plan, explanation=explanation)
+
+
+def _made_within(solutions: Solutions, within: WithinLimits) -> Solutions:
+    """The solutions; rows of columns are made when they are read, many of them within the limits of the run."""
+    if not isinstance(solutions, InColumns):
+        return solutions
+
+    def made(columns: Sequence[Column], size: int) -> list[Cells]:
+        if size <= ROWS_AT_ONCE:
+            return list(zip(*[column.cells() for column in columns], strict=True)) if columns else [()] * size
+        return within(lambda context: context.made(columns, size))
+
+    return solutions.making(made)
 
 
 def projected(plan: nodes.Plan) -> tuple[str, ...]:

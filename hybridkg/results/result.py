@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
 from hybridkg.rdf.solutions import Row as Cells
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
 from hybridkg.results.numbers import as_float
@@ -197,6 +198,12 @@ class Result(ABC):
     _snippets: tuple[str, ...] = field(default=(), kw_only=True)
     _prefixes: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     _provenance: Provenance | None = field(default=None, repr=False, kw_only=True)
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Solutions]:
+        """The rows of `rows` in blocks of some thousand, as the engine holds them: a writer that reads the cells of a
+        block by `mapped` makes each distinct term once.
+        """
 
     @abstractmethod
     def rows(self) -> Iterator[Cells]:

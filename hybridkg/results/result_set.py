@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.extras import needs_extra
 from hybridkg.rdf.solutions import Row as Cells
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import to_rdflib
 from hybridkg.results.result import Result, Row
 
@@ -19,19 +20,32 @@ if TYPE_CHECKING:
 MAX_SHOWN = 20
 """Rows in the text of a result."""
 
+ROWS_PER_BLOCK = 8192
+"""Rows that are written at once."""
+
 
 @dataclass(frozen=True)
 class ResultSet(Result, Sequence[Row]):
     """The result of a query: a sequence of rows, with properties of the result as a whole.
 
     Args:
-        cells: the rows in the engine's types: a cell for each column, then cells that are not projected, such as
-            scores.
+        _solutions: the rows as the engine holds them, in columns of ids where it can: a cell for each column, then
+            cells that are not projected, such as scores.
         shortfall: the reason for fewer rows than requested, or for none of a MATCH or NEAR; else empty.
     """
 
-    cells: list[Cells]
+    _solutions: Solutions
     shortfall: str = ""
+
+    @property
+    def cells(self) -> list[Cells]:
+        """The rows in the engine's types, made from columns at the first access."""
+        return self._solutions.rows
+
+    def blocks(self) -> Iterator[Solutions]:
+        """As Result has it."""
+        for first in range(0, len(self), ROWS_PER_BLOCK):
+            yield self._solutions.part(first, first + ROWS_PER_BLOCK)
 
     def rows(self) -> Iterator[Cells]:
         """As Result has it."""
@@ -44,14 +58,14 @@ class ResultSet(Result, Sequence[Row]):
     @property
     def returned(self) -> int:
         """Number of rows."""
-        return len(self.cells)
+        return self._solutions.size
 
     def __len__(self) -> int:
-        return len(self.cells)
+        return self._solutions.size
 
     def __bool__(self) -> bool:
         """The answer of an ASK; for other forms, whether there are rows."""
-        return bool(self.cells) if self.boolean is None else self.boolean
+        return len(self) > 0 if self.boolean is None else self.boolean
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -75,7 +89,7 @@ class ResultSet(Result, Sequence[Row]):
         from hybridkg.results.formats.table import write_table
 
         out = StringIO()
-        write_table(replace(self, cells=self.cells[:MAX_SHOWN]), out)
+        write_table(replace(self, _solutions=self._solutions.part(0, MAX_SHOWN)), out)
         table = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
         if self.boolean is not None:
             return table

@@ -7,27 +7,28 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from hybridkg.rdf.solutions import Row as Cells
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.result import NO_MORE, Result
 from hybridkg.results.result_set import ResultSet
 
 
 class RowSource(Protocol):
-    """The rows of a run in progress (kb/row_stream.py)."""
+    """The rows of a run in progress, block by block (kb/row_stream.py)."""
 
     @property
     def returned(self) -> int | None:
         """Number of rows; None until the last one has been read."""
 
-    def rows(self) -> Iterator[Cells]:
-        """All rows, once.
+    def blocks(self) -> Iterator[Solutions]:
+        """All rows, once, a block in memory at a time.
 
         Raises:
             UserError: they have been read, or the run has been ended.
             HybridkgError: as for `KnowledgeBase.query`.
         """
 
-    def held(self) -> list[Cells]:
-        """The rows of `rows`, within the run's limit on memory; raises as `rows`, and QueryLimitError."""
+    def held(self) -> Solutions:
+        """The rows of `blocks`, within the run's limit on memory; raises as `blocks`, and QueryLimitError."""
 
     def close(self) -> None:
         """Ends the run; rows that have not been read are not computed."""
@@ -47,9 +48,13 @@ class ResultStream(Result):
         """The stream of a source; `known` has everything but the rows and their number."""
         return cls(**_properties(known), _source=source)
 
+    def blocks(self) -> Iterator[Solutions]:
+        """As Result has it; raises UserError for a second time."""
+        return self._source.blocks()
+
     def rows(self) -> Iterator[Cells]:
         """As Result has it; raises UserError for a second time."""
-        return self._source.rows()
+        return rows_of(self.blocks())
 
     @property
     def returned(self) -> int | None:
@@ -66,8 +71,8 @@ class ResultStream(Result):
 
     def held(self) -> ResultSet:
         """As Result has it; reads the rows, within the limit of the query on memory."""
-        cells = self._source.held()
-        return ResultSet(**_properties(self), cells=cells, shortfall=self.shortfall or "")
+        solutions = self._source.held()
+        return ResultSet(**_properties(self), _solutions=solutions, shortfall=self.shortfall or "")
 
     def close(self) -> None:
         """Ends the query; `KnowledgeBase.stream` calls it."""
@@ -76,6 +81,15 @@ class ResultStream(Result):
     def __repr__(self) -> str:
         state = "not read to the end" if self.returned is None else self._row_count()
         return f"ResultStream({' '.join(f'?{name}' for name in self.columns)}; {state})"
+
+
+def rows_of(blocks: Iterator[Solutions]) -> Iterator[Cells]:
+    """The rows of blocks, one of which is in memory at a time."""
+    for block in blocks:
+        rows = block.rows
+        del block
+        yield from rows
+        del rows  # before the next block is made
 
 
 def _properties(result: Result) -> dict[str, Any]:

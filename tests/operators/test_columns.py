@@ -119,7 +119,7 @@ def ranked(child: PhysicalOperator, name: str, scores: tuple[str, ...], first: i
 def test_groups_of_columns_are_groups_of_rows(text, rows):
     with patch.object(PlainGroups, "groups", lambda *_, **__: None):
         want = new().run(group(text, Given(rows, in_columns=False)))
-    assert new().run(group(text, Given(rows, in_columns=True))) == want
+    assert new().run(group(text, Given(rows, in_columns=True))).in_rows() == want.in_rows()
 
 
 @pytest.mark.parametrize("text", GROUPS)
@@ -129,14 +129,14 @@ def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
     want, got = (
         new().run(ranked(group(text, Given(rows, in_columns)), "x", (), first)) for in_columns in (False, True)
     )
-    assert got == want
+    assert got.in_rows() == want.in_rows()
 
 
 @settings(max_examples=examples(60, 400), deadline=None)
 @given(rows=table, name=st.sampled_from(["s", "t", "b", "x"]), first=st.sampled_from([None, 0, 1, 3]))
 def test_ranked_columns_are_ranked_rows(rows, name, first):
     want, got = (new().run(ranked(Given(rows, in_columns), name, ("s", "t"), first)) for in_columns in (False, True))
-    assert got == want
+    assert got.in_rows() == want.in_rows()
 
 
 @settings(max_examples=examples(40, 200), deadline=None)
@@ -158,5 +158,6 @@ def test_only_what_is_read_becomes_terms():
     rows = [(n % 6, n % 11, 0.1 * (n % 17), 1.0) for n in range(1000)]
     run = new()
     found = run.run(ranked(group("SELECT ?a ?b (SUM(?s) AS ?x) { } GROUP BY ?a ?b", Given(rows, True)), "x", (), 5))
-    assert (found.size, run.meter.counts[ROWS]) == (5, 5)
+    assert (found.size, run.meter.counts.get(ROWS)) == (5, None)
+    assert (len(found.rows), run.meter.counts[ROWS]) == (5, 5)
     assert [actual.rows for actual in run.actuals.values()] == [1000, 66, 66, 66, 5]

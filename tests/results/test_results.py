@@ -16,6 +16,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QueryResultsFormat, parse_
 from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.rdf.order import NUMERIC
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, double
 from hybridkg.results.formats.table import _breaks
 from hybridkg.results.result import Result
@@ -24,18 +25,21 @@ from hybridkg.results.result_set import ResultSet
 ROWS = ResultSet(
     columns=("e", "label", "s"),
     _variables=("e", "label", "s", "_rank1"),
-    cells=[
-        (NamedNode("http://e/1"), Literal('say "hi", all', language="en"), double(2.5), double(5.0)),
-        (BlankNode("b"), Literal("tab\there\nand line"), double(1.25), double(2.5)),
-        (NamedNode("http://e/3"), None, None, None),
-    ],
+    _solutions=Solutions(
+        ("e", "label", "s", "_rank1"),
+        [
+            (NamedNode("http://e/1"), Literal('say "hi", all', language="en"), double(2.5), double(5.0)),
+            (BlankNode("b"), Literal("tab\there\nand line"), double(1.25), double(2.5)),
+            (NamedNode("http://e/3"), None, None, None),
+        ],
+    ),
     _scores=(("s", "s"), ("_rank1", "rank")),
     _ranked_by="_rank1",
     requested=10,
     generation="000001",
     strategy="reference",
 )
-YES = ResultSet((), (), [], boolean=True)
+YES = ResultSet((), (), Solutions((), []), boolean=True)
 
 
 def written(result: ResultSet, fmt: str) -> str:
@@ -85,12 +89,15 @@ def test_a_trec_run_falls_strictly_in_float32_and_names_each_entity_once():
     tied = ResultSet(
         ("e", "a", "s"),
         ("e", "a", "s"),
-        [
-            (NamedNode("http://e/1"), Literal("x"), double(1.0)),
-            (NamedNode("http://e/1"), Literal("y"), double(1.0)),
-            (NamedNode("http://e/2"), Literal("x"), double(1.0)),
-            (NamedNode("http://e/0"), Literal("x"), double(1.0 - 1e-12)),
-        ],
+        Solutions(
+            ("e", "a", "s"),
+            [
+                (NamedNode("http://e/1"), Literal("x"), double(1.0)),
+                (NamedNode("http://e/1"), Literal("y"), double(1.0)),
+                (NamedNode("http://e/2"), Literal("x"), double(1.0)),
+                (NamedNode("http://e/0"), Literal("x"), double(1.0 - 1e-12)),
+            ],
+        ),
         _scores=(("s", "s"),),
         _ranked_by="s",
     )
@@ -104,7 +111,7 @@ def test_a_trec_run_falls_strictly_in_float32_and_names_each_entity_once():
 
 
 def test_a_run_without_scores_is_an_error_that_says_what_to_write():
-    plain = ResultSet(("e",), ("e",), [(NamedNode("http://e/1"),)])
+    plain = ResultSet(("e",), ("e",), Solutions(("e",), [(NamedNode("http://e/1"),)]))
     with pytest.raises(HybridkgError, match="a TREC run needs an entity and a score"):
         written(plain, "trec")
 
@@ -133,7 +140,7 @@ def test_a_dataframe_has_plain_values():
 
 def test_a_table_keeps_the_snippet_marks_without_colour_and_drops_escape_sequences():
     shown = written(
-        ResultSet(("t",), ("t",), [(Literal("a **red** fish \x1b[31mnot red"),)]),
+        ResultSet(("t",), ("t",), Solutions(("t",), [(Literal("a **red** fish \x1b[31mnot red"),)])),
         "table",
     )
     assert "a **red** fish [31mnot red" in shown
@@ -163,7 +170,13 @@ TERMS = st.one_of(st.none(), LITERALS, st.just(NamedNode("http://e/x")), st.just
 
 def rows_of(*pairs) -> ResultSet:
     cells = [(NamedNode(f"http://e/{i}"), value, rank) for i, (value, rank) in enumerate(pairs)]
-    return ResultSet(("e", "v"), ("e", "v", "_rank"), cells, _scores=(("_rank", "rank"),), _ranked_by="_rank")
+    return ResultSet(
+        ("e", "v"),
+        ("e", "v", "_rank"),
+        Solutions(("e", "v", "_rank"), cells),
+        _scores=(("_rank", "rank"),),
+        _ranked_by="_rank",
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -240,7 +253,12 @@ def test_ndjson_has_a_number_only_where_it_says_the_same(text, datatype, value):
 
 
 def test_a_column_named_like_the_scores_keeps_its_values():
-    result = ResultSet(("_scores", "s"), ("_scores", "s"), [(Literal("mine"), double(1.5))], _scores=(("s", "s"),))
+    result = ResultSet(
+        ("_scores", "s"),
+        ("_scores", "s"),
+        Solutions(("_scores", "s"), [(Literal("mine"), double(1.5))]),
+        _scores=(("s", "s"),),
+    )
     assert json.loads(written(result, "ndjson")) == {"_scores": "mine", "s": 1.5, "__scores": {"s": 1.5}}
 
 
@@ -261,7 +279,7 @@ def test_a_table_that_does_not_fit_has_a_line_for_each_value(columns, width, mon
     monkeypatch.setenv("COLUMNS", width)
     names = tuple(f"c{i}" for i in range(columns))
     cells = [tuple(Literal(f"row {r} value {i}") for i in range(columns)) for r in range(2)]
-    lines = written(ResultSet(names, names, cells), "table").split("\n")
+    lines = written(ResultSet(names, names, Solutions(names, cells)), "table").split("\n")
     assert [" ".join(line.split()) for line in lines[:columns]] == [f"?c{i} row 0 value {i}" for i in range(columns)]
     assert lines[columns] == ""
     assert " ".join(lines[columns + 1].split()) == "?c0 row 1 value 0"
@@ -270,24 +288,35 @@ def test_a_table_that_does_not_fit_has_a_line_for_each_value(columns, width, mon
 def test_a_value_of_several_lines_never_looks_like_another_variable(monkeypatch):
     monkeypatch.setenv("COLUMNS", "1")
     names = ("a", "b")
-    shown = written(ResultSet(names, names, [(Literal("x\n?b  forged"), Literal("y"))]), "table")
+    shown = written(ResultSet(names, names, Solutions(names, [(Literal("x\n?b  forged"), Literal("y"))])), "table")
     assert shown == "?a  x\n    ?b  forged\n?b  y\n"
 
 
 def test_only_scores_are_rounded_in_a_table():
-    result = ResultSet(("mass", "s"), ("mass", "s"), [(double(6.62607e-34), double(1.23456))], _scores=(("s", "s"),))
+    result = ResultSet(
+        ("mass", "s"),
+        ("mass", "s"),
+        Solutions(("mass", "s"), [(double(6.62607e-34), double(1.23456))]),
+        _scores=(("s", "s"),),
+    )
     assert written(result, "table").splitlines()[-1].split() == ["6.62607e-34", "1.2346"]
 
 
 def test_a_column_that_ranks_is_a_score_under_any_name():
     cells = [(double(2.280325408433614), double(0.123456789), double(2.280325408433614))]
-    result = ResultSet(("mass", "other"), ("mass", "other", "_r"), cells, _scores=(("_r", "rank"),), _ranked_by="_r")
+    result = ResultSet(
+        ("mass", "other"),
+        ("mass", "other", "_r"),
+        Solutions(("mass", "other", "_r"), cells),
+        _scores=(("_r", "rank"),),
+        _ranked_by="_r",
+    )
     assert written(result, "table").splitlines()[-1].split() == ["2.2803", "0.123456789"]
 
 
 def test_a_table_drops_the_marks_that_turn_the_reading_direction():
     marks = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
-    shown = written(ResultSet(("t",), ("t",), [(Literal(f"a{marks}b"),)]), "table")
+    shown = written(ResultSet(("t",), ("t",), Solutions(("t",), [(Literal(f"a{marks}b"),)])), "table")
     assert "ab" in shown
     assert not set(marks) & set(shown)
 
@@ -296,7 +325,9 @@ def test_a_table_drops_the_marks_that_turn_the_reading_direction():
 def test_a_mark_of_a_snippet_is_not_cut_where_it_fits(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     text = "we study **low**-**resource** speech: https://example.org/very/long/path/**resource**/other **resource**"
-    result = ResultSet(("t", "u"), ("t", "u"), [(Literal(text), Literal("a title of some length"))])
+    result = ResultSet(
+        ("t", "u"), ("t", "u"), Solutions(("t", "u"), [(Literal(text), Literal("a title of some length"))])
+    )
     lines = [line[: line.find("   ")] if "   " in line else line for line in written(result, "table").splitlines()[2:]]
     assert all(line.count("**") % 2 == 0 for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
@@ -316,7 +347,7 @@ def test_the_public_fields_of_a_result_are_few_and_each_is_documented():
     names = [field.name for field in fields(ResultSet)]
     public = {name for name in names if not name.startswith("_")}
     assert public == {
-        "boolean", "cells", "columns", "exact", "explanation", "generation", "is_graph", "limits_reached", "requested",
+        "boolean", "columns", "exact", "explanation", "generation", "is_graph", "limits_reached", "requested",
         "reranked", "shortfall", "stale_indexes", "strategy", "warnings",
     }  # fmt: skip
     for name in names:

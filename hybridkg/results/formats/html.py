@@ -36,13 +36,14 @@ def result_to_html(result: ResultSet) -> str:
     if result.boolean is not None:
         return f"<p>{'yes' if result.boolean else 'no'}</p>"
     scores = {variable for variable, _ in result._scores}
-    right = [is_numeric(cells[at] for cells in result.cells[:MAX_ROWS]) for at in range(len(result.columns))]
+    shown = result._solutions.part(0, MAX_ROWS).rows
+    right = [is_numeric(cells[at] for cells in shown) for at in range(len(result.columns))]
     head = "".join(
         f"<th{_RIGHT if is_right else _LEFT}>?{escape(name)}</th>"
         for name, is_right in zip(result.columns, right, strict=True)
     )
     rows = []
-    for cells in result.cells[:MAX_ROWS]:
+    for cells in shown:
         columns = zip(result.columns, cells, right, strict=False)
         row = (
             f"<td{_RIGHT if is_right else _LEFT}>"

@@ -29,8 +29,8 @@ def ranking(result: ResultSet) -> Iterator[tuple[str, float]]:
         raise _no_run()
     entities = [
         name
-        for at, name in enumerate(result.columns)
-        if any(isinstance(c[at], NamedNode | BlankNode) for c in result.cells)
+        for name, variable in zip(result.columns, result._solutions.variables, strict=False)
+        if any(result._solutions.mapped(variable, lambda cell: isinstance(cell, NamedNode | BlankNode)))
     ]
     if len(entities) > 1:
         raise UnsupportedQueryError(

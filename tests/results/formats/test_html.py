@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import MissingExtraError, UserError
 from hybridkg.kb import KnowledgeBase
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
 from hybridkg.results.formats.arrow import typed_column
 from hybridkg.results.formats.html import MAX_ROWS, term_to_html
@@ -89,7 +90,12 @@ def test_the_marks_of_a_snippet_are_mark_elements():
 
 
 def test_scores_stand_right_and_are_rounded():
-    result = ResultSet(("e", "s"), ("e", "s"), [(NamedNode("http://e/1"), double(2.48951))], _scores=(("s", "s"),))
+    result = ResultSet(
+        ("e", "s"),
+        ("e", "s"),
+        Solutions(("e", "s"), [(NamedNode("http://e/1"), double(2.48951))]),
+        _scores=(("s", "s"),),
+    )
     html = result._repr_html_()
     assert '<td style="text-align: right">2.4895</td>' in html
     assert '<td style="text-align: left"><a href="http://e/1">http://e/1</a></td>' in html
@@ -97,7 +103,7 @@ def test_scores_stand_right_and_are_rounded():
 
 
 def test_a_long_result_says_how_many_rows_are_not_shown():
-    result = ResultSet(("n",), ("n",), [(Literal(i),) for i in range(1234)])
+    result = ResultSet(("n",), ("n",), Solutions(("n",), [(Literal(i),) for i in range(1234)]))
     html = result._repr_html_()
     assert html.count("<tr>") == MAX_ROWS + 1
     assert "1,234 rows, 1,184 more not shown, exact" in html
@@ -108,22 +114,22 @@ def test_a_long_value_is_cut():
 
 
 def test_a_question_and_an_empty_result_have_html_too():
-    assert ResultSet((), (), [], boolean=True)._repr_html_() == "<p>yes</p>"
+    assert ResultSet((), (), Solutions((), []), boolean=True)._repr_html_() == "<p>yes</p>"
     assert (
         "0 rows (of 5 requested: no more rows satisfy the query)"
-        in ResultSet(("x",), ("x",), [], requested=5)._repr_html_()
+        in ResultSet(("x",), ("x",), Solutions(("x",), []), requested=5)._repr_html_()
     )
 
 
 def test_warnings_are_shown_and_escaped():
     warning = UserError("no <b> in the data", hint="did you mean 'c'?")
-    html = ResultSet(("x",), ("x",), [], warnings=(warning,))._repr_html_()
+    html = ResultSet(("x",), ("x",), Solutions(("x",), []), warnings=(warning,))._repr_html_()
     assert "no &lt;b&gt; in the data" in html
     assert "did you mean &#x27;c&#x27;?" in html
 
 
 def test_columns_kept_behind_the_rows_are_not_shown():
-    result = ResultSet(("e",), ("e", "_rank"), [(Literal("x"), double(7.125))])
+    result = ResultSet(("e",), ("e", "_rank"), Solutions(("e", "_rank"), [(Literal("x"), double(7.125))]))
     assert "7.125" not in result._repr_html_()
 
 
@@ -216,7 +222,7 @@ def test_a_column_holds_exactly_the_value_of_a_term(terms):
 def test_without_pyarrow_the_error_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError) as caught:
-        ResultSet(("n",), ("n",), [(Literal(1),)]).to_arrow()
+        ResultSet(("n",), ("n",), Solutions(("n",), [(Literal(1),)])).to_arrow()
     assert caught.value.hint == 'pip install "hybridkg[arrow]"'
 
 
@@ -227,9 +233,11 @@ def test_an_arrow_table_has_the_columns_of_the_result_in_its_order():
         (Literal("a"), None, None, None, None),
     ]
     names = ("z", "n", "day", "moment", "s")
-    table = ResultSet(names, (*names, "_rank"), [(*row, double(1.0)) for row in cells]).to_arrow()
+    table = ResultSet(
+        names, (*names, "_rank"), Solutions((*names, "_rank"), [(*row, double(1.0)) for row in cells])
+    ).to_arrow()
     assert table.column_names == list(names)
     assert table.schema.types == [pa.string(), pa.int64(), pa.date32(), pa.timestamp("us", tz="UTC"), pa.float64()]
     assert table.column("z").to_pylist() == ["b", "a"]
     assert table.column("n").to_pylist() == [1, None]
-    assert ResultSet(("x",), ("x",), []).to_arrow().num_rows == 0
+    assert ResultSet(("x",), ("x",), Solutions(("x",), [])).to_arrow().num_rows == 0

@@ -17,6 +17,7 @@ from sampling import examples
 
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Triple
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
 from hybridkg.results.formats.sparql_xml import NAMESPACE
@@ -52,7 +53,7 @@ def written(fmt: str, result: ResultSet) -> str:
 
 
 def result_of(cells: Iterable[tuple[object, ...]]) -> ResultSet:
-    return ResultSet(("a", "b"), ("a", "b"), list(cells))  # type: ignore[arg-type]
+    return ResultSet(("a", "b"), ("a", "b"), Solutions(("a", "b"), list(cells)))  # type: ignore[arg-type]
 
 
 def read_xml(text: str) -> list[tuple[object, ...]]:
@@ -102,7 +103,7 @@ def test_a_character_that_xml_lacks_is_replaced():
 
 @pytest.mark.parametrize("fmt", ["json", "xml"])
 def test_an_ask_is_a_boolean(fmt):
-    text = written(fmt, ResultSet((), (), [], boolean=True))
+    text = written(fmt, ResultSet((), (), Solutions((), []), boolean=True))
     syntax = pyoxigraph.QueryResultsFormat.JSON if fmt == "json" else pyoxigraph.QueryResultsFormat.XML
     assert bool(pyoxigraph.parse_query_results(text, syntax))
 
@@ -116,7 +117,7 @@ GRAPH = [
 def graph_of(triples: list[Triple]) -> ResultSet:
     cells = [(t.subject, t.predicate, t.object) for t in triples]
     names = ("subject", "predicate", "object")
-    return ResultSet(names, names, cells, is_graph=True, _prefixes=(("e", "http://e/"),))
+    return ResultSet(names, names, Solutions(names, cells), is_graph=True, _prefixes=(("e", "http://e/"),))
 
 
 @pytest.mark.parametrize(
