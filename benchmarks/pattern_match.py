@@ -36,6 +36,7 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 from hybridkg.interfaces.meter import ADJACENCY, Meter
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term
 
 INTEGER = NamedNode(XSD + "integer")
@@ -79,6 +80,11 @@ class SyntheticTerms:
 
     def terms(self, ids: Array) -> list[Term | None]:
         return [self.term(i) for i in ids.tolist()]
+
+    def texts(self, ids: Array) -> TermTexts:
+        texts = TermTexts.of(self.terms(ids))
+        assert texts is not None
+        return texts
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         return np.array([self._find(term) for term in terms], np.int64)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
+from hybridkg.storage.gather import gathered
 
 Ids = NDArray[np.uint32]
 
@@ -155,6 +156,16 @@ class NodeTable:
     def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         """All nodes as bytes, concatenated in the order of their ids, and uint64[n + 1] offsets; mapped."""
         return np.frombuffer(self._text, np.uint8), np.frombuffer(self._offsets, "<u8")
+
+    def gathered(self, ids: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+        """(bytes, offsets, bool[n]: which are blank nodes) of the nodes of some ids, as storage.gathered has it; labels
+        without `_:`.
+        """
+        text, offsets = self.texts()
+        starts, ends = offsets[ids], offsets[ids + np.uint32(1)]
+        first = np.minimum(starts, max(len(text) - 2, 0)).astype(np.int64)
+        is_blank = np.asarray((text[first] == ord("_")) & (text[first + 1] == ord(":"))) if len(ids) else ids == 0
+        return *gathered(text, starts + 2 * is_blank.astype(np.uint64), ends), is_blank
 
     def rank(self, ids: Ids) -> NDArray[np.uint32]:
         """uint32[len(ids)]: the rank of each node in SPARQL order; compare nodes by this, never by id."""

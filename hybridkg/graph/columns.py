@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import Term
 
 
@@ -68,6 +69,9 @@ class TermTable(Protocol):
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
+
+    def texts(self, ids: Ids) -> TermTexts:
+        """The text of each term of ascending ids, as GraphIndex.texts has it."""
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         """int64[len(terms)]: the id of each term; -1 for a term that is not in the graph."""

@@ -40,6 +40,7 @@ from hybridkg.interfaces.graph_index import (
 )
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Bindings, Substitution
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import Term
 
 MAX_ROWS = 10_000_000
@@ -109,6 +110,9 @@ class Projection:
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return self._terms.terms(ids)
+
+    def texts(self, ids: Ids) -> TermTexts:
+        return self._columns.terms.texts(ids)
 
     def order_keys(self, ids: Ids, *, total: bool) -> NDArray[Any] | None:
         return self._order.keys(ids, total=total)

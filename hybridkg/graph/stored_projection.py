@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from hybridkg.errors import CorruptError
 from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.rdf.term_texts import BLANK_KIND, IRI_KIND, PLAIN_TAGS, STRING_KIND, UNBOUND_KIND, TermTexts
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
 from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_unsigned
+from hybridkg.storage.gather import gathered, joined
 
 LAYOUT = FolderLayout("hybridkg-projection", 2, "projection.json", "projection of the graph")
 
@@ -53,6 +56,10 @@ class StoredStrings:
 
     def __len__(self) -> int:
         return len(self._ends) - 1
+
+    def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The strings at some places, as storage.gathered has them."""
+        return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
 
     def string(self, i: int) -> str:
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
@@ -112,6 +119,31 @@ class StoredTerms:
             else self._literal(i - n_nodes)
             for i in ids.tolist()
         ]  # fmt: skip
+
+    def texts(self, ids: Ids) -> TermTexts:
+        ends = [self.n_entities, self.n_nodes, self.n_nodes + self._strings, self.n_terms]
+        entities, others, strings, literals, unbound = np.split(ids, np.searchsorted(ids, ends))
+        node_text, node_offsets, is_blank = self._nodes.gathered(entities)
+        other_text, other_offsets = self._others.gathered(others - np.uint32(self.n_entities))
+        places = np.concatenate([strings, literals]) - np.uint32(self.n_nodes)
+        literal_text, literal_offsets = self._literals.gathered(places)
+        kind_of = np.asarray(self._kind_of)[literals - np.uint32(ends[2])]
+        kinds = np.concatenate(
+            [
+                np.where(is_blank, BLANK_KIND, IRI_KIND),
+                np.where(others < self.n_entities + self._others_blank, BLANK_KIND, IRI_KIND),
+                np.full(len(strings), STRING_KIND),
+                kind_of.astype(np.int64) + len(PLAIN_TAGS),
+                np.full(len(unbound), UNBOUND_KIND),
+            ]
+        )
+        parts = [(node_text, node_offsets), (other_text, other_offsets), (literal_text, literal_offsets)]
+        parts.append((literal_text[:0], np.zeros(len(unbound) + 1, np.int64)))
+        return TermTexts(self._tags, kinds, *joined([part for part in parts if len(part[1]) > 1]))
+
+    @cached_property
+    def _tags(self) -> tuple[str, ...]:
+        return *PLAIN_TAGS, *map(self._kinds.string, range(len(self._kinds)))
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         return np.array([self.id_of(term) for term in terms], np.int64)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Parameter, bound
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 Ids = NDArray[np.uint32]
@@ -368,6 +369,9 @@ class GraphIndex(Protocol):
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
+
+    def texts(self, ids: Ids) -> TermTexts:
+        """The text of each term of ascending ids; UNBOUND may be the last ones."""
 
     def order_keys(self, ids: Ids, *, total: bool) -> NDArray[Any] | None:
         """Numbers in the order of the terms (rdf/order.py): unbound, blank nodes, IRIs, literals by value.

@@ -20,6 +20,7 @@ from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.order import term_key, value_key
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
+from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, TermTexts, TextForm
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term
 
 N = TypeVar("N", bound=np.generic)
@@ -46,6 +47,9 @@ class Terms(Protocol):
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """Term of each id; None for UNBOUND."""
+
+    def texts(self, ids: Ids) -> TermTexts:
+        """Text of each term of ascending ids; UNBOUND may be the last ones."""
 
     def order_keys(self, ids: Ids, *, total: bool) -> Keys | None:
         """Sort keys of ids, as GraphIndex.order_keys has them."""
@@ -81,6 +85,9 @@ class Column(Protocol):
 
     def each(self) -> tuple[Column, Places]:
         """(column of the distinct cells, the place of each cell in it); a term may be there more than once."""
+
+    def texts(self) -> TermTexts | None:
+        """Texts of the cells of `each`; None where terms have to be made."""
 
 
 class IdColumn(NamedTuple):  # made more often than any other value of a query: a frozen dataclass takes 3 times as long
@@ -130,12 +137,20 @@ class IdColumn(NamedTuple):  # made more often than any other value of a query: 
         place, first = partition([self.ids], len(self.ids))
         return self.take(first), place
 
+    def texts(self) -> TermTexts:
+        """As Column has it."""
+        return self.graph.texts(self.ids)
+
 
 class _NoTerms:
     """Names of no ids."""
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None] * len(ids)
+
+    def texts(self, ids: Ids) -> TermTexts:
+        kinds, offsets = np.full(len(ids), UNBOUND_KIND), np.zeros(len(ids) + 1, np.int64)
+        return TermTexts(PLAIN_TAGS, kinds, np.zeros(0, np.uint8), offsets)
 
     def order_keys(self, ids: Ids, *, total: bool) -> Keys | None:
         return np.zeros(len(ids), np.int8)
@@ -192,6 +207,9 @@ class NumberColumn(NamedTuple):
         """As Column has it."""
         place, first = partition([self.keys], len(self.numbers))
         return self.take(first), place
+
+    def texts(self) -> None:
+        """As Column has it."""
 
     @property
     def is_plain(self) -> bool:
@@ -269,6 +287,9 @@ class TermColumn:
         """As Column has it."""
         place, first = partition([self.codes], len(self.codes))
         return self.take(first), place
+
+    def texts(self) -> None:
+        """As Column has it."""
 
 
 def _as_stored(values: Sequence[Term | None]) -> Sequence[Term | None]:
@@ -389,12 +410,10 @@ class InColumns(Solutions):
         return self.columns[name].cells() if name in self.columns else [None] * self._size
 
     def mapped(self, name: str, make: Callable[[Term | None], T]) -> list[T]:
-        column = self.columns[name]
-        if self._size <= FEW_CELLS:
-            return list(map(make, column.cells()))
-        distinct, place = column.each()
-        values = list(map(make, distinct.cells()))
-        return _at(values, place)
+        distinct, place = self.columns[name].each()
+        if isinstance(make, TextForm) and (texts := distinct.texts()) is not None:
+            return _at(make.of_texts(texts), place)
+        return _at(list(map(make, distinct.cells())), place)
 
     def making(self, made: Made) -> InColumns:
         """The same solutions, whose rows another function makes."""

@@ -17,6 +17,7 @@ from hybridkg.operators.index_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import Term, double
 
 
@@ -102,6 +103,12 @@ class EntityTerms:
             return list(self.nodes.nodes(ids))
         nodes = iter(self.nodes.nodes(ids[bound]))
         return [next(nodes) if is_bound else None for is_bound in bound.tolist()]
+
+    def texts(self, ids: Ids) -> TermTexts:
+        """Text of each term of ascending ids."""
+        texts = TermTexts.of(self.terms(ids))
+        assert texts is not None  # entities are nodes
+        return texts
 
     def order_keys(self, ids: Ids, *, total: bool) -> Ids | None:
         """Rank of each id; None where one is UNBOUND."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, Triple
 
 
@@ -38,6 +39,11 @@ class ListedTerms:
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None if i == UNBOUND else self._terms[i] for i in ids.tolist()]
+
+    def texts(self, ids: Ids) -> TermTexts:
+        texts = TermTexts.of(self.terms(ids))
+        assert texts is not None  # no triple has an id
+        return texts
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         return np.array([self.id_of(term) for term in terms], np.int64)

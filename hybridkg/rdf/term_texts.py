@@ -1,0 +1,178 @@
+"""Texts of many terms as one run of bytes, for writers that need no object for each term."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pyoxigraph import BaseDirection
+
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
+
+T = TypeVar("T")
+
+RDF_DIR_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"
+
+UNBOUND_TAG: Final = ""
+IRI_TAG: Final = "<>"
+BLANK_TAG: Final = "_:"
+PLAIN_TAGS: Final = (UNBOUND_TAG, IRI_TAG, BLANK_TAG, XSD_STRING.value)
+"""The first tags of TermTexts.tags; their places are those of UNBOUND, IRI, BLANK and STRING."""
+
+UNBOUND_KIND, IRI_KIND, BLANK_KIND, STRING_KIND = range(len(PLAIN_TAGS))
+
+NOT_LEADING, LEADING_BITS = 0x80, 0xC0
+"""The two highest bits of a byte of UTF-8 that does not begin a character."""
+
+
+@dataclass(frozen=True, eq=False)
+class TermTexts:
+    """The texts of n terms, none of which is a triple.
+
+    Args:
+        tags: what the terms have beside their texts: "" unbound, "<>" IRI, "_:" blank node, "@en" language, "@ar--rtl"
+            language and direction, else the datatype; the first are PLAIN_TAGS.
+        kinds: int[n], place of each term's tag in `tags`.
+        data: uint8[bytes], the texts in UTF-8, one after another: the IRI, the label without `_:`, the lexical form.
+        offsets: int64[n + 1], where each text begins; the last one is the number of bytes.
+
+    >>> texts = TermTexts.of([Literal("é", language="fr"), None, NamedNode("x:a")])
+    >>> texts.strings(), [texts.tags[kind] for kind in texts.kinds], texts.offsets.tolist()
+    (['é', '', 'x:a'], ['@fr', '', '<>'], [0, 2, 2, 5])
+    """
+
+    tags: tuple[str, ...]
+    kinds: NDArray[Any]
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, terms: Sequence[Term | None]) -> TermTexts | None:
+        """The texts of terms; None if one is a triple."""
+        tags = {tag: kind for kind, tag in enumerate(PLAIN_TAGS)}
+        kinds = np.empty(len(terms), np.int64)
+        texts: list[bytes] = []
+        for place, term in enumerate(terms):
+            if isinstance(term, Triple):
+                return None
+            kinds[place] = tags.setdefault(tag_of(term), len(tags))
+            texts.append(b"" if term is None else term.value.encode())
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return cls(tuple(tags), kinds, np.frombuffer(b"".join(texts), np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def strings(self) -> list[str]:
+        """The texts; about 100 ns each."""
+        text = bytes(self.data).decode()
+        ends = self.offsets
+        if len(text) < len(self.data):
+            leading = (self.data & LEADING_BITS) != NOT_LEADING
+            ends = np.concatenate([[0], np.cumsum(leading)])[ends]
+        bounds = ends.tolist()
+        return [text[first:end] for first, end in pairwise(bounds)]
+
+    @property
+    def present(self) -> list[int]:
+        """The kinds that occur, ascending."""
+        present: list[int] = np.flatnonzero(np.bincount(self.kinds, minlength=1)).tolist()
+        return present
+
+
+def tag_of(term: NamedNode | BlankNode | Literal | None) -> str:
+    """The tag of a term, as TermTexts.tags has it.
+
+    >>> tag_of(Literal("rot", language="de"))
+    '@de'
+    """
+    match term:
+        case None:
+            return UNBOUND_TAG
+        case NamedNode():
+            return IRI_TAG
+        case BlankNode():
+            return BLANK_TAG
+    if not term.language:
+        return term.datatype.value
+    direction = getattr(term, "direction", None)  # of RDF 1.2, with some versions of pyoxigraph
+    return f"@{term.language}" if direction is None else f"@{term.language}--{direction.value}"
+
+
+def is_language(tag: str) -> bool:
+    """Whether a tag is a language without a direction: literals of rdf:langString."""
+    return tag.startswith("@") and "--" not in tag
+
+
+def datatype_of(tag: str) -> str:
+    """The datatype of literals with a tag.
+
+    >>> datatype_of("@en")
+    'http://www.w3.org/1999/02/22-rdf-syntax-ns#langString'
+    """
+    if not tag.startswith("@"):
+        return tag
+    return RDF_LANG_STRING.value if is_language(tag) else RDF_DIR_LANG_STRING
+
+
+def literal_of(tag: str, text: str) -> Literal:
+    """The literal with a tag.
+
+    >>> str(literal_of("@en", "red"))
+    '"red"@en'
+    """
+    if not tag.startswith("@"):
+        return Literal(text, datatype=NamedNode(tag))
+    if is_language(tag):
+        return Literal(text, language=tag[1:])
+    language, _, direction = tag[1:].partition("--")
+    return Literal(text, language=language, direction=BaseDirection(direction))
+
+
+class TextForm(ABC, Generic[T]):
+    """A function of terms, such as their form in a file, by what they have beside their text.
+
+    >>> class Length(TextForm[int]):
+    ...     def of_tag(self, tag):
+    ...         return len
+    ...     def of_triple(self, triple):
+    ...         return 0
+    >>> Length()(Literal("red")), Length().of_texts(TermTexts.of([None, NamedNode("x:a")]))
+    (3, [0, 3])
+    """
+
+    def __init__(self) -> None:
+        self._of_tag: dict[str, Callable[[str], T]] = {}
+
+    @abstractmethod
+    def of_tag(self, tag: str) -> Callable[[str], T]:
+        """The function of the texts of terms with a tag (TermTexts.tags); called once for each tag."""
+
+    @abstractmethod
+    def of_triple(self, triple: Triple) -> T:
+        """The value for a triple term."""
+
+    def __call__(self, term: Term | None) -> T:
+        if isinstance(term, Triple):
+            return self.of_triple(term)
+        return self._known(tag_of(term))("" if term is None else term.value)
+
+    def of_texts(self, texts: TermTexts) -> list[T]:
+        """The value of each term."""
+        strings, kinds = texts.strings(), texts.present
+        if len(kinds) == 1:
+            return list(map(self._known(texts.tags[kinds[0]]), strings))
+        of_kind = {kind: self._known(texts.tags[kind]) for kind in kinds}
+        return [of_kind[kind](text) for kind, text in zip(texts.kinds.tolist(), strings, strict=True)]
+
+    def _known(self, tag: str) -> Callable[[str], T]:
+        function = self._of_tag.get(tag)
+        if function is None:
+            function = self._of_tag[tag] = self.of_tag(tag)
+        return function
