@@ -34,8 +34,13 @@ def is_number(literal: Literal) -> bool:
     >>> is_number(Literal(7)), is_number(Literal("7"))
     (True, False)
     """
-    form = _FORMS.get(literal.datatype.value)
-    return form is not None and form.fullmatch(literal.value) is not None
+    return is_number_text(literal.value, literal.datatype.value)
+
+
+def is_number_text(text: str, datatype: str) -> bool:
+    """Whether a datatype is numeric and a text is one of its lexical forms."""
+    form = _FORMS.get(datatype)
+    return form is not None and form.fullmatch(text) is not None
 
 
 def as_float(term: Term | None) -> float | None:

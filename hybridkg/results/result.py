@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -225,6 +226,15 @@ class Result(ABC):
 
     def __iter__(self) -> Iterator[Row]:
         return (Row(self, cells) for cells in self.rows())
+
+    def scores_in(self, block: Solutions) -> Iterator[dict[str, float]]:
+        """`Row.scores` of each row of a block."""
+        held = dict(zip(self._variables, block.variables, strict=True))
+        names = {label: variable for variable, label in self._scores}
+        scores = {label: held[variable] for label, variable in names.items() if variable in held}
+        columns = [block.mapped(variable, as_float) for variable in scores.values()]
+        for row in zip(*columns, strict=True) if columns else repeat((), block.size):
+            yield {label: score for label, score in zip(scores, row, strict=True) if score is not None}
 
     @property
     def score_names(self) -> tuple[str, ...]:

@@ -8,14 +8,18 @@ scores are under `__scores`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import TextIO
 
 from hybridkg.interfaces.output_format import one_pass
-from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, Term
-from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
+from hybridkg.rdf.order import NUMERIC
+from hybridkg.rdf.term_texts import BLANK_TAG, UNBOUND_TAG, TextForm
+from hybridkg.rdf.terms import XSD_BOOLEAN, Triple
+from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE, json_text
+from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number_text
 from hybridkg.results.result import Result
-from hybridkg.terminal_text import printable_json
 
 MAX_DIGITS = 18
 """Characters of an integer that is written as a number, so that it fits in 64 bits."""
@@ -27,33 +31,59 @@ def write_ndjson(result: Result, out: TextIO) -> None:
     if result.boolean is not None:
         out.write(json.dumps({"boolean": result.boolean}) + "\n")
         return
+    lines = _lines(result)
+    while part := "".join(islice(lines, ROWS_PER_WRITE)):
+        out.write(part)
+
+
+def _lines(result: Result) -> Iterator[str]:
     scores_name = "_scores"
     while scores_name in result.columns:
         scores_name = "_" + scores_name
-    for row in result:
-        line = {name: _plain(row.term(name)) for name in result.columns}
-        if scores := {name: score for name, score in row.scores.items() if score - score == 0}:
-            line[scores_name] = scores
-        out.write(printable_json(json.dumps(line, ensure_ascii=False)) + "\n")
+    forms = [_Plain(f"{json_text(name)}: ") for name in result.columns]
+    for block in result.blocks():
+        rows, scores = block.mapped_rows(forms), result.scores_in(block)
+        del block  # before the next one is made
+        for row, own in zip(rows, scores, strict=True):
+            finite = {name: score for name, score in own.items() if score - score == 0}
+            line = ", ".join((*row, f'"{scores_name}": {_scores(finite)}') if finite else row)
+            yield f"{{{line}}}\n"
+        del rows, scores
 
 
-def _plain(term: Term | None) -> object:
-    match term:
-        case None:
-            return None
-        case BlankNode():
-            return f"_:{term.value}"
-        case Literal(value=text, datatype=datatype):
-            if datatype == XSD_BOOLEAN and text in ("true", "false"):
-                return text == "true"
-            return _number(text, datatype.value) if is_number(term) else text
-    return getattr(term, "value", str(term))
+def _scores(scores: dict[str, float]) -> str:
+    return f"{{{', '.join(f'{json_text(name)}: {score!r}' for name, score in scores.items())}}}"
 
 
-def _number(text: str, datatype: str) -> int | float | str:
+class _Plain(TextForm[str]):
+    """Plain JSON values, each after a text."""
+
+    def __init__(self, before: str):
+        super().__init__()
+        self._before = before
+
+    def of_tag(self, tag: str) -> Callable[[str], str]:
+        before = self._before
+        if tag == UNBOUND_TAG:
+            return lambda text: f"{before}null"
+        if tag == BLANK_TAG:
+            return lambda text: before + json_text(f"_:{text}")
+        if tag == XSD_BOOLEAN.value:
+            return lambda text: before + (text if text in ("true", "false") else json_text(text))
+        if tag in NUMERIC:
+            return lambda text: before + _number(text, tag)
+        return lambda text: before + json_text(text)
+
+    def of_triple(self, triple: Triple) -> str:
+        return self._before + json_text(str(triple))
+
+
+def _number(text: str, datatype: str) -> str:
+    if not is_number_text(text, datatype):
+        return json_text(text)
     if datatype in INTEGERS:
-        return int(text) if len(text) <= MAX_DIGITS else text
+        return str(int(text)) if len(text) <= MAX_DIGITS else json_text(text)
     value = float(text)
     if value - value != 0:
-        return text  # JSON has no infinity and no NaN
-    return text if datatype == DECIMAL and Decimal(repr(value)) != Decimal(text) else value
+        return json_text(text)  # JSON has no infinity and no NaN
+    return json_text(text) if datatype == DECIMAL and Decimal(repr(value)) != Decimal(text) else repr(value)

@@ -6,24 +6,31 @@ is one word.
 
 from __future__ import annotations
 
-import csv
-from typing import TextIO
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Final, TextIO
 
 from hybridkg.interfaces.output_format import one_pass
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, literal_of
+from hybridkg.rdf.terms import XSD_STRING, Triple
+from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
 from hybridkg.results.result import Result
+
+CRLF: Final = "\r\n"
+
+QUOTED = re.compile('[",\r\n]')
+"""Characters of a CSV field that needs quotation marks (RFC 4180, section 2)."""
 
 
 @one_pass
 def write_csv(result: Result, out: TextIO) -> None:
     """Writes CSV with a header line and CRLF line ends (RFC 4180)."""
-    writer = csv.writer(out, lineterminator="\r\n")
     if result.boolean is not None:
-        writer.writerow([str(result.boolean).lower()])
+        out.write(f"{str(result.boolean).lower()}{CRLF}")
         return
-    writer.writerow(result.columns)
-    for cells in result.rows():
-        writer.writerow([_plain(cell) for cell in cells[: len(result.columns)]])
+    out.write(_csv_line([_field(name) for name in result.columns]))
+    _write_lines(out, map(_csv_line, _rows(result, _Plain())))
 
 
 @one_pass
@@ -33,20 +40,66 @@ def write_tsv(result: Result, out: TextIO) -> None:
         out.write(f"{str(result.boolean).lower()}\n")
         return
     out.write("\t".join(f"?{name}" for name in result.columns) + "\n")
-    for cells in result.rows():
-        out.write("\t".join(_turtle(cell) for cell in cells[: len(result.columns)]) + "\n")
+    _write_lines(out, ("\t".join(row) + "\n" for row in _rows(result, _Turtle())))
 
 
-def _plain(term: Term | None) -> str:
-    match term:
-        case None:
-            return ""
-        case NamedNode() | Literal():
-            return term.value
-        case BlankNode():
-            return f"_:{term.value}"
-    return str(term)
+def _rows(result: Result, form: TextForm[str]) -> Iterator[Sequence[str]]:
+    forms = [form] * len(result.columns)
+    for block in result.blocks():
+        rows = block.mapped_rows(forms)
+        del block  # before the next one is made
+        yield from rows
+        del rows
 
 
-def _turtle(term: Term | None) -> str:
-    return "" if term is None else str(term).replace("\t", "\\t")
+def _write_lines(out: TextIO, lines: Iterator[str]) -> None:
+    while part := "".join(islice(lines, ROWS_PER_WRITE)):
+        out.write(part)
+
+
+def _csv_line(fields: Sequence[str]) -> str:
+    if len(fields) == 1 and not fields[0]:
+        return f'""{CRLF}'  # readers skip an empty line
+    return ",".join(fields) + CRLF
+
+
+def _field(text: str) -> str:
+    """A field of CSV.
+
+    >>> _field("red, green"), _field("red")
+    ('"red, green"', 'red')
+    """
+    return text if QUOTED.search(text) is None else '"' + text.replace('"', '""') + '"'
+
+
+class _Plain(TextForm[str]):
+    """Plain values of CSV."""
+
+    def of_tag(self, tag: str) -> Callable[[str], str]:
+        return (lambda label: f"_:{label}") if tag == BLANK_TAG else _field
+
+    def of_triple(self, triple: Triple) -> str:
+        return _field(str(triple))
+
+
+class _Turtle(TextForm[str]):
+    """Terms in Turtle syntax, tabs as escapes."""
+
+    def of_tag(self, tag: str) -> Callable[[str], str]:
+        if tag == UNBOUND_TAG:
+            return str
+        if tag == IRI_TAG:
+            return lambda text: f"<{text}>"
+        if tag == BLANK_TAG:
+            return lambda text: f"_:{text}"
+        end = '"' if tag == XSD_STRING.value else f'"{tag}' if tag.startswith("@") else f'"^^<{tag}>'
+
+        def quoted(text: str) -> str:
+            if text.isprintable() and '"' not in text and "\\" not in text:
+                return f'"{text}{end}'
+            return str(literal_of(tag, text)).replace("\t", "\\t")
+
+        return quoted
+
+    def of_triple(self, triple: Triple) -> str:
+        return str(triple).replace("\t", "\\t")

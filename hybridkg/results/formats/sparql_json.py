@@ -9,13 +9,14 @@ each row, and is written row by row.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from json.encoder import encode_basestring
 from typing import Any, TextIO
 
 from hybridkg.interfaces.output_format import one_pass
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, datatype_of, is_language
+from hybridkg.rdf.terms import XSD_STRING, Triple
 from hybridkg.results.result import Result
 from hybridkg.terminal_text import printable_json
 
@@ -34,8 +35,7 @@ def write_json(result: Result, out: TextIO) -> None:
         out.write(f'"boolean":{_json(result.boolean)}}}\n')
         return
     out.write('"results":{"bindings":[')
-    names = [f"{_quoted(name)}:" for name in result.columns]
-    _write_lines(out, (_binding(names, cells) for cells in result.rows()))
+    _write_lines(out, _bindings(result))
     out.write("]}}\n")
 
 
@@ -59,51 +59,68 @@ def _about(result: Result) -> str:
 def _scores(result: Result) -> Iterator[str]:
     """The scores of each row; a score that is NaN or infinite has no JSON form and is written as null."""
     if result.score_names:
-        for row in result:
-            yield _json({name: score if score - score == 0 else None for name, score in row.scores.items()})
+        for block in result.blocks():
+            for scores in result.scores_in(block):
+                yield _json({name: score if score - score == 0 else None for name, score in scores.items()})
 
 
 def _write_lines(out: TextIO, lines: Iterator[str]) -> None:
     """Writes the items of a list, a line for each."""
     start = "\n"
     while part := ",\n".join(islice(lines, ROWS_PER_WRITE)):
-        out.write(start + printable_json(part))
+        out.write(start + part)
         start = ",\n"
 
 
-def _binding(names: Sequence[str], cells: Sequence[Term | None]) -> str:
-    """The bound variables of a row; `names` are quoted, with a colon."""
-    return (
-        "{"
-        + ",".join([name + term_json(cell) for name, cell in zip(names, cells, strict=False) if cell is not None])
-        + "}"
-    )
+def _bindings(result: Result) -> Iterator[str]:
+    """The bound variables of each row."""
+    forms = [TermJson(f"{json_text(name)}:") for name in result.columns]
+    for block in result.blocks():
+        rows = block.mapped_rows(forms)
+        del block  # before the next one is made
+        for row in rows:
+            yield f"{{{','.join(filter(None, row))}}}"
+        del rows
 
 
-def term_json(term: Term) -> str:
-    """A term by section 3.2.2 of the format.
+class TermJson(TextForm[str]):
+    """Terms by section 3.2.2 of the format, each after a text; empty for unbound.
 
-    >>> term_json(Literal("chat", language="fr"))
+    >>> TermJson().of_tag("@fr")("chat")
     '{"type":"literal","value":"chat","xml:lang":"fr"}'
     """
-    if isinstance(term, NamedNode):
-        return f'{{"type":"uri","value":{_quoted(term.value)}}}'
-    if isinstance(term, BlankNode):
-        return f'{{"type":"bnode","value":{_quoted(term.value)}}}'
-    if isinstance(term, Triple):
-        parts = zip(("subject", "predicate", "object"), (term.subject, term.predicate, term.object), strict=True)
-        return f'{{"type":"triple","value":{{{",".join(f"{_quoted(name)}:{term_json(one)}" for name, one in parts)}}}}}'
-    assert isinstance(term, Literal)
-    value = f'{{"type":"literal","value":{_quoted(term.value)}'
-    datatype = term.datatype
-    if datatype == XSD_STRING:
-        return value + "}"
-    if datatype == RDF_LANG_STRING:
-        return f'{value},"xml:lang":{_quoted(term.language or "")}}}'
-    return f'{value},"datatype":{_quoted(datatype.value)}}}'
+
+    def __init__(self, before: str = ""):
+        super().__init__()
+        self._before = before
+
+    def of_tag(self, tag: str) -> Callable[[str], str]:
+        """As TextForm has it."""
+        if tag == UNBOUND_TAG:
+            return lambda text: ""
+        if tag == IRI_TAG:
+            kind, end = "uri", "}"
+        elif tag == BLANK_TAG:
+            kind, end = "bnode", "}"
+        elif is_language(tag):
+            kind, end = "literal", f',"xml:lang":{json_text(tag[1:])}}}'
+        else:
+            kind, end = "literal", "}" if tag == XSD_STRING.value else f',"datatype":{json_text(datatype_of(tag))}}}'
+        start = f'{self._before}{{"type":"{kind}","value":'
+        return lambda text: f"{start}{json_text(text)}{end}"
+
+    def of_triple(self, triple: Triple) -> str:
+        """As TextForm has it."""
+        part = TermJson()
+        parts = zip(("subject", "predicate", "object"), (triple.subject, triple.predicate, triple.object), strict=True)
+        whole = ",".join(f'"{name}":{part(one)}' for name, one in parts)
+        return f'{self._before}{{"type":"triple","value":{{{whole}}}}}'
 
 
-_quoted = encode_basestring
+def json_text(text: str) -> str:
+    """A text as a JSON string, each of terminal_text.COMMANDS, which are not printable for Python, as an escape."""
+    quoted = encode_basestring(text)
+    return quoted if text.isprintable() else printable_json(quoted)
 
 
 def _json(value: Any) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from hybridkg.interfaces.output_format import one_pass
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, datatype_of, is_language
+from hybridkg.rdf.terms import XSD_STRING, Triple
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
 from hybridkg.results.result import Result
 
@@ -17,6 +18,9 @@ NAMESPACE = "http://www.w3.org/2005/sparql-results#"
 
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 cannot represent, not even as a reference (section 2.2)."""
+
+SPECIAL = re.compile("[\x00-\x08\x0b-\x1f&<>\ud800-\udfff\ufffe\uffff]")
+"""Characters that are not written as they are."""
 
 
 @one_pass
@@ -28,37 +32,64 @@ def write_xml(result: Result, out: TextIO) -> None:
         out.write(f"<boolean>{str(result.boolean).lower()}</boolean></sparql>\n")
         return
     out.write("<results>\n")
-    heads = [f"<binding name={quoteattr(name)}>" for name in result.columns]
-    rows = (f"<result>{_bindings(heads, cells)}</result>\n" for cells in result.rows())
+    rows = _rows(result)
     while part := "".join(islice(rows, ROWS_PER_WRITE)):
-        out.write(NO_XML.sub("\N{REPLACEMENT CHARACTER}", part))
+        out.write(part)
     out.write("</results></sparql>\n")
 
 
-def _bindings(heads: Sequence[str], cells: Sequence[Term | None]) -> str:
-    return "".join(
-        [f"{head}{term_xml(cell)}</binding>" for head, cell in zip(heads, cells, strict=False) if cell is not None]
-    )
+def _rows(result: Result) -> Iterator[str]:
+    forms = [TermXml(f"<binding name={quoteattr(name)}>", "</binding>") for name in result.columns]
+    for block in result.blocks():
+        rows = block.mapped_rows(forms)
+        del block  # before the next one is made
+        for row in rows:
+            yield f"<result>{''.join(row)}</result>\n"
+        del rows
 
 
-def term_xml(term: Term) -> str:
-    """A term by section 2.3.1 of the format; a carriage return is a reference, so that no reader changes it.
+class TermXml(TextForm[str]):
+    """Terms by section 2.3.1 of the format, each between two texts; empty for unbound.
 
-    >>> term_xml(Literal("a < b", language="en"))
+    A carriage return is a reference, so that no reader changes it.
+
+    >>> TermXml().of_tag("@en")("a < b")
     '<literal xml:lang="en">a &lt; b</literal>'
     """
-    match term:
-        case NamedNode(value=value):
-            return f"<uri>{escape(value)}</uri>"
-        case BlankNode(value=value):
-            return f"<bnode>{escape(value)}</bnode>"
-        case Triple(subject=subject, predicate=predicate, object=target):
-            parts = zip(("subject", "predicate", "object"), (subject, predicate, target), strict=True)
-            return f"<triple>{''.join(f'<{name}>{term_xml(part)}</{name}>' for name, part in parts)}</triple>"
-    assert isinstance(term, Literal)
-    text, datatype = escape(term.value, {"\r": "&#13;"}), term.datatype
-    if datatype == XSD_STRING:
-        return f"<literal>{text}</literal>"
-    if datatype == RDF_LANG_STRING:
-        return f"<literal xml:lang={quoteattr(term.language or '')}>{text}</literal>"
-    return f"<literal datatype={quoteattr(datatype.value)}>{text}</literal>"
+
+    def __init__(self, before: str = "", after: str = ""):
+        super().__init__()
+        self._before, self._after = before, after
+
+    def of_tag(self, tag: str) -> Callable[[str], str]:
+        """As TextForm has it."""
+        if tag == UNBOUND_TAG:
+            return lambda text: ""
+        name, about, end = "literal", "", "</literal>"
+        if tag == IRI_TAG:
+            name, end = "uri", "</uri>"
+        elif tag == BLANK_TAG:
+            name, end = "bnode", "</bnode>"
+        elif is_language(tag):
+            about = f" xml:lang={quoteattr(tag[1:])}"
+        elif tag != XSD_STRING.value:
+            about = f" datatype={quoteattr(datatype_of(tag))}"
+        start, end = _representable(f"{self._before}<{name}{about}>"), end + self._after
+        return lambda text: f"{start}{_escaped(text)}{end}"
+
+    def of_triple(self, triple: Triple) -> str:
+        """As TextForm has it."""
+        part = TermXml()
+        parts = zip(("subject", "predicate", "object"), (triple.subject, triple.predicate, triple.object), strict=True)
+        whole = "".join(f"<{name}>{part(one)}</{name}>" for name, one in parts)
+        return f"{self._before}<triple>{whole}</triple>{self._after}"
+
+
+def _escaped(text: str) -> str:
+    if SPECIAL.search(text) is None:
+        return text
+    return _representable(escape(text, {"\r": "&#13;"}))
+
+
+def _representable(text: str) -> str:
+    return NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
