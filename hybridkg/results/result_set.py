@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MAX_SHOWN = 20
 """Rows in the text of a result."""
 
-ROWS_PER_BLOCK = 8192
-"""Rows that are written at once."""
+ROWS_PER_BLOCK = 2048
+"""Rows whose cells are written at once, as many as in a block of a ResultStream."""
 
 
 @dataclass(frozen=True)

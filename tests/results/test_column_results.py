@@ -21,6 +21,7 @@ from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import Literal, NamedNode, Term, Triple, double
 from hybridkg.results import result_set
+from hybridkg.results.formats import arrow, arrow_columns
 from hybridkg.results.result import Result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.result_stream import ResultStream
@@ -160,3 +161,31 @@ def test_only_what_is_read_becomes_terms(hostile, monkeypatch):
 def test_every_writer_of_rows_is_compared():
     ours = {name for name in OUTPUT_FORMATS.names() if OUTPUT_FORMATS.is_builtin(name)}
     assert ours - {"json-ld", "nt", "rdf-xml", "turtle", "trec"} == set(FORMATS)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_arrow_table_of_columns_is_that_of_rows(hostile, query):
+    pa = pytest.importorskip("pyarrow")
+    result = hostile.query(query)
+    found, want = result.to_arrow(), in_rows(result).to_arrow()
+    assert found.schema == want.schema
+    assert [repr(column.to_pylist()) for column in found] == [repr(column.to_pylist()) for column in want]
+    for at, column in enumerate(found.columns):
+        kind, values = arrow.typed_column([cells[at] for cells in result.cells])
+        assert kind == "string" or column.type == arrow._types(pa)[kind]
+        assert repr(column.to_pylist()) == repr(pa.array(values, arrow._types(pa)[kind]).to_pylist())
+        if pa.types.is_dictionary(column.type):
+            bound = [value for value in values if value is not None]
+            assert column.chunk(0).dictionary.to_pylist() == list(dict.fromkeys(bound))
+            assert 2 * len(set(bound)) <= len(bound)
+        elif kind == "string" and any(value is not None for value in values):
+            assert 2 * len({*values} - {None}) > sum(value is not None for value in values)
+
+
+def test_long_columns_of_text_are_several_arrays(hostile, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(arrow_columns, "MAX_ARRAY_BYTES", 40)
+    result = hostile.query("SELECT ?t { ?s <http://e/t> ?t }")
+    table = result.to_arrow()
+    assert table.column(0).num_chunks > 1
+    assert table.column(0).to_pylist() == [cell.value for (cell,) in result.cells]

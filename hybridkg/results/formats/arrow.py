@@ -10,7 +10,9 @@ from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.extras import needs_extra
+from hybridkg.operators.columns import columns_of
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term
+from hybridkg.results.formats.arrow_columns import column_array
 from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
 
 if TYPE_CHECKING:
@@ -27,10 +29,15 @@ def result_to_arrow(result: ResultSet) -> Any:
     """A pyarrow.Table; see `ResultSet.to_arrow`."""
     with needs_extra("arrow", "to_arrow"):
         pa = import_module("pyarrow")
-    arrays = []
-    for at in range(len(result.columns)):
-        kind, values = typed_column([cells[at] for cells in result.cells])
-        arrays.append(pa.array(values, type=_types(pa)[kind]))
+    types, solutions = _types(pa), result._solutions
+
+    def typed(terms: Sequence[Term | None]) -> Any:
+        kind, values = typed_column(terms)
+        return pa.array(values, type=types[kind])
+
+    held = columns_of(solutions, lambda columns, size: []) if solutions.size else None
+    names = solutions.variables[: len(result.columns)]
+    arrays = [typed([]) if held is None else column_array(pa, held.columns[name], typed) for name in names]
     return pa.Table.from_arrays(arrays, names=list(result.columns))
 
 
