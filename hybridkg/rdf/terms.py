@@ -119,8 +119,20 @@ def from_rdflib(term: Any) -> Term:
     raise TypeError(f"no RDF term for {type(term).__name__!r}")
 
 
-_NUMBERS: dict[str, Callable[[str], float]] = {XSD + "double": float, XSD + "integer": int}
+NUMBERS: dict[str, Callable[[str], float]] = {XSD + "double": float, XSD + "integer": int}
 """The constructors that rdflib uses for these datatypes; a direct call takes a tenth of the time."""
+
+
+def number_or_text(number: Callable[[str], float], text: str) -> float | str:
+    """The number of a text by one of NUMBERS; the text if it is not a number.
+
+    >>> number_or_text(int, "7"), number_or_text(int, "x")
+    (7, 'x')
+    """
+    try:
+        return number(text)
+    except ValueError:
+        return text
 
 
 def to_python(term: Term) -> Any:
@@ -139,11 +151,8 @@ def to_python(term: Term) -> Any:
         datatype = term.datatype.value
         if term.language or datatype == XSD_STRING.value:
             return term.value
-        if (number := _NUMBERS.get(datatype)) is not None:
-            try:
-                return number(term.value)
-            except ValueError:
-                return term.value
+        if (number := NUMBERS.get(datatype)) is not None:
+            return number_or_text(number, term.value)
         value: Any = to_rdflib(term).toPython()  # type: ignore[attr-defined]
         return term.value if hasattr(value, "n3") else value
     return str(term)

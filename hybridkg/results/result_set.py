@@ -10,6 +10,7 @@ from hybridkg.extras import needs_extra
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import to_rdflib
+from hybridkg.results.python_values import PythonValue
 from hybridkg.results.result import Result, Row
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class ResultSet(Result, Sequence[Row]):
 
     def to_python(self) -> list[dict[str, Any]]:
         """Every row as plain Python values."""
-        return [row.to_python() for row in self]
+        rows = self._solutions.mapped_rows([PythonValue()] * len(self.columns))
+        return [dict(zip(self.columns, row, strict=True)) for row in rows]
 
     def to_dataframe(self) -> pd.DataFrame:
         """A pandas DataFrame of plain Python values.
@@ -121,7 +123,13 @@ class ResultSet(Result, Sequence[Row]):
         """
         with needs_extra("eval", "to_dataframe"):
             import pandas as pd
-        return pd.DataFrame(self.to_python(), columns=list(self.columns))
+        form, names = PythonValue(), self._solutions.variables
+        columns = {
+            name: self._solutions.mapped(variable, form) for name, variable in zip(self.columns, names, strict=False)
+        }
+        if not columns or not len(self):  # pandas would give empty columns another type, and no column no rows
+            return pd.DataFrame(self.to_python(), columns=list(self.columns))
+        return pd.DataFrame(columns, columns=list(self.columns))
 
     def to_arrow(self) -> pyarrow.Table:
         """A pyarrow Table, each column with the narrowest type that holds all its values.

@@ -189,3 +189,14 @@ def test_long_columns_of_text_are_several_arrays(hostile, monkeypatch):
     table = result.to_arrow()
     assert table.column(0).num_chunks > 1
     assert table.column(0).to_pylist() == [cell.value for (cell,) in result.cells]
+
+
+@pytest.mark.filterwarnings("ignore:Parsing weird boolean")
+@pytest.mark.parametrize("query", [*QUERIES, "SELECT ?x { ?x <x:none> ?y }", "SELECT * {}"])
+def test_the_data_frame_of_columns_is_that_of_rows_of_python_values(hostile, query):
+    pandas = pytest.importorskip("pandas")
+    result = hostile.query(query)
+    rows = [row.to_python() for row in in_rows(result)]
+    want = pandas.DataFrame(rows, columns=list(result.columns))
+    pandas.testing.assert_frame_equal(result.to_dataframe(), want)
+    assert repr(result.to_python()) == repr(rows)
