@@ -20,7 +20,7 @@ from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.order import term_key, value_key
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
-from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, TermTexts, TextForm
+from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, AsTerm, TermTexts, TextForm
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term
 
 N = TypeVar("N", bound=np.generic)
@@ -126,7 +126,10 @@ class IdColumn(NamedTuple):  # made more often than any other value of a query: 
 
     def cells(self) -> list[Term | None]:
         """As Column has it."""
-        return _each_once(self.ids, self.graph.terms)
+        if len(self.ids) <= FEW_CELLS:
+            return self.graph.terms(self.ids)
+        distinct, place = self.each()
+        return _at(AsTerm().of_texts(distinct.texts()), place)
 
     def take(self, places: Places) -> IdColumn:
         """As Column has it."""

@@ -8,6 +8,7 @@ from itertools import islice, repeat
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
 from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, IdTable, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
@@ -306,8 +307,9 @@ class ExecutionContext:
         """
         self.allow(size)
         self.meter.add(ROWS, size)
-        cells = [column.cells() for column in columns]
-        return self.collect(zip(*cells, strict=True) if cells else repeat((), size))
+        with collector_paused():
+            cells = [column.cells() for column in columns]
+            return self.collect(zip(*cells, strict=True) if cells else repeat((), size))
 
     def collect(self, rows: Iterable[T]) -> list[T]:
         """Rows as a list.

@@ -176,3 +176,29 @@ class TextForm(ABC, Generic[T]):
         if function is None:
             function = self._of_tag[tag] = self.of_tag(tag)
         return function
+
+
+class AsTerm(TextForm[Term | None]):
+    """The terms themselves."""
+
+    def of_tag(self, tag: str) -> Callable[[str], Term | None]:
+        """As TextForm has it."""
+        if tag == UNBOUND_TAG:
+            return lambda text: None
+        if tag == IRI_TAG:
+            return NamedNode
+        if tag == BLANK_TAG:
+            return BlankNode
+        if tag == XSD_STRING.value:
+            return Literal
+        if is_language(tag):
+            language = tag[1:]
+            return lambda text: Literal(text, language=language)
+        if tag.startswith("@"):
+            return lambda text: literal_of(tag, text)
+        datatype = NamedNode(tag)
+        return lambda text: Literal(text, datatype=datatype)
+
+    def of_triple(self, triple: Triple) -> Term:
+        """As TextForm has it."""
+        return triple

@@ -135,7 +135,8 @@ class ResultSet(Result, Sequence[Row]):
         """A pyarrow Table, each column with the narrowest type that holds all its values.
 
         Integers become int64, other numbers float64, xsd:boolean bool, xsd:date date32, xsd:dateTime timestamp[us]
-        (in UTC where the values have zones). Text, IRIs, and columns of mixed types are strings.
+        (in UTC where the values have zones). Text, IRIs, and columns of mixed types are strings, as a dictionary where
+        at most half of them are distinct.
 
         Raises:
             MissingExtraError: pyarrow is not installed.
