@@ -36,7 +36,8 @@ T = TypeVar("T")
 LONG = {
     "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g a ?h }",
     "a product in the store": "SELECT ?a { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?a MATCH 'space' AS ?s }",
-    "a product in Python": f"SELECT * {{ {' '.join(f'?{name} MATCH {BROAD!r} .' for name in 'abcdef')} }}",
+    "a product in Python": f"SELECT * {{ {' '.join(f'?{name} MATCH {BROAD!r} .' for name in 'abcdef')} "
+    f"FILTER(CONCAT({', '.join(f'STR(?{name})' for name in 'abcdef')}) = 'x') }}",
     "a sum over a product": "SELECT (SUM(?y) AS ?n) { ?x <http://example.org/films/year> ?y . ?a ?b ?c . ?d ?e ?f "
     ". ?g a ?i }",
 }
