@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import NamedNode, Term
 
 MAX_PREDICATES = 300
@@ -84,6 +85,13 @@ class PredicateTerms:
         for at, i in zip(np.flatnonzero(outside).tolist(), ids[outside].tolist(), strict=True):
             found[at] = self._outside[i - self.base.n_terms]
         return found
+
+    def texts(self, ids: Ids) -> TermTexts:
+        if not ((ids >= self.base.n_terms) & (ids != UNBOUND)).any():
+            return self.base.texts(ids)
+        texts = TermTexts.of(self.terms(ids))
+        assert texts is not None  # no triple has an id
+        return texts
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         found = self.base.find(terms)

@@ -112,7 +112,7 @@ class Projection:
         return self._terms.terms(ids)
 
     def texts(self, ids: Ids) -> TermTexts:
-        return self._columns.terms.texts(ids)
+        return self._terms.texts(ids)
 
     def order_keys(self, ids: Ids, *, total: bool) -> NDArray[Any] | None:
         return self._order.keys(ids, total=total)
