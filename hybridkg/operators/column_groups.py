@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.operators.columns import (
-    Column,
-    ColumnsDeclined,
-    InColumns,
-    Keys,
-    NumberColumn,
-    Places,
-    TermColumn,
-    dense,
-    partition,
-)
+from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
+from hybridkg.operators.partition import Keys, Places, dense, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 

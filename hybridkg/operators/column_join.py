@@ -9,19 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import UNBOUND
-from hybridkg.operators.columns import (
-    Column,
-    IdColumn,
-    InColumns,
-    Keys,
-    NumberColumn,
-    Places,
-    TermColumn,
-    dense,
-    partition,
-    unbound,
-)
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.partition import Keys, Places, dense, partition
 from hybridkg.rdf.terms import Term
 
 

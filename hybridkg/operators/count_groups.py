@@ -12,10 +12,11 @@ from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_groups import count_column
-from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns, Places, partition
+from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.partition import Places, partition
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import FEW_CELLS, InColumns, NumberColumn, Places
+from hybridkg.operators.columns import FEW_CELLS, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate
+from hybridkg.operators.partition import Places
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.query import ast

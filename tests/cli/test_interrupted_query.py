@@ -18,8 +18,8 @@ FILMS = ROOT / "examples" / "films.ttl"
 BROAD = "the of in and"
 
 LONG = {
-    "in the store, which has not given a row": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l "
-    ". ?m ?n ?o }",
+    "in the store, which has not given a row": "SELECT (GROUP_CONCAT(DISTINCT ?a) AS ?n) { ?a ?b ?c . ?d ?e ?f "
+    ". ?g ?h ?i . ?j ?k ?l . ?m ?n ?o }",
     "in the store, row by row": "SELECT ?a { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?a MATCH 'space' AS ?s }",
     "in a join": f"SELECT * {{ {' '.join(f'?{name} MATCH {BROAD!r} .' for name in 'abcdef')} }}",
 }

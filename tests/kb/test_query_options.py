@@ -20,7 +20,7 @@ from hybridkg.kb.query_options import QueryOptions
 from hybridkg.results.result import Result
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
-PRODUCT = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+PRODUCT = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_the_time_limit_holds_while_rows_are_read(films, clock, monkeypatch):
         return next_block(cursor)
 
     next_block = RowCursor.next_block
-    with films.stream(MILLIONS, timeout=900) as result:
+    with films.stream(MILLIONS, timeout=900, strategy="oxigraph") as result:
         rows = result.rows()
         next(rows)
         monkeypatch.setattr(RowCursor, "next_block", late)
@@ -160,7 +160,7 @@ def fails(monkeypatch: pytest.MonkeyPatch, failure: Exception, before: Callable[
 @pytest.mark.parametrize("failure", [StorageError("the disk has gone"), IndexError("a bug")])
 def test_a_failure_in_the_middle_is_an_error(films, monkeypatch, failure):
     fails(monkeypatch, failure)
-    with films.stream(MILLIONS) as result, pytest.raises(type(failure)) as caught:
+    with films.stream(MILLIONS, strategy="oxigraph") as result, pytest.raises(type(failure)) as caught:
         read(result)
     assert caught.value is failure
     assert result.returned is None
@@ -171,7 +171,7 @@ def test_damage_that_shows_in_the_middle_is_reported(films, tmp_path, monkeypatc
     kb = KnowledgeBase.open(tmp_path / "copy")
     table = max((tmp_path / "copy").glob("0*/graph/*.sst"), key=lambda path: path.stat().st_size)
     fails(monkeypatch, IndexError("a bug"), lambda: table.write_bytes(table.read_bytes()[:-1] + b"?"))
-    with kb.stream(MILLIONS) as result, pytest.raises(CorruptError, match=table.name):
+    with kb.stream(MILLIONS, strategy="oxigraph") as result, pytest.raises(CorruptError, match=table.name):
         read(result)
 
 
@@ -192,9 +192,9 @@ def test_a_file_appears_when_it_is_complete(films, tmp_path):
     whole = path.read_bytes()
     assert whole.count(b"\r\n") == 5_001
     for options in ({"max_rows": 5_000}, {"timeout": 0.2}):
-        with pytest.raises(HybridkgError), films.stream(MILLIONS, **options) as result:
+        with pytest.raises(HybridkgError), films.stream(MILLIONS, strategy="oxigraph", **options) as result:
             result.write(path, "csv")
-        with pytest.raises(HybridkgError), films.stream(MILLIONS, **options) as result:
+        with pytest.raises(HybridkgError), films.stream(MILLIONS, strategy="oxigraph", **options) as result:
             result.write(tmp_path / "new.csv", "csv")
     assert path.read_bytes() == whole
     assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]

@@ -40,7 +40,8 @@ class ColumnsStrategy(Strategy):
             cost.us_per_graph_question + cost.us_per_adjacency_entry * work + cost.us_per_column_cell * rows
             for rows, work in sizes
         )
-        us += cost.us_per_row_of_terms * returned
+        # A result holds columns: a row costs when it is read, and less than one of the store.
+        us += min(cost.us_per_row_of_terms, cost.us_per_store_row / 2) * returned
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
