@@ -42,7 +42,11 @@ class ColumnsDeclined(Exception):  # noqa: N818 - no error: the store answers in
 
 
 class Terms(Protocol):
-    """Names and order of ids: GraphIndex."""
+    """Names and order of ids: GraphIndex. Ids below `n_nodes` are nodes."""
+
+    @property
+    def n_nodes(self) -> int:
+        """First id that is no node."""
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """Term of each id; None for UNBOUND."""
@@ -146,6 +150,8 @@ class IdColumn(NamedTuple):  # made more often than any other value of a query: 
 
 class _NoTerms:
     """Names of no ids."""
+
+    n_nodes = 0
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None] * len(ids)

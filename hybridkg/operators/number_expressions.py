@@ -59,12 +59,25 @@ class NumberExpressions:
         """bool[rows]: where a comparison is true; None unless both sides are numbers in every row, one a double."""
         if not isinstance(condition, ast.Binary) or condition.op not in COMPARISONS:
             return None
+        if condition.op in ("=", "!=") and (same := self._same_nodes(condition.left, condition.right)) is not None:
+            return same if condition.op == "=" else ~same
         if not self._reads_doubles(condition):
             return None
         left, right = self._numbers(condition.left), self._numbers(condition.right)
         if left is None or right is None:
             return None
         return np.asarray(COMPARISONS[condition.op](left, right))
+
+    def _same_nodes(self, left: ast.Expression, right: ast.Expression) -> NDArray[np.bool_] | None:
+        """bool[rows]: where two variables are the same node; None unless both are nodes in every row."""
+        if not isinstance(left, ast.Var) or not isinstance(right, ast.Var):
+            return None
+        a, b = self.solutions.ids(left.name), self.solutions.ids(right.name)
+        if a is None or b is None or not len(a.ids):
+            return None
+        if int(a.ids.max()) >= a.graph.n_nodes or int(b.ids.max()) >= b.graph.n_nodes:
+            return None
+        return np.asarray(a.ids == b.ids)
 
     def _reads_doubles(self, expression: ast.Syntax) -> bool:
         return any(_doubles_of(self.solutions.columns.get(name)) is not None for name in variables(expression))

@@ -95,6 +95,7 @@ class EntityTerms:
     """Names and order of the ids of the text index, where there is no projection."""
 
     nodes: Nodes
+    n_nodes: int = int(UNBOUND)
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """Term of each id; None for UNBOUND."""

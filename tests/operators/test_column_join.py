@@ -29,6 +29,8 @@ TERMS = [NamedNode("e:1"), NamedNode("e:2"), Literal("x"), Literal(1), Literal("
 
 
 class Named:
+    n_nodes = 2
+
     def terms(self, ids: np.ndarray) -> list:
         return [None if i == UNBOUND else TERMS[i] for i in ids.tolist()]
 

@@ -80,6 +80,8 @@ class Given(PhysicalOperator):
 class Named:
     """Names of ids, whose order ids do not decide."""
 
+    n_nodes = 0
+
     def terms(self, of: np.ndarray) -> list:
         return [None if i == UNBOUND else TERMS[i] for i in of.tolist()]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.operators.columns import InColumns, NumberColumn, TermColumn
+from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate, true_in_columns, true_rows
 from hybridkg.operators.number_expressions import NumberExpressions
@@ -84,3 +84,26 @@ def test_numbers_need_no_engine_beyond_the_distinct_values():
     assert found is not None
     assert found.numbers.tolist() == [1976.0, 1976.5]
     assert all(not isinstance(part, ast.Binary) for part in asked)
+
+
+class Nodes:
+    """Ids of nodes, and one of a literal."""
+
+    n_nodes = 2
+
+    def terms(self, ids: np.ndarray) -> list:
+        return [[NamedNode("e:1"), NamedNode("e:2"), Literal(1)][i] for i in ids.tolist()]
+
+    def order_keys(self, ids: np.ndarray, *, total: bool) -> None:
+        return None
+
+
+@pytest.mark.parametrize("op", ["=", "!="])
+@pytest.mark.parametrize("ids", [([0, 1, 1], [0, 0, 1]), ([0, 2, 2], [2, 2, 1])])
+def test_nodes_are_equal_where_their_ids_are(op, ids):
+    columns = {name: IdColumn(np.array(own, np.uint32), Nodes()) for name, own in zip("ab", ids, strict=True)}
+    table = InColumns(columns, 3, new().made)
+    yes, no = (ast.Lit(word, XSD + "boolean") for word in ("true", "false"))
+    condition = ast.Call("IF", (expression(f"?a {op} ?b"), yes, no))
+    want = true_rows(evaluate(condition, table.in_rows(), new()))
+    assert true_in_columns(condition, table, new()).tolist() == want
