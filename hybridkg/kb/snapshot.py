@@ -308,7 +308,22 @@ class Snapshot:
         """A new planner context for one query; with a template, for some values of its parameters."""
         template = PlanTemplate() if template is None else template
         store, statistics = self.remote_store, self.far_statistics
-        return PlannerContext(self.graph, self.ranked, self.cost, store, statistics, values=values, template=template)
+        return PlannerContext(
+            self.graph,
+            self.ranked,
+            self.cost,
+            store,
+            statistics,
+            repeats_triples=self._repeats_triples,
+            values=values,
+            template=template,
+        )
+
+    @cached_property
+    def _repeats_triples(self) -> bool:
+        if not self.union_default_graph or self.projection is None:
+            return False
+        return bool(self.projection_state["triples"] < self.quads)
 
     @property
     def remote_store(self) -> RemoteStore | None:

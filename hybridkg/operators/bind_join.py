@@ -16,6 +16,7 @@ from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.id_sets import distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.rdf.solutions import Row, Solutions
@@ -80,19 +81,6 @@ class BindJoin(FragmentProbe):
         if context.slice is None:
             return {}
         return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
-
-
-FEW = 64
-"""Ids that Python sorts faster than numpy."""
-
-
-def distinct_ids(ids: Ids) -> Ids:
-    """uint32[m], ascending and distinct.
-
-    >>> distinct_ids(np.array([7, 3, 7], np.uint32)).tolist()
-    [3, 7]
-    """
-    return np.array(sorted(set(ids.tolist())), np.uint32) if len(ids) <= FEW else np.unique(ids)
 
 
 def fragment_for(

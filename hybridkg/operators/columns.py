@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
-from hybridkg.operators.partition import Keys, Places, partition
+from hybridkg.operators.partition import FEW, Keys, Places, partition
 from hybridkg.rdf.order import term_key, value_key
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
@@ -32,9 +32,6 @@ TEXTS = (XSD_STRING, RDF_LANG_STRING)
 
 ZONE = re.compile(r"(Z|[+-]\d\d:\d\d)$")
 """Time zone of a date."""
-
-FEW_CELLS = 64
-"""Maximum cells for which making all terms is as fast as finding the distinct ones."""
 
 
 class ColumnsDeclined(Exception):  # noqa: N818 - no error: the store answers instead
@@ -129,7 +126,7 @@ class IdColumn(NamedTuple):  # made more often than any other value of a query: 
 
     def cells(self) -> list[Term | None]:
         """As Column has it."""
-        if len(self.ids) <= FEW_CELLS:
+        if len(self.ids) <= FEW:
             return self.graph.terms(self.ids)
         distinct, place = self.each()
         return _at(AsTerm().of_texts(distinct.texts()), place)
@@ -222,7 +219,7 @@ class NumberColumn(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether the order of the numbers is that of their terms: no NaN, and not both 0 and -0."""
-        if len(self.numbers) <= FEW_CELLS and all(number and not isnan(number) for number in self.numbers.tolist()):
+        if len(self.numbers) <= FEW and all(number and not isnan(number) for number in self.numbers.tolist()):
             return True
         zeros = self.numbers == 0
         signs = np.signbit(self.numbers[zeros])
@@ -351,7 +348,7 @@ def _kind(literal: Literal) -> tuple[Any, ...]:
 
 def _each_once(values: NDArray[N], make: Callable[[NDArray[N]], list[Term | None]]) -> list[Term | None]:
     """Terms of values, each made once if there are many."""
-    if len(values) <= FEW_CELLS:
+    if len(values) <= FEW:
         return make(values)
     place, first = partition([values], len(values))
     return make(values) if len(first) == len(values) else _at(make(values[first]), place)

@@ -72,7 +72,11 @@ class CountGroups(PhysicalOperator):
         context.allow(len(table.counts))
         columns: dict[str, Column] = {name: IdColumn(table.column(name), context.graph) for name in keys}
         for name, aggregate in self.groups.aggregates:
-            counts = _distinct(prepared, keys, _name(aggregate), context) if aggregate.distinct else table.counts
+            counts: Places = table.counts
+            if aggregate.distinct and _name(aggregate) in keys:
+                counts = np.ones(len(counts), np.intp)
+            elif aggregate.distinct:
+                counts = _distinct(prepared, keys, _name(aggregate), context)
             columns[name] = count_column(counts)
         return self.groups.projected(InColumns(columns, len(table.counts), context.made), context)
 
@@ -96,8 +100,6 @@ def _distinct(prepared: PreparedPattern, keys: tuple[str, ...], name: str, conte
     """Number of distinct values of a variable in each group, in the order of the groups."""
     if not keys:
         return np.array([len(prepared.candidates(name, context.meter))])
-    if name in keys:
-        return np.ones(len(prepared.counts(keys, context.meter).counts), np.intp)
     pairs = prepared.counts((*keys, name), context.meter)
     context.allow(len(pairs.counts))
     group, first = partition([pairs.column(key) for key in keys], len(pairs.counts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.interfaces.text_index import Ids
+from hybridkg.operators.partition import FEW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,3 +49,15 @@ def both(first: Ids, second: Ids) -> Ids:
     small, large = (first, second) if len(first) <= len(second) else (second, first)
     common: Ids = small[held(small, large)]
     return common
+
+
+def distinct_ids(ids: Ids) -> Ids:
+    """The set of ids given in any order, with repeats.
+
+    >>> import numpy as np
+    >>> distinct_ids(np.array([7, 3, 7], np.uint32)).tolist()
+    [3, 7]
+    """
+    import numpy as np
+
+    return np.array(sorted(set(ids.tolist())), np.uint32) if len(ids) <= FEW else np.unique(ids)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import FEW_CELLS, InColumns, NumberColumn
+from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate
-from hybridkg.operators.partition import Places
+from hybridkg.operators.partition import FEW, Places
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.query import ast
@@ -210,7 +210,7 @@ def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
     """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
-    if len(keys) <= FEW_CELLS:
+    if len(keys) <= FEW:
         numbers = keys.tolist()
         if len(set(numbers)) == len(numbers):
             places = sorted(range(len(numbers)), key=numbers.__getitem__, reverse=True)

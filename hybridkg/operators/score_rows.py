@@ -12,10 +12,10 @@ from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedReq
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.column_join import concatenated
-from hybridkg.operators.columns import Column, InColumns, NumberColumn, unbound
+from hybridkg.operators.columns import InColumns, NumberColumn, unbound
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
-from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities, scores_of_ids
+from hybridkg.operators.text_join import FEW_MATCHES, scored_rows, scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
@@ -75,25 +75,12 @@ class ScoreRows(OneChild):
     def _in_columns(
         self, solutions: InColumns, entities: Ids, index: RankedIndex, context: ExecutionContext
     ) -> InColumns:
-        query = ranked_query(self.match)
-        distinct = np.unique(entities)
-        if context.graph is not None:
-            distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
-        ids, scores = scores_of_ids(distinct, query, index, context)
-        if not len(ids):
-            place, matches = np.zeros(len(entities), np.intp), np.zeros(len(entities), np.bool_)
-        else:
-            place = np.minimum(ids.searchsorted(entities), len(ids) - 1)
-            matches = ids[place] == entities
-        rows = np.flatnonzero(matches)
-        scored: Column = NumberColumn(scores[place[rows]], double)
-        if self.optional:
-            alone = np.flatnonzero(~matches)
-            scored, rows = concatenated([scored, unbound(len(alone))]), np.concatenate([rows, alone])
-            order = np.argsort(rows, kind="stable")
-            scored, rows = scored.take(order), rows[order]
-        kept = solutions.take(rows)
-        return kept.having({**kept.columns, self.score: scored})
+        scored = scored_rows(solutions, entities, ranked_query(self.match), index, context)
+        if not self.optional:
+            return scored.joined(self.score)
+        rows = np.concatenate([np.flatnonzero(scored.matches), np.flatnonzero(~scored.matches)])
+        scores = concatenated([NumberColumn(scored.scores, double), unbound(len(rows) - len(scored.scores))])
+        return solutions.having({**solutions.columns, self.score: scores.take(np.argsort(rows))})
 
     def describe(self) -> str:
         return f"ScoreRows ?{self.match.entity.name} ?{self.score}" + (" where it matches" if self.optional else "")

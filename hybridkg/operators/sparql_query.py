@@ -22,6 +22,8 @@ class StoreQuery(PhysicalOperator):
     """Canonical text of the query, sent to the store."""
 
     query: ast.QueryForm
+    declined: str = ""
+    """Why columns do not answer it, for EXPLAIN; empty if they could."""
 
     @cached_property
     def sparql(self) -> str:
@@ -68,7 +70,9 @@ class StoreQuery(PhysicalOperator):
         return self.sparql
 
     def details(self, estimates: EstimationContext) -> str:
-        return "" if estimates.store == "Oxigraph" else f"sent to the {estimates.store}"
+        if estimates.store != "Oxigraph":
+            return f"sent to the {estimates.store}"
+        return self.declined and f"not over columns: {self.declined}"
 
     def describe(self) -> str:
         return "Oxigraph"

@@ -17,6 +17,7 @@ from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.id_sets import distinct_ids, held
 from hybridkg.operators.index_access import every_match, scores_among
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
 from hybridkg.operators.probing import PartialRead, read_up_to, rows_meeting
@@ -68,7 +69,9 @@ class TextJoin(PhysicalOperator):
             return self._in_columns(index, prepared, context)
         columns = self.fragment.over_columns(context)
         if columns is not None and (entities := columns.ids(variable)) is not None:
-            return self._scored(columns, entities.ids, index, context)
+            scored = scored_rows(columns, entities.ids, self._query, index, context)
+            context.record_count(JOINED, scored.matching, self.match)
+            return scored.joined(self.score)
         at = self.fragment.columns.index(variable)
         partial: PartialRead | None = None
         if is_remote_relation(index, query) and (most := index.match_count_bound(query)) > index.max_remote_scan:
@@ -98,21 +101,6 @@ class TextJoin(PhysicalOperator):
         places = ids.searchsorted(entities.ids)
         context.record_count(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
         return solutions.having({**solutions.columns, self.score: NumberColumn(scores[places], double)})
-
-    def _scored(self, solutions: InColumns, entities: Ids, index: RankedIndex, context: ExecutionContext) -> InColumns:
-        """Rows whose entity matches, with its score."""
-        import numpy as np
-
-        distinct = np.unique(entities)
-        if context.graph is not None:
-            distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
-        ids, scores = scores_of_ids(distinct, self._query, index, context)
-        rows = np.flatnonzero(np.isin(entities, ids))
-        joined = solutions.take(rows)
-        context.record_count(JOINED, int(np.count_nonzero(np.isin(ids, distinct))), self.match)
-        return joined.having(
-            {**joined.columns, self.score: NumberColumn(scores[ids.searchsorted(entities[rows])], double)}
-        )
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""
@@ -193,6 +181,40 @@ def scores_of_entities(
         return _scored(nodes, query, index, context)
     ids, scores = every_match(index, query, context)
     return _looked_up(nodes, ids, scores, context.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Rows in columns, with the scores of their entities.
+
+    Args:
+        solutions: the rows.
+        matches: bool[rows], whether the entity matches.
+        scores: float64[number of True in matches].
+        matching: number of distinct entities that match.
+    """
+
+    solutions: InColumns
+    matches: NDArray[np.bool_]
+    scores: Scores
+    matching: int
+
+    def joined(self, score: str) -> InColumns:
+        """The rows that match, with a column of scores."""
+        rows = self.solutions.take(self.matches.nonzero()[0])
+        return rows.having({**rows.columns, score: NumberColumn(self.scores, double)})
+
+
+def scored_rows(
+    solutions: InColumns, entities: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext
+) -> ScoredRows:
+    """Scores of rows, of which `entities` are the ids of one variable."""
+    distinct = distinct_ids(entities)
+    if context.graph is not None:
+        distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
+    ids, scores = scores_of_ids(distinct, query, index, context)
+    matches = held(entities, ids)
+    return ScoredRows(solutions, matches, scores[ids.searchsorted(entities[matches])], int(held(distinct, ids).sum()))
 
 
 def scores_of_ids(ids: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext) -> tuple[Ids, Scores]:

@@ -70,6 +70,8 @@ class PlannerContext:
         statistics: of that graph, without a projection of it.
         switching: whether a strategy may switch to another once its own work has cost as much.
         may_sample: whether the endpoint may be sampled.
+        repeats_triples: whether the default graph is a union in which a triple may be in several graphs: Oxigraph lists
+            it once for each, the projection once.
         costs: RankingCosts of rankings, by their identity (planner/ranking_costs.py).
         values: of the parameters of the plan.
         template: state shared by all values.
@@ -82,6 +84,7 @@ class PlannerContext:
     statistics: GraphStatistics | None = None
     switching: bool = True
     may_sample: bool = True
+    repeats_triples: bool = False
     costs: dict[int, Any] = field(default_factory=dict)
     values: tuple[ast.Value, ...] = ()
     template: PlanTemplate = field(default_factory=PlanTemplate)

@@ -151,3 +151,42 @@ def test_a_triple_of_two_graphs_counts_once_in_their_union_under_a_variable_pred
     ):
         found = sorted(map(str, kb.query(query, strategy="columns")))
         assert found == sorted(map(str, merged.query(query, strategy="oxigraph"))), query
+
+
+def test_a_plain_query_over_a_union_with_repeated_triples_has_the_rows_of_oxigraph(tmp_path):
+    path = tmp_path / "a.nq"
+    path.write_text("<e:a> <e:p> <e:b> <e:g> .\n<e:a> <e:p> <e:b> <e:h> .\n<e:c> <e:p> <e:b> <e:h> .\n")
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    config = tmp_path / "kb" / "kb.toml"
+    config.write_text(config.read_text().replace('default_graph = "default"', 'default_graph = "union"'))
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    kb.load(path, index=True)
+    query = "SELECT (COUNT(*) AS ?n) { ?s <e:p> ?o }"
+    assert kb.query(query).strategy == "oxigraph"
+    assert str(kb.query(query)[0]["n"]) == str(kb.query(query, strategy="oxigraph")[0]["n"]) == "3"
+    assert "not over columns: triples in several graphs of the union" in str(kb.explain(query))
+    path.write_text("<e:c> <e:q> <e:b> <e:h> .\n")
+    once = KnowledgeBase.create(tmp_path / "once")
+    config = tmp_path / "once" / "kb.toml"
+    config.write_text(config.read_text().replace('default_graph = "default"', 'default_graph = "union"'))
+    once = KnowledgeBase.open(tmp_path / "once")
+    once.load(path, index=True)
+    plan = once.explain("SELECT (COUNT(*) AS ?n) { ?s <e:q> ?o }")
+    assert "columns" in str(plan).splitlines()[0]  # compared by price
+    assert "not over columns" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("ASK { ?s ?p ?o }", "ASK"),
+        ("SELECT REDUCED ?s { ?s ?p ?o }", "REDUCED"),
+        ("SELECT (GROUP_CONCAT(?s) AS ?n) { ?s ?p ?o }", "an aggregate that columns do not compute"),
+        ("SELECT ?s { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
+        ("SELECT (RAND() AS ?x) { ?s ?p ?o }", "an expression that one engine has to evaluate"),
+    ],
+)
+def test_explain_says_why_the_store_answers(tmp_path, source, query, reason):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    kb.load(source, index=True)
+    assert f"not over columns: {reason}" in str(kb.explain(query))

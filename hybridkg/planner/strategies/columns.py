@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.nodes import Plan, SparqlQuery
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
@@ -13,6 +14,7 @@ from hybridkg.planner.joins import joined
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
 from hybridkg.planner.relational import fragments_of, is_computed, over_columns
+from hybridkg.query import ast
 
 
 class ColumnsStrategy(Strategy):
@@ -27,7 +29,7 @@ class ColumnsStrategy(Strategy):
             return planning.ranking(logical) is None
         if planning.store is not None:
             return False  # an endpoint may have changed since its graph was exported
-        return logical.relational is not None and is_computed(logical.relational)
+        return not unsupported(logical, planning)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         if not isinstance(logical, SparqlQuery) or logical.relational is None:
@@ -56,6 +58,38 @@ class ColumnsStrategy(Strategy):
 
 
 COLUMNS = ColumnsStrategy()
+
+
+def unsupported(query: SparqlQuery, planning: PlannerContext) -> str:
+    """The part of a query that columns do not answer, whatever its parameters; empty if there is none."""
+    form = query.form
+    if query.relational is None:
+        if not isinstance(form, ast.SelectQuery):
+            return f"{type(form).__name__.removesuffix('Query').upper()}"
+        if form.dataset:
+            return "FROM"
+        return "REDUCED" if form.reduction == "REDUCED" else "an expression that one engine has to evaluate"
+    if planning.repeats_triples:
+        return "triples in several graphs of the union, each of which counts"
+    return "" if is_computed(query.relational) else "an aggregate that columns do not compute"
+
+
+def declined(query: SparqlQuery, planning: PlannerContext) -> str:
+    """Why columns do not answer a query; empty if they could."""
+    if planning.store is not None:
+        return ""
+    if reason := unsupported(query, planning):
+        return reason
+    if planning.graph is None:
+        return "no projection"
+    assert query.relational is not None
+    for fragment in fragments_of(query.relational):
+        pattern = planning.pattern(fragment)
+        if isinstance(pattern, DeclinedPattern):
+            return pattern.reason
+        if planning.prepared(fragment) is None:
+            return "the projection does not hold all of the pattern"
+    return ""
 
 
 def fragment_sizes(plan: Plan, planning: PlannerContext) -> list[tuple[float, float]] | None:

@@ -6,10 +6,11 @@ from hybridkg.algebra.nodes import Plan, Slice, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
-from hybridkg.planner.strategies.columns import fragment_sizes, returned_rows, returns_as_read
+from hybridkg.planner.strategies.columns import declined, fragment_sizes, returned_rows, returns_as_read
 
 
 class OxigraphStrategy(Strategy):
@@ -34,7 +35,10 @@ class OxigraphStrategy(Strategy):
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
-        return lower(logical) if isinstance(_below_slice(logical), SparqlQuery) else None
+        query = _below_slice(logical)
+        if not isinstance(query, SparqlQuery):
+            return None
+        return lower(logical, {id(query): StoreQuery(query.form, declined(query, planning))})
 
 
 OXIGRAPH = OxigraphStrategy()
