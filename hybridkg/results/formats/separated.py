@@ -6,10 +6,10 @@ is one word.
 
 from __future__ import annotations
 
-import re
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Final, TextIO
+from typing import TextIO
 
 from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, literal_of
@@ -17,20 +17,16 @@ from hybridkg.rdf.terms import XSD_STRING, Triple
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
 from hybridkg.results.result import Result
 
-CRLF: Final = "\r\n"
-
-QUOTED = re.compile('[",\r\n]')
-"""Characters of a CSV field that needs quotation marks (RFC 4180, section 2)."""
-
 
 @one_pass
 def write_csv(result: Result, out: TextIO) -> None:
     """Writes CSV with a header line and CRLF line ends (RFC 4180)."""
     if result.boolean is not None:
-        out.write(f"{str(result.boolean).lower()}{CRLF}")
+        out.write(f"{str(result.boolean).lower()}\r\n")
         return
-    out.write(_csv_line([_field(name) for name in result.columns]))
-    _write_lines(out, map(_csv_line, _rows(result, _Plain())))
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(result.columns)
+    writer.writerows(_rows(result, _Plain()))
 
 
 @one_pass
@@ -57,29 +53,14 @@ def _write_lines(out: TextIO, lines: Iterator[str]) -> None:
         out.write(part)
 
 
-def _csv_line(fields: Sequence[str]) -> str:
-    if len(fields) == 1 and not fields[0]:
-        return f'""{CRLF}'  # readers skip an empty line
-    return ",".join(fields) + CRLF
-
-
-def _field(text: str) -> str:
-    """A field of CSV.
-
-    >>> _field("red, green"), _field("red")
-    ('"red, green"', 'red')
-    """
-    return text if QUOTED.search(text) is None else '"' + text.replace('"', '""') + '"'
-
-
 class _Plain(TextForm[str]):
     """Plain values of CSV."""
 
     def of_tag(self, tag: str) -> Callable[[str], str]:
-        return (lambda label: f"_:{label}") if tag == BLANK_TAG else _field
+        return (lambda label: f"_:{label}") if tag == BLANK_TAG else str
 
     def of_triple(self, triple: Triple) -> str:
-        return _field(str(triple))
+        return str(triple)
 
 
 class _Turtle(TextForm[str]):
