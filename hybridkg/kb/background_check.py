@@ -18,6 +18,7 @@ from time import monotonic
 
 from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.store.generations.generation import Generation
+from hybridkg.store.generations.manifest import TEXT_FILES
 from hybridkg.store.generations.verification import read_record, record_path, recorded
 
 AFTER = 5.0
@@ -34,10 +35,8 @@ LOWEST_PRIORITY = 19
 SWITCH = "HYBRIDKG_VERIFY"
 """Environment variable; `off` starts no thread."""
 
-PARTS = ("text/", "nodes.", "projection/", "statistics.json", "vectors/", "documents/", "graph/")
+PARTS = (*TEXT_FILES, "projection/", "statistics.json", "vectors/", "documents/", "graph/")
 """Prefixes of names of files, in the order of the work: Oxigraph compares checksums of its own on reading."""
-
-TEXT_FILES = PARTS[:2]
 
 
 class BackgroundCheck:

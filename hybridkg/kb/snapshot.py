@@ -35,6 +35,7 @@ from hybridkg.query import ast
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
+from hybridkg.store.generations.manifest import TEXT_FILES
 from hybridkg.store.graph_location import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -54,10 +55,6 @@ PROFILE_FILE = "profile.json"
 
 VECTORS = "vectors"
 """The folder of the vectors in a generation, and the name of the index."""
-
-
-TEXT_FILES = ("text/", "nodes.")
-"""Prefixes of the names of the files that the text index and its entities are in."""
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,15 @@ def _checksum(text: str) -> str:
 
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
 
+TEXT_FILES = ("text/", "nodes.")
+"""Prefixes of the names of the files of the text index and its entities."""
+
 REBUILD = "hybridkg index KB rebuilds it"
 
 DISPENSABLE = ("projection/", "statistics.json", "vectors/")
 """Parts that most queries do not need; their readers handle damage, and an index step rebuilds them."""
 
-INDEXES = (*DISPENSABLE, "text/", "nodes.")
+INDEXES = (*DISPENSABLE, *TEXT_FILES)
 """Parts that an index step rebuilds where their files have the right sizes, so that the knowledge base opens."""
 
 
