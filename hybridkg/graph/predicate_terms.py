@@ -78,16 +78,22 @@ class PredicateTerms:
         return self.base.lexical(first, end)
 
     def terms(self, ids: Ids) -> list[Term | None]:
-        outside = (ids >= self.base.n_terms) & (ids != UNBOUND)
-        if not outside.any():
+        if not self._has_outside(ids):
             return self.base.terms(ids)
+        outside = (ids >= self.base.n_terms) & (ids != UNBOUND)
         found = self.base.terms(np.where(outside, UNBOUND, ids))
         for at, i in zip(np.flatnonzero(outside).tolist(), ids[outside].tolist(), strict=True):
             found[at] = self._outside[i - self.base.n_terms]
         return found
 
+    def _has_outside(self, ids: Ids) -> bool:
+        """Whether an id is that of a predicate that is no node; one comparison for most answers."""
+        if not len(ids) or ids.max() < self.base.n_terms:
+            return False
+        return bool(((ids >= self.base.n_terms) & (ids != UNBOUND)).any())
+
     def texts(self, ids: Ids) -> TermTexts:
-        if not ((ids >= self.base.n_terms) & (ids != UNBOUND)).any():
+        if not self._has_outside(ids):
             return self.base.texts(ids)
         texts = TermTexts.of(self.terms(ids))
         assert texts is not None  # no triple has an id

@@ -415,6 +415,8 @@ class InColumns(Solutions):
         return self.columns[name].cells() if name in self.columns else [None] * self._size
 
     def mapped(self, name: str, make: Callable[[Term | None], T]) -> list[T]:
+        if self._size <= FEW:
+            return list(map(make, self.cells(name)))
         distinct, place = self.columns[name].each()
         if isinstance(make, TextForm) and (texts := distinct.texts()) is not None:
             return _at(make.of_texts(texts), place)

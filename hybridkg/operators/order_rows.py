@@ -210,16 +210,11 @@ def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
     """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
-    if len(keys) <= FEW:
-        numbers = keys.tolist()
-        if len(set(numbers)) == len(numbers):
-            places = sorted(range(len(numbers)), key=numbers.__getitem__, reverse=True)
-            return solutions if places == list(range(len(numbers))) else solutions.take(places)
-    order = np.argsort(-keys, kind="stable")
-    descending = keys[order]
-    ends = np.append(np.flatnonzero(descending[1:] != descending[:-1]) + 1, len(order))
+    order, ends = _descending(keys)
+    if len(ends) == len(order):
+        return solutions.take(order)
     start, names = 0, _ties(tie_breakers, solutions)
-    for end in ends.tolist():
+    for end in ends:
         if first is not None and start >= first:
             break
         if end - start > 1:
@@ -227,6 +222,24 @@ def ordered_by_number(
             order[start:end] = order[start:end][sorted_places(end - start, map(tied.cells, names))]
         start = end
     return solutions.take(order)
+
+
+def _descending(keys: NDArray[np.float64]) -> tuple[Places, list[int]]:
+    """(places of the keys, the greatest first; the end of each run of equal ones).
+
+    >>> order, ends = _descending(np.array([1.0, 3.0, 1.0]))
+    >>> order.tolist(), ends
+    ([1, 0, 2], [1, 3])
+    """
+    if len(keys) <= FEW:
+        numbers = keys.tolist()
+        places = sorted(range(len(numbers)), key=numbers.__getitem__, reverse=True)
+        last = len(places) - 1
+        ends = [n + 1 for n, at in enumerate(places) if n == last or numbers[places[n + 1]] != numbers[at]]
+        return np.array(places, np.intp), ends
+    order = np.argsort(-keys, kind="stable")
+    descending = keys[order]
+    return order, [*(np.flatnonzero(descending[1:] != descending[:-1]) + 1).tolist(), len(order)]
 
 
 def _ties(tie_breakers: Sequence[str], solutions: Solutions) -> list[str]:
