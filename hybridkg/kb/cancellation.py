@@ -1,7 +1,8 @@
 """Cancellation of work by a time limit, an event or Ctrl-C.
 
 The work has a thread of its own, and the caller stops waiting for it. Python code stops at its next check of the Meter;
-Oxigraph and compiled kernels run to their end in an orphaned thread, and their result is dropped.
+Oxigraph and compiled kernels run to their end in an orphaned thread, and their result is dropped. Brief work that
+checks the Meter runs in the thread of the caller: a thread of its own costs 0.3 ms a query (2-core machine).
 """
 
 from __future__ import annotations
@@ -88,15 +89,12 @@ class Latch:
 
 
 class StoppableThread:
-    """A thread that runs the steps of a query until a deadline or a cancellation.
+    """A thread that runs the steps of a query until a deadline or a cancellation; it starts with the first step.
 
     Args:
         timeout: seconds for all steps together, from now on; None for no limit.
         cancel: an event that stops the current step.
         doing: names the operator at work, for the error.
-
-    Raises:
-        OverloadedError: MAX_ORPHANS orphaned threads are at work, and none ends before the deadline.
 
     >>> with StoppableThread(timeout=5) as run:
     ...     run(divmod, 7, 2)
@@ -107,11 +105,14 @@ class StoppableThread:
         self, *, timeout: float | None = None, cancel: threading.Event | None = None, doing: Callable[[], str] = str
     ):
         self._deadline = None if timeout is None else monotonic() + timeout
-        _wait_for_orphans(self._deadline, cancel)
         stopped = Latch()
-        self._stopped, self._doing = stopped, doing
+        self._stopped, self._doing, self._cancel = stopped, doing, cancel
         self.meter = Meter(self._deadline, timeout, lambda: stopped.is_set or (cancel is not None and cancel.is_set()))
         self._steps: SimpleQueue[_Step[Any] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def _start(self) -> None:
+        _wait_for_orphans(self._deadline, self._cancel)
         self._thread = threading.Thread(target=_run_all, args=(self._steps,), name="hybridkg query", daemon=True)
         self._thread.start()
 
@@ -123,6 +124,8 @@ class StoppableThread:
 
     def close(self, last: Callable[[], None] | None = None) -> None:
         """Ends the thread after the current step and a last one, which nothing waits for."""
+        if self._thread is None:
+            return
         if last is not None:
             self._steps.put(_Step(last))
         self._steps.put(None)
@@ -137,8 +140,11 @@ class StoppableThread:
 
         Raises:
             QueryStoppedError: the time is over, or `cancel` was set.
+            OverloadedError: MAX_ORPHANS orphaned threads are at work, and none ends before the deadline.
             KeyboardInterrupt: Ctrl-C in the main thread; the step is stopped.
         """
+        if self._thread is None:
+            self._start()
         step = _Step(partial(work, *args, **kwargs))
         try:
             self._steps.put(step)
@@ -157,6 +163,7 @@ class StoppableThread:
     def _stop(self, step: _Step[Any]) -> None:
         self._stopped.is_set = True
         if not step.done.wait(PATIENCE_S):
+            assert self._thread is not None
             with _lock:
                 _orphans.append(self._thread)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, SourceName, UserError
 from hybridkg.interfaces.progress import Progress
+from hybridkg.kb.brief_run import StoreNeededError, is_brief, is_planned_here, without_store
 from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
 from hybridkg.kb.limits import Limits, checked_limit
@@ -62,10 +63,11 @@ class QueryRun:
         self._source = source_of(options.name, text)
         self._allows_services = settings.service == "allow"
         self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
-        limits = Limits.of(settings.limits, options.timeout, options.max_rows, options.max_megabytes)
+        self._limits = limits = Limits.of(settings.limits, options.timeout, options.max_rows, options.max_megabytes)
         self.context = limits.apply_to(session.snapshot.context())
         self._timeout, self._cancel = limits.timeout, options.cancel
         self._thread: StoppableThread | None = None
+        self._is_brief = False
         self._query: BoundQuery | None = None
         self._cursor: RowCursor | None = None
         self._paused_at = 0.0
@@ -74,7 +76,7 @@ class QueryRun:
     def __enter__(self) -> Self:
         # Rows that are read later may be read from any thread, but an answer of Oxigraph belongs to one.
         if self._timeout or self._cancel is not None or self._stays_open:
-            thread = StoppableThread(timeout=self._timeout, cancel=self._cancel, doing=self.context.doing)
+            thread = StoppableThread(timeout=self._timeout, cancel=self._cancel, doing=self._doing)
             self._thread, self.context.meter = thread, thread.meter
         return self
 
@@ -114,15 +116,22 @@ class QueryRun:
         if thread is not None:
             thread.close(None if self._cursor is None else self._cursor.close)
 
+    def _doing(self) -> str:
+        return self.context.doing()
+
     def _step(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Calls `work`, in the stoppable thread where the run has a time limit or can be cancelled."""
-        return work(*args, **kwargs) if self._thread is None else self._thread(work, *args, **kwargs)
+        """Calls `work`; in the stoppable thread if the run has a time limit or can be cancelled, and is not brief."""
+        if self._thread is None or self._is_brief:
+            return work(*args, **kwargs)
+        return self._thread(work, *args, **kwargs)
 
     def plan(self, text: ParsedQuery, params: Parameters | None) -> tuple[BoundQuery, PhysicalPlan]:
         """Binds the parameters and chooses the physical plan."""
         self._query = None  # an error of `bind` has the words of the text already, also after an earlier attempt
         services = text.has_service and self._allows_services
-        query = self._query = self._step(self._session.bind, text, params, services=services)
+        query = self._query = self._session.bind(text, params, services=services)
+        if is_planned_here(query.template, self._session.snapshot):
+            return query, self._session.plan(query, self._limit, self._strategy)
         return query, self._step(self._session.plan, query, self._limit, self._strategy)
 
     def explain(self, query: BoundQuery, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
@@ -156,7 +165,25 @@ class QueryRun:
 
     def execute(self, query: BoundQuery, plan: PhysicalPlan) -> ResultSet:
         """Runs the plan; returns all rows."""
-        return self.result(query, plan, self._step(self._session.run, query, plan, self.context))
+        solutions = self._briefly(query, plan)
+        if solutions is None:
+            solutions = self._step(self._session.run, query, plan, self.context)
+        return self.result(query, plan, solutions)
+
+    def _briefly(self, query: BoundQuery, plan: PhysicalPlan) -> Solutions | None:
+        """Runs the plan in this thread, if it is brief; None if it is not, or needs the store after all."""
+        if self._thread is None or not is_brief(query.template, plan, self._session.snapshot):
+            return None
+        self._is_brief = True
+        try:
+            with without_store(self.context):
+                return self._session.run(query, plan, self.context)
+        except StoreNeededError:
+            self._is_brief = False
+            self.context = self._limits.apply_to(self._session.snapshot.context())
+            self.context.meter = self._thread.meter
+            self.context.meter.counts.clear()
+            return None
 
     def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
         """Makes the result of the solutions."""

@@ -23,6 +23,8 @@ from hybridkg.errors import OverloadedError, ParameterError, QueryLimitError, Qu
 from hybridkg.interfaces.meter import Meter
 from hybridkg.kb import cancellation
 from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
+from hybridkg.operators.columns import ColumnsDeclined
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.store.oxigraph import OxigraphStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -334,6 +336,42 @@ def test_only_so_much_is_left_behind():
     assert stoppable(lambda meter: 1, timeout=900) == 1
 
 
+BRIEF = {
+    "a look-up": "PREFIX f: <http://example.org/films/> SELECT ?y { ?x f:year ?y } ORDER BY ?y LIMIT 3",
+    "a ranking": "SELECT ?x { ?x MATCH 'space' AS ?s } RANK BY ?s LIMIT 3",
+}
+
+
+@pytest.mark.parametrize("name", BRIEF)
+def test_a_brief_query_with_a_time_limit_runs_in_the_thread_of_its_caller(films, monkeypatch, name):
+    want = films.query(BRIEF[name]).to_python()
+    monkeypatch.setattr(StoppableThread, "_start", lambda run: pytest.fail("a thread"))
+    assert films.query(BRIEF[name], timeout=900, cancel=threading.Event()).to_python() == want
+
+
+@pytest.mark.usefixtures("late_at_work")
+@pytest.mark.parametrize("name", BRIEF)
+def test_a_brief_query_keeps_its_time_limit(films, name):
+    with pytest.raises(QueryStoppedError, match=r"taken longer than 900 s") as caught:
+        films.query(BRIEF[name], timeout=900)
+    assert caught.value.doing
+    assert films.query(BRIEF[name], timeout=2000)
+
+
+def test_a_query_that_needs_the_store_after_all_begins_again_in_a_thread(films, monkeypatch):
+    def needs(*_: object) -> None:
+        raise ColumnsDeclined("a test")
+
+    started: list[StoppableThread] = []
+    want = films.query(BRIEF["a look-up"]).to_python()
+    start = StoppableThread._start
+    monkeypatch.setattr(StoppableThread, "_start", lambda run: (started.append(run), start(run)))
+    monkeypatch.setattr(GraphFragment, "run", needs)
+    result = films.query(BRIEF["a look-up"], timeout=900)
+    assert (result.to_python(), len(started)) == (want, 1)
+    assert result.strategy == "columns"
+
+
 @pytest.mark.usefixtures("patience")
 def test_work_that_looks_at_its_meter_is_not_left_behind():
     def work(meter: Meter) -> None:
@@ -368,6 +406,7 @@ def test_an_interruption_at_any_call_of_a_waiting_thread_stops_the_step():
 
     for at in range(1, 20):
         with StoppableThread() as run:
+            run(int)
             waiting = threading.Thread(target=wait, args=(run, at), daemon=True)
             waiting.start()
             waiting.join(60)

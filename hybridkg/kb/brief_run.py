@@ -1,0 +1,67 @@
+"""Brief runs: plans that the thread of the caller executes, also under a time limit.
+
+Their work checks the meter, so a deadline ends them; nothing in them waits for a store, a server or a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn, cast
+
+from hybridkg.algebra.reranking import below_rerank
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.kb.query_template import QueryTemplate
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.planner.choose import PhysicalPlan
+from hybridkg.query import ast
+
+MAX_BRIEF_US = 20_000.0
+"""Maximum expected microseconds of a brief run. A kernel does not check the meter, and delays Ctrl-C by its time."""
+
+
+class StoreNeededError(Exception):
+    """A brief run needs the graph store."""
+
+
+class _NoStore:
+    """In place of the store; every request to it raises StoreNeededError."""
+
+    url = ""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise StoreNeededError
+
+
+@contextmanager
+def without_store(context: ExecutionContext) -> Iterator[None]:
+    """The context has no store inside the block.
+
+    Raises:
+        StoreNeededError: an operator asked the store.
+    """
+    store = context.store
+    context.store = cast(GraphStore, _NoStore())
+    try:
+        yield
+    finally:
+        context.store = store
+
+
+def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:
+    """Whether planning asks neither a server, an encoder of vectors, nor an entity linker."""
+    is_local = not snapshot.endpoint and (snapshot.text is None or not snapshot.text.is_remote)
+    return is_local and all(isinstance(item, ast.Match) and not _links(item) for item in template.matches)
+
+
+def is_brief(template: QueryTemplate, plan: PhysicalPlan, snapshot: Snapshot) -> bool:
+    """Whether a plan that `is_planned_here` is expected to take no longer than MAX_BRIEF_US, without the store."""
+    if plan.cost is None or plan.cost.estimate > MAX_BRIEF_US or snapshot.graph is None or plan.strategy == "oxigraph":
+        return False
+    return below_rerank(template.logical) is None
+
+
+def _links(match: ast.Match) -> bool:
+    return match.model is not None and RANKING_MODELS.get(match.model.name)().traits.links
