@@ -31,6 +31,9 @@ PLAIN_DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 INTEGER, DECIMAL = NamedNode(XSD + "integer"), NamedNode(XSD + "decimal")
 
+PLAIN = {INTEGER: re.compile(r"[+-]?[0-9]+"), DECIMAL: re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")}
+"""Integers and decimals that Oxigraph and Python parse alike; others are ill-typed, or are left to Oxigraph."""
+
 Divide = Callable[[Sequence[Term], Sequence[int]], Sequence[Term | None]]
 """Quotients of terms and counts as the SPARQL engine has them."""
 
@@ -123,7 +126,7 @@ class ColumnGroups:
         numbers = _doubles(column)
         if numbers is not None and len(rows):
             return self._of_doubles(numbers, rows, is_mean=divide is not None)
-        exact = _Exact.of(column)
+        exact = ExactNumbers.of(column)
         if exact is None:
             return None
         counts = np.bincount(self.group[rows], minlength=self.count)
@@ -167,7 +170,7 @@ class ColumnGroups:
 
 
 @dataclass(frozen=True, eq=False)
-class _Exact:
+class ExactNumbers:
     """Integers and decimals as integers of a common scale.
 
     Args:
@@ -183,13 +186,15 @@ class _Exact:
     digits: int
 
     @classmethod
-    def of(cls, column: Column) -> _Exact | None:
+    def of(cls, column: Column) -> ExactNumbers | None:
         """None if a term is of another datatype."""
         codes = dense(column.keys)
         first = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
         first[codes] = np.arange(len(codes))
         terms = column.take(first).cells()
         if not all(type(term) is Literal and term.datatype in (INTEGER, DECIMAL) for term in terms):
+            return None
+        if not all(PLAIN[term.datatype].fullmatch(term.value) for term in terms):  # type: ignore[union-attr]
             return None
         numbers = [Decimal(term.value) for term in terms if term is not None]  # type: ignore[union-attr]
         digits = max((max(0, -int(number.as_tuple().exponent)) for number in numbers), default=0)
@@ -207,15 +212,23 @@ class _Exact:
             return None
         sums = np.bincount(group, values, count).astype(np.float64, copy=False)
         if not self.is_decimal.any():
-            return NumberColumn(sums, _whole)
+            return NumberColumn(sums, whole)
         decimal = np.bincount(group, self.is_decimal[codes], count) > 0
         return TermColumn.of(
             [
                 Literal(_decimal(int(number), self.digits), datatype=DECIMAL) if is_decimal
-                else _whole(number / 10**self.digits)
+                else whole(number / 10**self.digits)
                 for number, is_decimal in zip(sums.tolist(), decimal.tolist(), strict=True)
             ]
         )  # fmt: skip
+
+
+def whole_numbers(column: Column) -> NDArray[np.float64] | None:
+    """float64[rows] of a column of integers; None if a cell is another term, or 2^53 at least."""
+    if isinstance(column, NumberColumn):
+        return column.numbers if column.literal is whole else None
+    exact = ExactNumbers.of(column)
+    return None if exact is None or exact.is_decimal.any() else exact.values[exact.codes]
 
 
 def _decimal(number: int, digits: int) -> str:
@@ -255,7 +268,7 @@ def _of_groups(column: Column, groups: Places, row_of: Places, number: Places) -
 
 def count_column(counts: NDArray[Any]) -> NumberColumn:
     """Column of non-negative integers."""
-    return NumberColumn(counts.astype(np.float64), _whole)
+    return NumberColumn(counts.astype(np.float64), whole)
 
 
 def _bound(column: Column) -> NDArray[np.bool_] | None:
@@ -312,5 +325,5 @@ def _is_sorted(keys: Sequence[Keys]) -> bool:
     return True
 
 
-def _whole(number: float) -> Literal:
+def whole(number: float) -> Literal:
     return Literal(int(number))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -113,16 +114,56 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
     return solutions
 
 
+@dataclass(frozen=True)
+class ExpressionText:
+    """What the evaluation of an expression needs, whatever the rows.
+
+    Args:
+        text: in SPARQL.
+        variables: its variables.
+        base: IRI that it resolves relative IRIs against; empty without one.
+        differs_per_row: whether equal rows may have different values, as for RAND.
+    """
+
+    text: str
+    variables: frozenset[str]
+    base: str
+    differs_per_row: bool
+
+    def names(self, solutions: Solutions) -> tuple[str, ...]:
+        """Columns that it reads, sorted."""
+        return tuple(sorted(self.variables.intersection(solutions.variables)))
+
+
+@lru_cache(maxsize=512)
+def text_of(expression: ast.Expression) -> ExpressionText:
+    """The text of an expression.
+
+    >>> text_of(ast.Binary("+", ast.Var("x"), ast.Var("y"))).text
+    '(?x + ?y)'
+    """
+    from hybridkg.algebra.rules.push_filters import PER_ROW
+
+    calls = [node for node in walk(expression) if isinstance(node, ast.Call)]
+    return ExpressionText(
+        write(expression),
+        variables(expression),
+        next((call.base for call in calls if call.base), ""),
+        any(call.function in PER_ROW for call in calls),
+    )
+
+
 def evaluate(expression: ast.Expression, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
     """Value of the expression in each row, None for an error."""
     if isinstance(expression, ast.Var):
         return solutions.cells(expression.name)
     if isinstance(solutions, InColumns):
         return column_of(expression, solutions, context).cells()
-    names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
+    text = text_of(expression)
+    names = text.names(solutions)
     keys = solutions.select(names).rows
-    distinct = keys if _differs_per_row(expression) else list(dict.fromkeys(keys))
-    values = list(_values(expression, names, distinct, context))
+    distinct = keys if text.differs_per_row else list(dict.fromkeys(keys))
+    values = [value for (value,) in _values([text], names, distinct, context)]
     if distinct is keys:
         return values
     value_of = dict(zip(distinct, values, strict=True))
@@ -131,17 +172,35 @@ def evaluate(expression: ast.Expression, solutions: Solutions, context: Executio
 
 def column_of(expression: ast.Expression, solutions: InColumns, context: ExecutionContext) -> Column:
     """Column of the values of an expression, computed once for each distinct combination of its variables."""
-    if isinstance(expression, ast.Var):
-        return solutions.column(expression.name)
-    if _differs_per_row(expression):
-        return TermColumn.of(evaluate(expression, solutions.in_rows(), context))
-    numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
-    if numbers is not None:
-        return numbers
-    names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
-    group, first = solutions.distinct(names)
-    rows = solutions.select(names).take(first).rows
-    return TermColumn.of(list(_values(expression, names, rows, context)), group)
+    return columns_of_expressions([expression], solutions, context)[0]
+
+
+def columns_of_expressions(
+    expressions: Sequence[ast.Expression], solutions: InColumns, context: ExecutionContext
+) -> list[Column]:
+    """A column for each expression; those of the same variables are sent to Oxigraph in one query."""
+    columns: dict[int, Column] = {}
+    together: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    for at, expression in enumerate(expressions):
+        if isinstance(expression, ast.Var):
+            columns[at] = solutions.column(expression.name)
+            continue
+        text = text_of(expression)
+        if text.differs_per_row:
+            columns[at] = TermColumn.of(evaluate(expression, solutions.in_rows(), context))
+            continue
+        numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
+        if numbers is not None:
+            columns[at] = numbers
+            continue
+        together.setdefault((text.names(solutions), text.base), []).append(at)
+    for (names, _), places in together.items():
+        group, first = solutions.distinct(names)
+        rows = solutions.select(names).take(first).rows
+        values = list(_values([text_of(expressions[at]) for at in places], names, rows, context))
+        for number, at in enumerate(places):
+            columns[at] = TermColumn.of([row[number] for row in values], group)
+    return [columns[at] for at in range(len(expressions))]
 
 
 def true_in_columns(condition: ast.Expression, solutions: InColumns, context: ExecutionContext) -> NDArray[np.bool_]:
@@ -157,28 +216,23 @@ def true_in_columns(condition: ast.Expression, solutions: InColumns, context: Ex
     return np.array(true_rows(values.terms.tolist()), np.bool_)[values.codes]
 
 
-def _differs_per_row(expression: ast.Expression) -> bool:
-    from hybridkg.algebra.rules.push_filters import PER_ROW
-
-    return any(isinstance(node, ast.Call) and node.function in PER_ROW for node in walk(expression))
-
-
 def _values(
-    expression: ast.Expression, names: tuple[str, ...], rows: Iterable[Row], context: ExecutionContext
-) -> Iterator[Term | None]:
-    taken = variables(expression)
-    bases = [node.base for node in walk(expression) if isinstance(node, ast.Call) and node.base]
-    base = f"BASE {write(ast.Iri(bases[0]))}\n" if bases else ""
-    row_name, value_name = _fresh("row", taken), _fresh("value", taken)
-    rest = iter(rows)
+    texts: Sequence[ExpressionText], names: tuple[str, ...], rows: Iterable[Row], context: ExecutionContext
+) -> Iterator[Row]:
+    """Values of the expressions, which have one base, for each row."""
+    taken = frozenset[str]().union(*(text.variables for text in texts))
+    base = f"BASE {write(ast.Iri(texts[0].base))}\n" if texts[0].base else ""
+    row_name = _fresh("row", taken)
+    value_names = [_fresh(f"value{number}", taken) for number in range(len(texts))]
+    binds = "\n".join(f"BIND({text.text} AS ?{name})" for text, name in zip(texts, value_names, strict=True))
+    head = f"{base}SELECT ?{row_name} ?{' ?'.join(value_names)} WHERE {{\n"
+    rest, nothing = iter(rows), (None,) * len(texts)
     while batch := list(islice(rest, ROWS_PER_QUESTION)):
         pattern, triples = inline(names, batch, row_name)
-        bind = f"BIND({write(expression)} AS ?{value_name})"
-        sparql = f"{base}SELECT ?{row_name} ?{value_name} WHERE {{\n{pattern}\n{bind}\n}}"
-        results: list[Term | None] = [None] * len(batch)
-        for row, value in context.scratch(triples).select(sparql).rows:
+        results: list[Row] = [nothing] * len(batch)
+        for row, *values in context.scratch(triples).select(f"{head}{pattern}\n{binds}\n}}").rows:
             assert isinstance(row, NamedNode)
-            results[int(row.value[len(ROW_IRI) :])] = value
+            results[int(row.value[len(ROW_IRI) :])] = tuple(values)
         yield from results
 
 

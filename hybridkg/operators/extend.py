@@ -8,18 +8,23 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
-from hybridkg.operators.expressions import ExistsTest, column_of, evaluate, shown, with_tests
+from hybridkg.operators.expressions import ExistsTest, columns_of_expressions, evaluate, shown, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
 
 
 @dataclass(frozen=True)
 class Extend(PhysicalOperator):
-    """Rows of the child with one more column."""
+    """Rows of the child with more columns, none of which is computed from another one of them.
+
+    Args:
+        child: the rows.
+        computed: (variable, expression) of each column.
+        tests: the EXISTS of the expressions.
+    """
 
     child: PhysicalOperator
-    variable: str
-    expression: ast.Expression
+    computed: tuple[tuple[str, ast.Expression], ...]
     tests: tuple[ExistsTest, ...] = ()
 
     @property
@@ -32,13 +37,16 @@ class Extend(PhysicalOperator):
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
         tested = with_tests(solutions, self.tests, context)
+        names = tuple(name for name, _ in self.computed)
+        expressions = [expression for _, expression in self.computed]
         if isinstance(solutions, InColumns) and isinstance(tested, InColumns):
-            return solutions.having({**solutions.columns, self.variable: column_of(self.expression, tested, context)})
-        column = evaluate(self.expression, tested, context)
+            columns = columns_of_expressions(expressions, tested, context)
+            return solutions.having({**solutions.columns, **dict(zip(names, columns, strict=True))})
+        values = zip(*(evaluate(expression, tested, context) for expression in expressions), strict=True)
         return Solutions(
-            (*solutions.variables, self.variable),
-            [(*row, value) for row, value in zip(solutions.rows, column, strict=True)],
+            (*solutions.variables, *names), [(*row, *own) for row, own in zip(solutions.rows, values, strict=True)]
         )
 
     def describe(self) -> str:
-        return f"Extend ?{self.variable} := {shown(self.expression, self.tests)}"
+        computed = (f"?{name} := {shown(expression, self.tests)}" for name, expression in self.computed)
+        return f"Extend {', '.join(computed)}"

@@ -1,12 +1,14 @@
-"""Arithmetic and comparisons of doubles over whole columns, with the values of Oxigraph.
+"""Arithmetic and comparisons of numbers over whole columns, with the values of Oxigraph.
 
-A double absorbs every other number (SPARQL 1.1 section 17.3, XPath's promotion rules), so an operation with a double is
-one operation of IEEE 754. What is below it and reads no double is evaluated by Oxigraph, once for each distinct value,
-and cast to a double by Oxigraph as well.
+Sums, differences and products of integers are integers, exact below 2^53; a larger one is left to Oxigraph. A double
+absorbs every other number (SPARQL 1.1 section 17.3, XPath's promotion rules), so an operation with a double is one
+operation of IEEE 754. What is below it and reads no double is evaluated by Oxigraph, once for each distinct value, and
+cast to a double by Oxigraph as well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.operators.column_groups import written
+from hybridkg.operators.column_groups import EXACT, INTEGER, whole, whole_numbers, written
 from hybridkg.operators.columns import Column, InColumns, NumberColumn, TermColumn
 from hybridkg.query import ast
 from hybridkg.query.walk import variables
@@ -29,6 +31,8 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
 }  # fmt: skip
+
+PLAIN_INTEGER = re.compile("-?[0-9]{1,15}")
 
 AsColumn = Callable[[ast.Expression], Column]
 """Column of an expression as Oxigraph evaluates it."""
@@ -49,9 +53,12 @@ class NumberExpressions:
     evaluated: AsColumn
 
     def column(self, expression: ast.Expression) -> NumberColumn | None:
-        """Value of an arithmetic expression in each row; None unless it is certainly a double in every one."""
-        if isinstance(expression, ast.Var) or not self._reads_doubles(expression):
+        """Value of an arithmetic expression in each row; None unless it is a double in every one, or an integer."""
+        if not isinstance(expression, ast.Binary | ast.Unary):
             return None
+        if not self._reads_doubles(expression):
+            integers = self._integers(expression)
+            return None if integers is None else NumberColumn(integers + 0.0, whole)  # no -0
         numbers = self._numbers(expression)
         return None if numbers is None else NumberColumn(numbers, written)
 
@@ -98,6 +105,24 @@ class NumberExpressions:
                     return None
                 with np.errstate(all="ignore"):
                     return np.asarray(ARITHMETIC[op](a, b))
+        return None
+
+    def _integers(self, expression: ast.Expression) -> Numbers | None:
+        """float64[rows] of integers; None if a row may have another value, or a large one."""
+        match expression:
+            case ast.Var(name) if name in self.solutions.columns:
+                return whole_numbers(self.solutions.columns[name])
+            case ast.Lit(lexical, INTEGER.value) if PLAIN_INTEGER.fullmatch(lexical):
+                return np.full(self.solutions.size, float(lexical))
+            case ast.Unary("-", operand):
+                inner = self._integers(operand)
+                return None if inner is None else -inner
+            case ast.Binary("+" | "-" | "*" as op, left, right):
+                a, b = self._integers(left), self._integers(right)
+                if a is None or b is None:
+                    return None
+                values = np.asarray(ARITHMETIC[op](a, b))
+                return values if float(np.abs(values).max(initial=0.0)) < EXACT else None
         return None
 
     def _cast(self, expression: ast.Expression) -> Numbers | None:

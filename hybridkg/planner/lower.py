@@ -133,7 +133,10 @@ class _Lowering:
                 return Filter(self.operator(child), _truth(condition), tests)
             case nodes.Extend(child, variable, expression, dataset):
                 expression, tests = self.prepared(expression, plan, dataset)
-                return Extend(self.operator(child), variable, expression, tests)
+                below = self.operator(child)
+                if isinstance(below, Extend) and not tests and variables(expression).isdisjoint(dict(below.computed)):
+                    return Extend(below.child, (*below.computed, (variable, expression)), below.tests)
+                return Extend(below, ((variable, expression),), tests)
             case nodes.Group(child, keys, having, projection, internal):
                 return GroupRows(self.operator(child), keys, having, projection, internal)
             case nodes.Rank(child, expression, score, scores, ties, subjects, least):

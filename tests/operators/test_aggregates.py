@@ -48,7 +48,8 @@ nodes = st.sampled_from(
 )
 odd = st.sampled_from(
     [Literal(1), Literal("01", datatype=NamedNode(XSD + "integer")), Literal(1.0),
-     Literal("+1", datatype=NamedNode(XSD + "int")), Literal("y", datatype=NamedNode("e:type"))]
+     Literal("+1", datatype=NamedNode(XSD + "int")), Literal("x", datatype=NamedNode(XSD + "integer")),
+     Literal("y", datatype=NamedNode("e:type"))]
 )  # fmt: skip
 numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
