@@ -50,4 +50,11 @@ def certain_of(plan: nodes.Plan) -> frozenset[str]:
             return frozenset.intersection(*(certain_of(branch) for branch in branches))
         case nodes.Project(child, columns, _, _):
             return certain_of(child) & frozenset(columns)
+        case nodes.Slice(child, _, _) | nodes.OrderBy(child, _, _):
+            return certain_of(child)
+        case nodes.Group(child, keys, _, projection):
+            shown = {item.variable.name for item in projection if item.expression is None}
+            return (
+                certain_of(child) & shown & {key.expression.name for key in keys if isinstance(key.expression, ast.Var)}
+            )
     return frozenset()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from hybridkg.algebra import nodes
+from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.from_ast import relational_of
 from hybridkg.algebra.nodes import Fragment, Plan, walk
 from hybridkg.algebra.rules import rewrite_relational
@@ -12,9 +14,12 @@ from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.planner.lower import lower
+from hybridkg.operators.left_join import BindLeftJoin
+from hybridkg.operators.minus import BindMinus
+from hybridkg.planner.lower import left_condition, lower
 from hybridkg.query import ast
 
 FragmentOperator = Callable[[Fragment], GraphFragment]
@@ -32,19 +37,69 @@ def is_computed(plan: Plan) -> bool:
     return all(PlainGroups.of(group.keys, group.having, group.projection) is not None for group in groups)
 
 
+@dataclass(frozen=True)
+class Probe:
+    """A fragment of a join of which only the rows for the values of the other side are needed.
+
+    Args:
+        fragment: a side of the join.
+        other: the other side.
+        variable: bound in every row of both.
+    """
+
+    fragment: Fragment
+    other: Plan
+    variable: str
+
+
+def probe_of(plan: Plan) -> Probe | None:
+    """The probe of a join, an OPTIONAL or a MINUS; None if no side is such a fragment."""
+    match plan:
+        case nodes.Join(left, right):
+            return _probe(right, left) or _probe(left, right)
+        case nodes.LeftJoin(left, right) | nodes.Minus(left, right):
+            return _probe(right, left)
+    return None
+
+
+def _probe(fragment: Plan, other: Plan) -> Probe | None:
+    if not isinstance(fragment, Fragment) or not fragment.group.elements:
+        return None
+    variable = min(certain_of(fragment) & certain_of(other), default="")
+    return Probe(fragment, other, variable) if variable else None
+
+
 def over_columns(plan: Plan, fragment: FragmentOperator) -> PhysicalOperator | None:
     """Operators of a plan; None if a part of it has none."""
     ready: dict[int, PhysicalOperator] = {}
-    for part in walk(plan):
-        if isinstance(part, nodes.Group) and isinstance(part.child, Fragment) and part.child.group.elements:
-            operator = fragment(part.child)
-            groups = PlainGroups.of(part.keys, part.having, part.projection)
-            if groups is not None and CountGroups.applies(operator, groups):
-                ready[id(part)] = CountGroups(operator, groups)
     try:
+        for part in reversed(list(walk(plan))):
+            operator = _operator(part, ready, fragment)
+            if operator is not None:
+                ready[id(part)] = operator
         return lower(plan, ready, fragment=fragment)
     except UnsupportedQueryError:
         return None
+
+
+def _operator(part: Plan, ready: dict[int, PhysicalOperator], fragment: FragmentOperator) -> PhysicalOperator | None:
+    """The operator of a part that columns evaluate in another way than the reference; None for any other part."""
+    if isinstance(part, nodes.Group) and isinstance(part.child, Fragment) and part.child.group.elements:
+        counted = fragment(part.child)
+        groups = PlainGroups.of(part.keys, part.having, part.projection)
+        if groups is not None and CountGroups.applies(counted, groups):
+            return CountGroups(counted, groups)
+    probe = probe_of(part)
+    if probe is None:
+        return None
+    child, probed = lower(probe.other, ready, fragment=fragment), fragment(probe.fragment)
+    match part:
+        case nodes.LeftJoin():
+            condition, tests = left_condition(part, fragment)
+            return BindLeftJoin(child, probed, probe.variable, condition, tests)
+        case nodes.Minus():
+            return BindMinus(child, probed, probe.variable)
+    return BindJoin(child, probed, probe.variable)
 
 
 def of_declined(group: ast.Group, columns: tuple[str, ...], fragment: FragmentOperator) -> PhysicalOperator | None:

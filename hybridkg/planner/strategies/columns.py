@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.nodes import Plan, SparqlQuery
+from hybridkg.algebra.nodes import Plan, SparqlQuery, walk
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
@@ -13,7 +13,7 @@ from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.joins import joined
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
-from hybridkg.planner.relational import fragments_of, is_computed, over_columns
+from hybridkg.planner.relational import fragments_of, is_computed, over_columns, probe_of
 from hybridkg.query import ast
 
 
@@ -94,13 +94,23 @@ def declined(query: SparqlQuery, planning: PlannerContext) -> str:
 
 def fragment_sizes(plan: Plan, planning: PlannerContext) -> list[tuple[float, float]] | None:
     """(expected rows, expected entries read) of each fragment; None if the projection does not answer one."""
-    sizes = []
+    sizes: dict[int, tuple[float, float]] = {}
     for fragment in fragments_of(plan):
         prepared = planning.prepared(fragment)
         if prepared is None:
             return None
-        sizes.append((prepared.size().estimate, prepared.work()))
-    return sizes
+        sizes[id(fragment)] = prepared.size().estimate, prepared.work()
+    for part in reversed(list(walk(plan))):
+        probe = probe_of(part)
+        if probe is None:
+            continue
+        prepared = planning.prepared(probe.fragment)
+        assert prepared is not None
+        values = returned_rows(probe.other, sum(sizes[id(own)][0] for own in fragments_of(probe.other)))
+        (rows, work), probed = sizes[id(probe.fragment)], values * prepared.work_each(probe.variable)
+        if probed < work:
+            sizes[id(probe.fragment)] = rows * probed / work, probed
+    return list(sizes.values())
 
 
 def returns_as_read(plan: Plan) -> bool:
