@@ -116,7 +116,7 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
 
 @dataclass(frozen=True)
 class ExpressionText:
-    """What the evaluation of an expression needs, whatever the rows.
+    """Text of an expression, and the properties of it that an evaluation needs.
 
     Args:
         text: in SPARQL.
