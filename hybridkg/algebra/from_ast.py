@@ -385,9 +385,13 @@ class _Builder:
 
 
 def _computes(node: ast.Syntax) -> bool:
-    """Whether no pattern of the projection can express an element: BIND, and a sub-select that computes or slices."""
+    """Whether no pattern of the projection can express an element: BIND, a sub-select that computes or slices, and, but
+    for what the data show, a condition on several variables.
+    """
     if isinstance(node, ast.Bind):
         return True
+    if isinstance(node, ast.Filter):
+        return len(variables(node.condition)) > 1
     if not isinstance(node, ast.SubSelect):
         return False
     query = node.query

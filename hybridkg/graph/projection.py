@@ -36,6 +36,7 @@ from hybridkg.interfaces.graph_index import (
     Ids,
     IdTable,
     Pattern,
+    PredicatePath,
     Test,
 )
 from hybridkg.interfaces.meter import Meter
@@ -107,6 +108,13 @@ class Projection:
             return compiler.compiled()
         except PatternDeclined:
             return None
+
+    def has_nodes_only(self, predicate: str) -> bool:
+        relation = self._relations.of(PredicatePath(predicate))
+        if relation is None:
+            return False
+        objects = relation.ends(False, PatternRun(Meter(), self._max_rows))
+        return len(objects) == 0 or int(objects[-1]) < self.n_nodes
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return self._terms.terms(ids)

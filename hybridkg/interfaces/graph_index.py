@@ -367,6 +367,9 @@ class GraphIndex(Protocol):
         five triples, under 30 us for another instance of a cached template.
         """
 
+    def has_nodes_only(self, predicate: str) -> bool:
+        """Whether every object of a predicate is an IRI or a blank node; False for one that the index does not hold."""
+
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from hybridkg.algebra.nodes import Fragment, Match, Plan, children
+from hybridkg.algebra.nodes import Fragment, Match, Plan, SparqlQuery, children
+from hybridkg.algebra.rules.compare_nodes import compare_nodes
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import BoundPattern, Cardinality, GraphIndex, Pattern, PreparedPattern
@@ -240,6 +241,13 @@ class PlannerContext:
             memo[key] = find()
         value: T = memo[key]
         return value
+
+    def relational(self, query: SparqlQuery) -> Plan | None:
+        """Algebra of a query without ranked predicates, by rules that read the data; None where columns have none."""
+        plan, graph = query.relational, self.graph
+        if plan is None or graph is None:
+            return plan
+        return self.memoize_for_template(("relational", id(query)), lambda: compare_nodes(plan, graph.has_nodes_only))
 
     @property
     def entities(self) -> int:

@@ -32,12 +32,11 @@ class ColumnsStrategy(Strategy):
         return not unsupported(logical, planning)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        if not isinstance(logical, SparqlQuery) or logical.relational is None:
+        plan = planning.relational(logical) if isinstance(logical, SparqlQuery) else None
+        sizes = None if plan is None else fragment_sizes(plan, planning)
+        if plan is None or sizes is None:
             return UNPRICED
-        sizes = fragment_sizes(logical.relational, planning)
-        if sizes is None:
-            return UNPRICED
-        cost, returned = planning.cost, returned_rows(logical.relational, sum(rows for rows, _ in sizes))
+        cost, returned = planning.cost, returned_rows(plan, sum(rows for rows, _ in sizes))
         us = sum(
             cost.us_per_graph_question + cost.us_per_adjacency_entry * work + cost.us_per_column_cell * rows
             for rows, work in sizes
@@ -49,11 +48,10 @@ class ColumnsStrategy(Strategy):
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         if not isinstance(logical, SparqlQuery):
             return joined(logical, planning)
-        if logical.relational is None or any(
-            planning.prepared(fragment) is None for fragment in fragments_of(logical.relational)
-        ):
+        plan = planning.relational(logical)
+        if plan is None or any(planning.prepared(fragment) is None for fragment in fragments_of(plan)):
             return None
-        root = over_columns(logical.relational, planning.fragment)
+        root = over_columns(plan, planning.fragment)
         return None if root is None else ColumnQuery(root, StoreQuery(logical.form))
 
 
@@ -82,8 +80,9 @@ def declined(query: SparqlQuery, planning: PlannerContext) -> str:
         return reason
     if planning.graph is None:
         return "no projection"
-    assert query.relational is not None
-    for fragment in fragments_of(query.relational):
+    plan = planning.relational(query)
+    assert plan is not None
+    for fragment in fragments_of(plan):
         pattern = planning.pattern(fragment)
         if isinstance(pattern, DeclinedPattern):
             return pattern.reason

@@ -25,12 +25,13 @@ class OxigraphStrategy(Strategy):
         """Every entry that the pattern reads costs as much as a row: Oxigraph decodes its terms."""
         query = _below_slice(logical)
         assert isinstance(query, SparqlQuery)
-        sizes = None if query.relational is None else fragment_sizes(query.relational, planning)
-        if query.relational is None or sizes is None:
+        plan = planning.relational(query)
+        sizes = None if plan is None else fragment_sizes(plan, planning)
+        if plan is None or sizes is None:
             return UNPRICED
         rows = sum(max(size, work) for size, work in sizes)
-        if returns_as_read(query.relational):
-            rows = returned_rows(query.relational, rows)
+        if returns_as_read(plan):
+            rows = returned_rows(plan, rows)
         us = planning.cost.us_per_store_question + planning.cost.us_per_store_row * rows
         return Cardinality(us, us, us)
 
