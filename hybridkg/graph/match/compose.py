@@ -53,7 +53,8 @@ def count_paths(
         return None
     if of_v is not None and (len(of_v.ids) == 0 or not of_v.is_dense_for(len(ids))):
         return None
-    lengths = to_y.relation.tally(None, to_y.from_subject(v), None, run)
+    is_single = to_y.relation.is_single(to_y.from_subject(v))  # then every v is on one path at most
+    lengths = None if is_single else to_y.relation.tally(None, to_y.from_subject(v), None, run)
     paths = from_x.relation.tally(ids, from_x.from_subject(x), lengths, run).at(ids)
     bound = int(paths.max(initial=0)) * (1 if of_v is None else of_v.bound)
     if bound > MAX_COUNT:
@@ -79,7 +80,7 @@ def _composed(
 ) -> tuple[Counts, Ids, Counts]:
     """(number of y of each x, the y of all x, their sums).
 
-    `paths` is the number of paths of each x, `ys` the first y and the span of all.
+    `paths` is the maximum number of paths of each x, `ys` the first y and the span of all.
     """
     y_low, span = ys
     room, steps = np.minimum(paths, span), paths.cumsum()

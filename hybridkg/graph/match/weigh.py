@@ -109,10 +109,17 @@ class Weigher:
         children = self.children.get(variable, ())
         if len(children) > 1:
             children = sorted(children, key=lambda edge: self._work(edge, variable))
+        degrees: dict[tuple[int, bool], IdWeights] = {}  # of all ids, by relation: several edges may have the same
         for edge in children:
             if among is not None and len(among) == 0:
                 return IdWeights(among)
-            message = self._message(edge, variable, among)
+            key, is_leaf = (id(edge.relation), edge.from_subject(variable)), self._is_leaf(edge, variable)
+            if is_leaf and key in degrees:
+                message = degrees[key]
+            else:
+                message = self._message(edge, variable, among)
+                if is_leaf and among is None:
+                    degrees[key] = message
             found = message if found is None else found * message
             among = found.ids
         assert found is not None
@@ -136,6 +143,10 @@ class Weigher:
         """Whether a variable has a restriction, apart from edges to other variables."""
         parts = (self.constants, self.loops, self.conditions, self.members, self.hints, self.nodes)
         return any(variable in part for part in parts)
+
+    def _is_leaf(self, edge: Edge, variable: str) -> bool:
+        child = edge.other(variable)
+        return isinstance(child, str) and self.is_free(child)
 
     def is_free(self, variable: str) -> bool:
         """Whether a variable has no restriction, nothing below it, and so the weight 1 for every id."""
