@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
-from hybridkg.operators.partition import Keys, Places, dense, partition
+from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 
@@ -106,6 +106,10 @@ class ColumnGroups:
         numbers = column.numbers if isinstance(column, NumberColumn) else None
         if numbers is not None and (np.isnan(numbers).any() or np.signbit(numbers[numbers == 0]).any()):
             return None  # the minimum of 0 and -0 is whichever comes first
+        if isinstance(column, NumberColumn) and len(self.first):
+            best = np.full(self.count, np.inf if is_least else -np.inf)
+            (np.minimum if is_least else np.maximum).at(best, self.group[rows], column.numbers[rows])
+            return _as_written(NumberColumn(best, column.literal))
         code, first = partition([column.keys], len(self.group))
         try:
             order = column.take(first).order(total=False)
@@ -115,11 +119,11 @@ class ColumnGroups:
         if len(distinct) < len(first):
             return None  # of equal values of different datatypes, the first counts
         ranks, group = rank[code][rows], self.group[rows]
-        best = np.full(self.count, len(distinct) if is_least else -1, np.intp)
-        (np.minimum if is_least else np.maximum).at(best, group, ranks)
+        extreme = np.full(self.count, len(distinct) if is_least else -1, np.intp)
+        (np.minimum if is_least else np.maximum).at(extreme, group, ranks)
         row_of_rank = np.empty(len(distinct), np.intp)
         row_of_rank[rank] = first
-        return _of_groups(_as_written(column), np.unique(group), row_of_rank, best)
+        return _of_groups(_as_written(column), np.unique(group), row_of_rank, extreme)
 
     def _totals(self, column: Column, rows: Places, divide: Divide | None) -> Column | None:
         """Sums; with `divide`, means."""
@@ -166,7 +170,7 @@ class ColumnGroups:
         # Keys in several forms (1 and 01) are one group, but different terms.
         names = [name for name in sorted(columns) if name not in self.keys or isinstance(columns[name], TermColumn)]
         keys = [columns[name].order(total=True) for name in names]
-        return rows if not keys or _is_sorted(keys) else np.lexsort(keys[::-1])
+        return rows if not keys or _is_sorted(keys) else lexical_order(keys)
 
 
 @dataclass(frozen=True, eq=False)

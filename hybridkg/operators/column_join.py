@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.partition import Keys, Places, dense, partition
+from hybridkg.operators.partition import Keys, Places, dense, partition, runs
 from hybridkg.rdf.terms import Term
 
 
@@ -45,8 +45,7 @@ class ColumnPairs:
         mine, its = keys
         order = np.argsort(its, kind="stable")
         ordered = its[order]
-        low = ordered.searchsorted(mine)
-        counts = ordered.searchsorted(mine, side="right") - low
+        low, counts = runs(ordered, mine)
         total = int(counts.sum())
         context.allow(total)
         context.meter.check()

@@ -39,6 +39,23 @@ def held(ids: NDArray[Any], members: Ids) -> NDArray[Any]:
     return found
 
 
+def places(ids: Ids, members: Ids) -> NDArray[Any]:
+    """int[len(ids)]: the place of each id in a set that has all of them.
+
+    >>> import numpy as np
+    >>> places(np.array([5, 1, 5], np.uint32), np.array([1, 5], np.uint32)).tolist()
+    [1, 0, 1]
+    """
+    import numpy as np
+
+    if len(ids) > MANY and len(ids) * NUMBERS_PER_SEARCH > int(members[-1]):
+        place = np.empty(int(members[-1]) + 1, np.uint32)
+        place[members] = np.arange(len(members), dtype=np.uint32)
+        found: NDArray[Any] = place[ids]
+        return found
+    return members.searchsorted(ids)
+
+
 def both(first: Ids, second: Ids) -> Ids:
     """Intersection of two sets.
 

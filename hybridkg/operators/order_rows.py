@@ -15,7 +15,7 @@ from hybridkg.operators.base import OneChild
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate
-from hybridkg.operators.partition import FEW, Places
+from hybridkg.operators.partition import FEW, Places, lexical_order
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.query import ast
@@ -210,7 +210,7 @@ def _sorted(keys: Sequence[NDArray[Any]], size: int, first: int | None) -> Place
         if first * SAMPLED < size // 4:  # the first ones of a sample are not before the first ones of all
             chosen = np.flatnonzero(keys[0] <= np.partition(keys[0][::SAMPLED], first - 1)[first - 1])
         chosen = chosen[keys[0][chosen] <= np.partition(keys[0][chosen], first - 1)[first - 1]]
-    return chosen[np.lexsort([key[chosen] for key in reversed(keys)])]
+    return chosen[lexical_order([key[chosen] for key in keys])]
 
 
 def ordered_by_number(

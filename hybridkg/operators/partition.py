@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Places: TypeAlias = NDArray[np.intp]
 Keys: TypeAlias = NDArray[Any]
 
+UINT64_BITS = 64
+
 FEW = 64
 """Rows that Python handles faster than numpy."""
 
@@ -73,3 +75,58 @@ def finer(place: Places, within: Places) -> Places:
     [1, 0, 1]
     """
     return dense(place * (int(within.max(initial=0)) + 1) + within)
+
+
+def lexical_order(keys: Sequence[Keys]) -> Places:
+    """Stable order of rows by arrays of keys, the most significant one first.
+
+    Leading integer keys are packed into one number, the number of the row in its lowest bits: sorting these numbers
+    takes 4 ms for 250,000 rows, numpy's lexsort 26 (2-core machine, numpy 2). Other keys count where they are equal.
+
+    >>> lexical_order([np.array([2, 1, 2, 0]), np.array([0, 9, 0, 9])]).tolist()
+    [3, 1, 0, 2]
+    """
+    size = len(keys[0])
+    bits = shift = max(1, size - 1).bit_length()
+    leading: list[tuple[Keys, int, int]] = []
+    for key in keys if size > FEW else ():
+        low, span = (int(key.min()), int(np.ptp(key))) if key.dtype.kind in "iu" else (0, 1 << UINT64_BITS)
+        if shift + span.bit_length() > UINT64_BITS:
+            break
+        leading.append((key, low, span.bit_length()))
+        shift += span.bit_length()
+    if leading:
+        packed = np.zeros(size, np.uint64)
+        for key, low, width in leading:
+            packed <<= np.uint64(width)
+            packed |= (key - key.dtype.type(low)).astype(np.uint64)
+        packed <<= np.uint64(bits)
+        packed |= np.arange(size, dtype=np.uint64)
+        packed.sort()
+        order: Places = (packed & np.uint64((1 << bits) - 1)).astype(np.intp)
+        packed >>= np.uint64(bits)
+        if len(leading) == len(keys) or (packed[1:] != packed[:-1]).all():
+            return order
+    return np.lexsort(keys[::-1])
+
+
+def runs(ordered: Keys, wanted: Keys) -> tuple[Places, Places]:
+    """(first place, length) of the run of each wanted key in an ascending array.
+
+    >>> [places.tolist() for places in runs(np.array([3, 5, 5]), np.array([5, 4]))]
+    [[1, 1], [2, 0]]
+    """
+    if len(ordered) and len(wanted) > FEW:
+        low, span = int(ordered[0]), int(ordered[-1]) - int(ordered[0]) + 1
+        if span <= TABLE_SHARE * (len(ordered) + len(wanted)):
+            starts = np.zeros(span + 1, np.intp)
+            np.cumsum(np.bincount(ordered - ordered.dtype.type(low), minlength=span), out=starts[1:])
+            place = wanted.astype(np.int64) - low
+            below = place < 0
+            np.clip(place, 0, span, out=place)
+            first = starts[place]
+            lengths = starts[np.minimum(place + 1, span)] - first
+            lengths[below] = 0
+            return first, lengths
+    first = ordered.searchsorted(wanted)
+    return first, ordered.searchsorted(wanted, side="right") - first

@@ -17,7 +17,7 @@ from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.id_sets import distinct_ids, held
+from hybridkg.operators.id_sets import distinct_ids, held, places
 from hybridkg.operators.index_access import every_match, scores_among
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
 from hybridkg.operators.probing import PartialRead, read_up_to, rows_meeting
@@ -98,9 +98,9 @@ class TextJoin(PhysicalOperator):
         solutions = self.fragment.in_columns(prepared, context, {variable: ids})
         entities = solutions.ids(variable)
         assert entities is not None
-        places = ids.searchsorted(entities.ids)
-        context.record_count(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
-        return solutions.having({**solutions.columns, self.score: NumberColumn(scores[places], double)})
+        at = places(entities.ids, ids)
+        context.record_count(JOINED, int(np.count_nonzero(np.bincount(at))), self.match)
+        return solutions.having({**solutions.columns, self.score: NumberColumn(scores[at], double)})
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""
@@ -214,7 +214,7 @@ def scored_rows(
         distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
     ids, scores = scores_of_ids(distinct, query, index, context)
     matches = held(entities, ids)
-    return ScoredRows(solutions, matches, scores[ids.searchsorted(entities[matches])], int(held(distinct, ids).sum()))
+    return ScoredRows(solutions, matches, scores[places(entities[matches], ids)], int(held(distinct, ids).sum()))
 
 
 def scores_of_ids(ids: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext) -> tuple[Ids, Scores]:
