@@ -120,6 +120,8 @@ def _test(test: g.Test) -> str:
             return expression.replace("?x", f"?{variable}") if variable != "x" else expression
         case g.Same(left, right, negated):
             return f"{'!' if negated else ''}sameTerm({_name(left)}, {_name(right)})"
+        case g.TextOrder(left, op, right):
+            return f"STR({_name(left)}) {op} STR({_name(right)})"
         case g.AnyOf(tests):
             return f"({' || '.join(map(_test, tests))})" if tests else "false"
         case g.AllOf(tests):

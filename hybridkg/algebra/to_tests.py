@@ -10,7 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hybridkg.interfaces.graph_index import AllOf, AnyOf, Opaque, Same, StringTest, TermParameter, Test, ValueComparison
+from hybridkg.interfaces.graph_index import (
+    AllOf,
+    AnyOf,
+    Opaque,
+    Same,
+    StringTest,
+    TermParameter,
+    Test,
+    TextOrder,
+    ValueComparison,
+)
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.query.write import write
@@ -21,6 +31,7 @@ NEVER = AnyOf(())
 """The test that is never true."""
 
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}
 _COMPLEMENT = {"=": "!=", "!=": "="}
 """Operators of which SPARQL defines one as the negation of the other; `<` and `>=` are both false of NaN."""
 
@@ -51,6 +62,11 @@ _CASTS = frozenset(
 )
 _LENIENT = frozenset({"BOUND", "COALESCE", "IF"})
 """Functions that may have a value although an argument has none."""
+
+
+@dataclass(frozen=True)
+class IriComparison(ast.Binary):
+    """`STR(?a) < STR(?b)`, or another inequality, of variables that have only IRIs, as the data show."""
 
 
 class UnsupportedPatternError(Exception):
@@ -134,6 +150,9 @@ def _test(node: ast.Expression, scope: Scope, negated: bool) -> Test:
             inside = node.negated == negated
             tests = tuple(_test(ast.Binary("=", operand, option), scope, not inside) for option in options)
             return _any(tests) if inside else _all(tests)
+        case IriComparison(op, ast.Call(_, (ast.Var(a),)), ast.Call(_, (ast.Var(b),))):
+            op = _NEGATED[op] if negated else op
+            return TextOrder(_bindable(a, scope), op, _bindable(b, scope))
         case ast.Binary(op, left, right) if op in _FLIPPED and (not negated or op in _COMPLEMENT):
             test = _comparison(_COMPLEMENT[op] if negated else op, left, right, scope)
             if test is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.compile import PatternCompiler, Truth
-from hybridkg.graph.match.conditions import ColumnTest, Combined, IdTest, SameColumns
+from hybridkg.graph.match.conditions import ColumnsInOrder, ColumnTest, Combined, IdTest, SameColumns
 from hybridkg.graph.match.counting import counted
 from hybridkg.graph.match.counts_work import counts_work_of
 from hybridkg.graph.match.grouping import ascending, grouped
@@ -42,7 +42,7 @@ from hybridkg.interfaces.graph_index import (
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Bindings, Substitution
 from hybridkg.rdf.term_texts import TermTexts
-from hybridkg.rdf.terms import Term
+from hybridkg.rdf.terms import NamedNode, Term
 
 MAX_ROWS = 10_000_000
 """The maximum size of an intermediate result, as in operators/context.py."""
@@ -50,7 +50,7 @@ MAX_ROWS = 10_000_000
 MAX_PREPARED = 256
 """The size of the caches of compiled patterns and of templates."""
 
-CLOSED = (JoinShape, SolutionTable, dict, ColumnTest, SameColumns, Combined)
+CLOSED = (JoinShape, SolutionTable, dict, ColumnTest, SameColumns, ColumnsInOrder, Combined)
 """Parts of a compiled pattern without parameters."""
 
 
@@ -102,7 +102,15 @@ class Projection:
 
     def _node(self, pattern: Pattern, values: Sequence[Term | None] | None = None) -> PatternNode | None:
         compiler = PatternCompiler(
-            self._columns, self._terms, self._relations, self._strings, self._truth, self._tests, pattern, values
+            self._columns,
+            self._terms,
+            self._relations,
+            self._strings,
+            self._order,
+            self._truth,
+            self._tests,
+            pattern,
+            values,
         )
         try:
             return compiler.compiled()
@@ -110,11 +118,24 @@ class Projection:
             return None
 
     def has_nodes_only(self, predicate: str) -> bool:
-        relation = self._relations.of(PredicatePath(predicate))
-        if relation is None:
+        objects = self._objects(predicate)
+        return objects is not None and (len(objects) == 0 or int(objects[-1]) < self.n_nodes)
+
+    def orders_objects(self, *predicates: str) -> bool:
+        ends: list[int] = []
+        for predicate in predicates:
+            objects = self._objects(predicate)
+            if objects is None:
+                return False
+            ends += [int(objects[at]) for at in (0, -1) if len(objects)]
+        if not ends or max(ends) >= self.n_nodes or min(ends) < self.n_entities <= max(ends):
             return False
-        objects = relation.ends(False, PatternRun(Meter(), self._max_rows))
-        return len(objects) == 0 or int(objects[-1]) < self.n_nodes
+        # Blank nodes come before IRIs, among the entities and among the other nodes.
+        return isinstance(self.terms(np.array([min(ends)], np.uint32))[0], NamedNode)
+
+    def _objects(self, predicate: str) -> Ids | None:
+        relation = self._relations.of(PredicatePath(predicate))
+        return None if relation is None else relation.ends(False, PatternRun(Meter(), self._max_rows))
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return self._terms.terms(ids)

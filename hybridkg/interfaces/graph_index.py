@@ -125,6 +125,15 @@ class Same:
 
 
 @dataclass(frozen=True)
+class TextOrder:
+    """`STR(?left) op STR(?right)`, op one of < <= > >=, of two variables that are IRIs with ids in one order."""
+
+    left: str
+    op: str
+    right: str
+
+
+@dataclass(frozen=True)
 class AnyOf:
     """A disjunction; false and an error are equivalent, because it is under no negation."""
 
@@ -138,7 +147,7 @@ class AllOf:
     tests: tuple[Test, ...]
 
 
-Test: TypeAlias = ValueComparison | StringTest | Opaque | Same | AnyOf | AllOf
+Test: TypeAlias = ValueComparison | StringTest | Opaque | Same | TextOrder | AnyOf | AllOf
 
 
 @dataclass(frozen=True)
@@ -369,6 +378,9 @@ class GraphIndex(Protocol):
 
     def has_nodes_only(self, predicate: str) -> bool:
         """Whether every object of a predicate is an IRI or a blank node; False for one that the index does not hold."""
+
+    def orders_objects(self, *predicates: str) -> bool:
+        """Whether every object of some predicates is an IRI, and `order_keys` orders them by their texts."""
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""

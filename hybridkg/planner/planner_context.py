@@ -247,7 +247,7 @@ class PlannerContext:
         plan, graph = query.relational, self.graph
         if plan is None or graph is None:
             return plan
-        return self.memoize_for_template(("relational", id(query)), lambda: compare_nodes(plan, graph.has_nodes_only))
+        return self.memoize_for_template(("relational", id(query)), lambda: compare_nodes(plan, graph))
 
     @property
     def entities(self) -> int:

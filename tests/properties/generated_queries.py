@@ -19,6 +19,7 @@ EXPRESSIONS = [
 ]  # fmt: skip
 TESTS = [
     "STRLEN(STR(?{v})) > 1", "?{v} < ?{u}", "?{v} = ?{u}", "STR(?{v}) != STR(?{u})", "?{v} * 2 > ?{u} + 1",
+    "STR(?{v}) < STR(?{u})", "!(STR(?{v}) >= STR(?{u}))", "?{v} != ?{u}",
     "BOUND(?{v}) || BOUND(?{u})",
 ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -10,47 +10,58 @@ from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, Minus, Plan
 from hybridkg.algebra.nodes import walk as parts_of
 from hybridkg.algebra.rules.push_filters import push_translated_filters
 from hybridkg.algebra.rules.rebuild import with_children
+from hybridkg.algebra.to_tests import IriComparison
+from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, walk
 
-HasNodesOnly = Callable[[str], bool]
-"""Whether every object of a predicate is an IRI or a blank node."""
+EQUALITIES = ("=", "!=")
+INEQUALITIES = ("<", "<=", ">", ">=")
 
 
-def compare_nodes(plan: Plan, has_nodes_only: HasNodesOnly) -> Plan:
+def compare_nodes(plan: Plan, graph: GraphIndex) -> Plan:
     """`FILTER(?a != ?b)` -> `FILTER(!SAMETERM(?a, ?b))` where a triple binds one of both to a node, then pushed.
 
-    A node equals only itself; two literals are equal if their values are, and only the data exclude them.
+    A node equals only itself; two literals are equal if their values are, and only the data exclude them. Likewise
+    `STR(?a) < STR(?b)` of IRIs is a comparison of their places in the order of terms.
     """
-    if not any(isinstance(part, Filter) and any(map(_is_comparison, walk(part.condition))) for part in parts_of(plan)):
+    if not any(isinstance(part, Filter) and any(map(_compared, walk(part.condition))) for part in parts_of(plan)):
         return plan
-    return push_translated_filters(_rewritten(plan, has_nodes_only))
+    return push_translated_filters(_rewritten(plan, graph))
 
 
-def _rewritten(plan: Plan, has_nodes_only: HasNodesOnly) -> Plan:
-    plan = with_children(plan, lambda child: _rewritten(child, has_nodes_only))
+def _rewritten(plan: Plan, graph: GraphIndex) -> Plan:
+    plan = with_children(plan, lambda child: _rewritten(child, graph))
     if not isinstance(plan, Filter):
         return plan
-    nodes = {name for name, predicate in _objects(plan.child) if has_nodes_only(predicate)}
+    predicates = dict(_objects(plan.child))
 
     def by_terms(node: ast.Syntax) -> ast.Syntax:
-        if _is_comparison(node) and {node.left.name, node.right.name} & nodes:  # type: ignore[attr-defined]
-            assert isinstance(node, ast.Binary)
+        if isinstance(node, ast.Exists):
+            return node
+        if not isinstance(node, ast.Binary) or not (names := _compared(node)):
+            return rebuild(node, by_terms)
+        of_names = [predicates[name] for name in names if name in predicates]
+        if node.op in EQUALITIES:
+            if not any(map(graph.has_nodes_only, of_names)):
+                return node
             same = ast.Call("SAMETERM", (node.left, node.right), span=node.span)
             return same if node.op == "=" else ast.Unary("!", same, span=node.span)
-        return node if isinstance(node, ast.Exists) else rebuild(node, by_terms)
+        is_ordered = len(of_names) == len(names) and graph.orders_objects(*of_names)
+        return IriComparison(node.op, node.left, node.right, span=node.span) if is_ordered else node
 
     condition = cast(ast.Expression, by_terms(plan.condition))
-    return plan if condition == plan.condition else replace(plan, condition=condition)
+    return plan if condition is plan.condition else replace(plan, condition=condition)
 
 
-def _is_comparison(node: ast.Syntax) -> bool:
-    return (
-        isinstance(node, ast.Binary)
-        and node.op in ("=", "!=")
-        and isinstance(node.left, ast.Var)
-        and isinstance(node.right, ast.Var)
-    )
+def _compared(node: ast.Syntax) -> tuple[str, ...]:
+    """The variables of `?a = ?b`, `?a != ?b`, or an inequality of STR(?a) and STR(?b); empty for anything else."""
+    match node:
+        case ast.Binary(op, ast.Var(a), ast.Var(b)) if op in EQUALITIES:
+            return a, b
+        case ast.Binary(op, ast.Call("STR", (ast.Var(a),)), ast.Call("STR", (ast.Var(b),))) if op in INEQUALITIES:
+            return a, b
+    return ()
 
 
 def _objects(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,16 @@ from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.any_predicate import AnyPredicateNode, OpenAnyPredicateNode
 from hybridkg.graph.match.combine import EmptyNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
 from hybridkg.graph.match.comparisons import comparison
-from hybridkg.graph.match.conditions import ColumnTest, Combined, IdTest, RowTest, SameColumns, all_of, any_of
+from hybridkg.graph.match.conditions import (
+    ColumnsInOrder,
+    ColumnTest,
+    Combined,
+    IdTest,
+    RowTest,
+    SameColumns,
+    all_of,
+    any_of,
+)
 from hybridkg.graph.match.edges import Edge, End, IdParameter, edge_of
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
@@ -32,6 +42,7 @@ from hybridkg.graph.match.shape import (
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.predicate_terms import PredicateTerms
+from hybridkg.graph.term_order import TermOrder
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
     AllOf,
@@ -56,6 +67,7 @@ from hybridkg.interfaces.graph_index import (
     StringTest,
     TermParameter,
     Test,
+    TextOrder,
     Union,
     ValueComparison,
     Values,
@@ -71,6 +83,11 @@ Truth = Callable[[str, Sequence[Term]], list[bool]]
 
 MAX_REQUESTED = 200_000
 """Values that Oxigraph may have to evaluate for one test; 0.6 s on the 2-core machine."""
+
+
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
+}  # fmt: skip
 
 
 @dataclass
@@ -89,6 +106,7 @@ class PatternCompiler:
     terms: PredicateTerms
     relations: Relations
     strings: TermStrings
+    order: TermOrder
     truth: Truth
     cache: dict[Test, IdTest]
     whole: Pattern
@@ -275,6 +293,8 @@ class PatternCompiler:
         match test:
             case Same(left, right, negated):
                 return SameColumns(left, right, negated)
+            case TextOrder(left, op, right):
+                return ColumnsInOrder(left, right, COMPARED[op], self._order_keys)
             case AnyOf(tests) | AllOf(tests):
                 every = isinstance(test, AllOf)
                 row_tests = tuple(self._row_test(inner, depth + 1) for inner in tests)
@@ -294,6 +314,11 @@ class PatternCompiler:
                         self.cache[test] = condition
                 return ColumnTest(test.variable, condition)
         raise PatternDeclined
+
+    def _order_keys(self, ids: Ids) -> Any:
+        keys = self.order.keys(ids, total=True)
+        assert keys is not None  # GraphIndex.orders_objects has said so
+        return keys
 
     def _condition(self, test: ValueComparison | StringTest | Opaque) -> IdTest:
         compiled: IdTest | None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -184,6 +185,35 @@ class SameColumns:
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnsInOrder:
+    """The row test that the texts of two bound columns of IRIs are in an order.
+
+    Args:
+        left, right: variables.
+        compare: of two sort keys.
+        keys: sort keys of IRIs.
+    """
+
+    left: str
+    right: str
+    compare: Callable[[Any, Any], Any]
+    keys: Callable[[Ids], Any]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset((self.left, self.right))
+
+    def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
+        both = np.concatenate([table.column(self.left), table.column(self.right)])
+        mask = np.zeros(table.size, np.bool_)
+        bound = (both[: table.size] != UNBOUND) & (both[table.size :] != UNBOUND)
+        keys = self.keys(both[np.tile(bound, 2)])
+        half = len(keys) // 2
+        mask[bound] = self.compare(keys[:half], keys[half:])
+        return mask
+
+
+@dataclass(frozen=True, eq=False)
 class Combined:
     """The conjunction (`every`) or disjunction of row tests."""
 
@@ -202,4 +232,4 @@ class Combined:
         return mask
 
 
-RowTest = ColumnTest | SameColumns | Combined
+RowTest = ColumnTest | SameColumns | ColumnsInOrder | Combined

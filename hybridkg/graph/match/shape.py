@@ -24,6 +24,7 @@ from hybridkg.interfaces.graph_index import (
     Scan,
     Steps,
     Test,
+    TextOrder,
     Union,
     Values,
     Variable,
@@ -94,7 +95,7 @@ def predicates_of(pattern: Pattern) -> set[str]:
 
 def variables_of_test(test: Test) -> frozenset[str]:
     match test:
-        case Same(left, right):
+        case Same(left, right) | TextOrder(left, _, right):
             return frozenset((left, right))
         case AnyOf(tests) | AllOf(tests):
             return frozenset().union(*(variables_of_test(inner) for inner in tests))

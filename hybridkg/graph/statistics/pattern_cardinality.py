@@ -32,6 +32,7 @@ from hybridkg.interfaces.graph_index import (
     Slot,
     TermParameter,
     Test,
+    TextOrder,
     Union,
     Values,
     Variable,
@@ -371,7 +372,7 @@ def _by_variable(tests: Sequence[Test]) -> Iterator[tuple[str, Test]]:
                 yield from _by_variable(inner)
             case AnyOf(inner):
                 yield from ((name, test) for name, _ in list(_by_variable(inner))[:1])
-            case Same(left):
+            case Same(left) | TextOrder(left):
                 yield left, test
             case _:
                 yield test.variable, test
