@@ -15,6 +15,7 @@ from hybridkg.graph.match.compile import PatternCompiler, Truth
 from hybridkg.graph.match.conditions import ColumnsInOrder, ColumnTest, Combined, IdTest, SameColumns
 from hybridkg.graph.match.counting import counted
 from hybridkg.graph.match.counts_work import counts_work_of
+from hybridkg.graph.match.existence import any_work, has_any
 from hybridkg.graph.match.grouping import ascending, grouped
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
@@ -193,6 +194,12 @@ class Prepared:
             if not mask.all():
                 table = table.take(mask)
         return IdTable(tuple(columns), tuple(table.column(name) for name in columns), table.size)
+
+    def has_any(self, meter: Meter) -> bool:
+        return has_any(self.node, PatternRun(meter, self.max_rows))
+
+    def any_work(self) -> float:
+        return any_work(self.node)
 
     def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
         run, hints = PatternRun(meter, self.max_rows), dict(bound or {})

@@ -342,6 +342,16 @@ class PreparedPattern(Protocol):
             QueryLimitError: an intermediate result is too large, or the time is over.
         """
 
+    def has_any(self, meter: Meter) -> bool:
+        """Whether there is a solution; stops early where there are many.
+
+        Raises:
+            QueryLimitError: an intermediate result is too large, or the time is over.
+        """
+
+    def any_work(self) -> float:
+        """Estimated entries of the projection that `has_any` reads. Under 50 us."""
+
     def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
         """The number of solutions for each combination of values of `keys`; solutions are listed only where needed.
 
