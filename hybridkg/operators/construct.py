@@ -1,23 +1,29 @@
-"""CONSTRUCT over ranked rows: a graph whose triples come best first."""
+"""CONSTRUCT: the triples of a template for each solution, as columns, best first where the solutions are ranked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.column_join import stacked
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
+from hybridkg.operators.partition import FEW, Keys, Places, partition
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Term
 
 
 @dataclass(frozen=True)
 class Construct(OneChild):
-    """Template instantiated for each row, each triple once.
+    """Template instantiated for each row, each triple once, in the order of the rows.
 
     A triple with an unbound variable, or that is not RDF, is left out (SPARQL 1.1 section 16.2). A blank node of the
     template is a new one for each row, named `r<row>x<label>`; no stored node has such a name.
@@ -29,32 +35,98 @@ class Construct(OneChild):
         return times(estimates.rows(self.child), float(len(self.template)))
 
     def run(self, context: ExecutionContext) -> Solutions:
-        solutions = context.run(self.child)
-        triples: dict[Row, None] = {}
-        for number, row in enumerate(solutions.rows, 1):
-            triples.update(dict.fromkeys(self._filled(dict(zip(solutions.variables, row, strict=True)), number)))
-        return Solutions(GRAPH_COLUMNS, context.collect(triples))
-
-    def _filled(self, values: Mapping[str, Term | None], number: int) -> Iterator[Row]:
+        solutions = columns_of(context.run(self.child), context.made)
+        parts: list[InColumns] = []
+        rows_of: list[Places] = []
         for triple in self.template:
-            subject, predicate, target = (
-                _term(part, values, number) for part in (triple.subject, triple.predicate, triple.object)
-            )
-            if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and target is not None:
-                yield subject, predicate, target
+            rows = _legal_rows(triple, solutions)
+            context.allow(sum(part.size for part in parts) + len(rows))
+            context.meter.check()
+            parts.append(_instances(triple, solutions, rows, context))
+            rows_of.append(rows)
+        if not parts:
+            return Solutions(GRAPH_COLUMNS, [])
+        triples = parts[0]
+        if len(parts) > 1:
+            triples = stacked(parts).take(np.argsort(np.concatenate(rows_of), kind="stable"))
+        _, first = partition([_identity(column) for column in triples.columns.values()], triples.size)
+        return triples if len(first) == triples.size else triples.take(np.sort(first))
 
     def describe(self) -> str:
         return f"Construct {' '.join(write(ast.Group((ast.Triples(self.template),))).split())}"
 
 
-def _term(part: ast.Syntax, values: Mapping[str, Term | None], number: int) -> Term | None:
+def _legal_rows(triple: ast.TriplePattern, solutions: InColumns) -> Places:
+    """Rows for which the triple is one of RDF."""
+    legal: NDArray[np.bool_] | None = None
+    for part, kinds in (
+        (triple.subject, (NamedNode, BlankNode)),
+        (triple.predicate, (NamedNode,)),
+        (triple.object, ()),
+    ):
+        if isinstance(part, ast.Var):
+            own = _are(solutions.column(part.name), kinds)
+        elif isinstance(part, ast.Lit) and kinds:
+            own = np.zeros(solutions.size, np.bool_)
+        else:
+            continue
+        if own is not None:
+            legal = own if legal is None else legal & own
+    return np.arange(solutions.size) if legal is None else np.flatnonzero(legal)
+
+
+def _are(column: Column, kinds: tuple[type[Term], ...]) -> NDArray[np.bool_] | None:
+    """bool[n]: which cells are bound, and of one of the kinds if any are given; None for all."""
+    if not kinds:
+        return column.is_bound if column.has_unbound else None
+    if isinstance(column, NumberColumn):
+        return np.zeros(len(column.numbers), np.bool_)
+    if isinstance(column, IdColumn) and BlankNode in kinds and (column.ids < column.graph.n_nodes).all():
+        return None
+    distinct, place = column.each()
+    own = np.array([isinstance(term, kinds) for term in distinct.cells()], np.bool_)
+    return own[place]
+
+
+def _instances(triple: ast.TriplePattern, solutions: InColumns, rows: Places, context: ExecutionContext) -> InColumns:
+    """The triple for some rows."""
+    columns: dict[str, Column] = {}
+    for name, part in zip(GRAPH_COLUMNS, (triple.subject, triple.predicate, triple.object), strict=True):
+        match part:
+            case ast.Var(variable):
+                columns[name] = solutions.column(variable).take(rows)
+            case ast.Blank(label):
+                nodes = [BlankNode(f"r{row}x{label}") for row in (rows + 1).tolist()]
+                columns[name] = _coded(nodes, np.arange(len(nodes)))
+            case _:
+                columns[name] = _constant(_term(part), name, len(rows), context)
+    return InColumns(columns, len(rows), context.made)
+
+
+def _constant(term: Term, place: str, size: int, context: ExecutionContext) -> Column:
+    """The term in each of some rows: its id where that spares terms for the nodes of the other triples."""
+    if size > FEW and place != "predicate" and isinstance(term, NamedNode) and context.graph is not None:
+        (number,) = context.graph.find([term]).tolist()
+        if number >= 0:
+            return IdColumn(np.full(size, number, np.uint32), context.graph)
+    return _coded([term], np.zeros(size, np.intp))
+
+
+def _coded(terms: Sequence[Term], codes: Places) -> TermColumn:
+    held = np.empty(len(terms), object)
+    held[:] = terms
+    return TermColumn(held, codes)
+
+
+def _identity(column: Column) -> Keys:
+    """Integers, equal exactly where the terms are the same: a graph may have 1 and 01, which are equal for SPARQL."""
+    return column.codes if isinstance(column, TermColumn) else column.keys
+
+
+def _term(part: ast.Syntax) -> Term:
     match part:
-        case ast.Var(name):
-            return values.get(name)
         case ast.Iri(value):
             return NamedNode(value)
-        case ast.Blank(label):
-            return BlankNode(f"r{number}x{label}")
         case ast.Lit(lexical, _, str(language)):
             return Literal(lexical, language=language)
         case ast.Lit(lexical, datatype):
