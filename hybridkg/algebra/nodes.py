@@ -39,6 +39,12 @@ class Fragment:
         return in_scope(self.group)
 
 
+ALL_TRIPLES = Fragment(
+    ast.Group((ast.Triples((ast.TriplePattern(*map(ast.Var, GRAPH_COLUMNS)),)),))
+)  # fmt: skip
+"""Every triple of the default graph, with the columns of a graph."""
+
+
 @dataclass(frozen=True)
 class SparqlQuery:
     """A query without ranked predicates, which Oxigraph can answer whole; only a graph has known variables.

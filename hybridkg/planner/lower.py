@@ -20,6 +20,7 @@ from hybridkg.operators.extend import Extend
 from hybridkg.operators.filter import Filter
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_each import GraphEach
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.group import GroupRows
 from hybridkg.operators.join import HashJoin, Union
 from hybridkg.operators.left_join import LeftJoin
@@ -148,7 +149,9 @@ class _Lowering:
             case nodes.Construct(child, template):
                 return Construct(self.operator(child), template)
             case nodes.Describe(child, subjects, dataset):
-                return Describe(self.operator(child), subjects, dataset)
+                triples = self.fragment(nodes.ALL_TRIPLES)
+                described = triples if isinstance(triples, GraphFragment) and not dataset else None
+                return Describe(self.operator(child), subjects, dataset, described)
             case nodes.Slice(child, offset, limit):
                 return Slice(self.operator(child), offset, limit)
             case nodes.Rerank(child, clause, entity, score, labels, matches):

@@ -171,6 +171,9 @@ class AnyPredicateNode:
         there = self.object if forward else self.subject
         assert isinstance(there, str)
         among = hints.get(there)
+        if len(members) == 1 and among is None:
+            table = self._rows_of_constant(ids, int(members[0]), forward, run)
+            return SolutionTable({**table.columns, here: members.repeat(table.size)}, table.size)
         found: list[Ids] = []
         targets: list[Ids] = []
         counts = np.zeros(len(ids), np.int64)
