@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +10,8 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.columns import ColumnsDeclined
+from hybridkg.operators.column_groups import count_column
+from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.expressions import inline
@@ -69,7 +71,7 @@ class GroupRows(OneChild):
 
     @cached_property
     def _plain(self) -> PlainGroups | None:
-        return PlainGroups.of(self.keys, self.having, self.projection)
+        return plain_groups(self.keys, self.having, self.projection)
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = self._numbered(context.run(self.child))
@@ -126,6 +128,9 @@ class GroupRows(OneChild):
         if SOLUTION not in variables(self.query):
             return solutions
         own = [i for i, name in enumerate(solutions.variables) if name not in self.internal]
+        if isinstance(solutions, InColumns):
+            number, _ = solutions.distinct([solutions.variables[i] for i in own])
+            return solutions.having({**solutions.columns, SOLUTION: count_column(number)})
         numbers: dict[Row, int] = {}
         rows: list[Row] = [
             (*row, Literal(numbers.setdefault(tuple(row[i] for i in own), len(numbers)))) for row in solutions.rows
@@ -135,6 +140,15 @@ class GroupRows(OneChild):
     def describe(self) -> str:
         head, tail = self._around()
         return f"GroupRows {' '.join(head.split())} {' '.join(tail.split())}".replace(" WHERE", "").rstrip()
+
+
+def plain_groups(
+    keys: Sequence[ast.GroupKey], having: Sequence[ast.Expression], projection: Sequence[ast.SelectItem]
+) -> PlainGroups | None:
+    """Aggregation that columns can answer, COUNT(DISTINCT *) included; None if the SPARQL engine is needed."""
+    modifiers = ast.Modifiers(tuple(keys), tuple(having))
+    query = _counting_numbers(ast.SelectQuery(tuple(projection), NOTHING, modifiers=modifiers))
+    return PlainGroups.of(query.modifiers.group_by, query.modifiers.having, query.projection or ())
 
 
 def _counting_numbers(query: ast.SelectQuery) -> ast.SelectQuery:

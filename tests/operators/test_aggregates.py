@@ -36,9 +36,9 @@ PLAIN = [
     "SELECT ?k { } GROUP BY (STR(?a) AS ?k)",
     "SELECT (SUM(?a) AS ?x) (AVG(?a) AS ?y) (MIN(?a) AS ?low) (MAX(?b) AS ?high) { } GROUP BY ?b",
     "SELECT (COUNT(?a + 1) AS ?x) (AVG(STRLEN(STR(?a))) AS ?y) { }",
+    "SELECT (COUNT(DISTINCT *) AS ?x) (COUNT(*) AS ?n) { } GROUP BY ?b",
 ]
 OTHERS = [
-    "SELECT (COUNT(DISTINCT *) AS ?x) { } GROUP BY ?b",
     "SELECT (GROUP_CONCAT(?a) AS ?x) { } GROUP BY ?b",
     "SELECT ?a { } GROUP BY ?a HAVING (EXISTS { ?a ?b ?c })",
 ]
