@@ -38,24 +38,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     form = query.form
     if not is_hybrid(form):
         return nodes.SparqlQuery(_with_columns(form), relational_of(form))
-    match form:
-        case ast.ConstructQuery(template):
-            return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)
-        case ast.DescribeQuery(subjects, ast.Group() as where, dataset):
-            if not subjects:
-                subjects = tuple(ast.Var(name) for name in sorted(in_scope(where)))
-            wanted = tuple(subject for subject in subjects if isinstance(subject, ast.Var))
-            return nodes.Describe(_ranked(rows_of(form, wanted)), subjects, dataset)
-        case ast.AskQuery():
-            names = FreshNames(variables(form))
-            form = without_blank_nodes(form, names)
-            builder = _Builder(names, form.dataset)
-            plan = builder.group(form.where)
-            if form.values:
-                plan = builder.joined(plan, builder.fragment(form.values))
-            return nodes.Slice(nodes.Project(plan, ()), 0, 1)
-    assert isinstance(form, ast.SelectQuery)
-    return _ranked(form)
+    return _algebra(form, is_relational=False)
 
 
 def _with_columns(form: ast.QueryForm) -> ast.QueryForm:
@@ -76,24 +59,83 @@ def columns_in_order(query: ast.SelectQuery) -> list[str]:
     return columns
 
 
-def _ranked(form: ast.SelectQuery) -> nodes.Plan:
-    names = FreshNames(variables(form))
-    form = without_blank_nodes(form, names)
-    return _Builder(names, form.dataset).select(form, outermost=True)
-
-
 def relational_of(form: ast.QueryForm) -> nodes.Plan | None:
-    """The algebra of a SELECT without ranked predicates; None for other forms and for what has no operator."""
-    if not isinstance(form, ast.SelectQuery) or form.dataset or form.reduction == "REDUCED":
+    """The algebra of a query without ranked predicates; None where only one engine can evaluate all of it."""
+    if form.dataset or open_answer(form):
         return None
     if any(isinstance(node, ast.Call) and node.function in ONE_ENGINE for node in walk(form)):
         return None
-    names = FreshNames(variables(form))
-    form = without_blank_nodes(form, names)
     try:
-        return _Builder(names, form.dataset, is_relational=True).select(form, outermost=False)
+        return _algebra(form, is_relational=True)
     except UnsupportedQueryError:
         return None
+
+
+def open_answer(form: ast.QueryForm) -> str:
+    """The part of a query whose answer SPARQL leaves open, so that only Oxigraph has Oxigraph's; empty without one.
+
+    A REDUCED that keeps every variable of its triples has no equal rows to remove. COUNT(DISTINCT *) counts the values
+    of blank nodes and of the middle of paths as well in Oxigraph 0.5.13, which are no variables here.
+    """
+    if isinstance(form, ast.AskQuery) and form.modifiers != ast.Modifiers():
+        return "ASK with modifiers"
+    for node in walk(form):
+        if isinstance(node, ast.SelectQuery) and node.reduction == "REDUCED" and not _keeps_all(node):
+            return "REDUCED over rows that may be equal"
+        if isinstance(node, ast.Aggregate) and node.name == "GROUP_CONCAT":
+            return "GROUP_CONCAT, whose order SPARQL leaves open"
+        if isinstance(node, ast.Aggregate) and node.distinct and node.argument is None and _has_hidden(form.where):
+            return "COUNT(DISTINCT *) over blank nodes or a path"
+    return ""
+
+
+def _has_hidden(where: ast.Group | None) -> bool:
+    """Whether a pattern has blank nodes or middles of paths."""
+    return where is not None and any(isinstance(node, ast.Blank | ast.PathSequence) for node in walk(where))
+
+
+def _keeps_all(query: ast.SelectQuery) -> bool:
+    """Whether every row of a SELECT is another one, as it keeps all variables of a basic graph pattern."""
+    elements = [element for element in query.where.elements if not isinstance(element, ast.Filter)]
+    if query.values or query.modifiers.group_by or not all(isinstance(one, ast.Triples) for one in elements):
+        return False
+    inner = [node for element in elements for node in walk(element)]
+    if any(isinstance(node, ast.Blank) or _is_path(node) for node in inner):
+        return False
+    shown = None if query.projection is None else {item.variable.name for item in query.projection}
+    return shown is None or in_scope(query.where) <= shown
+
+
+def _is_path(node: ast.Syntax) -> bool:
+    return isinstance(node, ast.PathSequence | ast.PathAlternative | ast.PathRepeat | ast.PathNegated)
+
+
+def _algebra(form: ast.QueryForm, *, is_relational: bool) -> nodes.Plan:
+    """The plan of a query with operators of its own."""
+    match form:
+        case ast.SelectQuery():
+            return _selected(form, is_relational)
+        case ast.ConstructQuery(template):
+            return nodes.Construct(_selected(rows_of(form, variables_of(template)), is_relational), template)
+        case ast.DescribeQuery(subjects, where, dataset):
+            if not subjects:
+                subjects = tuple(ast.Var(name) for name in sorted(in_scope(where or ast.Group(()))))
+            wanted = tuple(subject for subject in subjects if isinstance(subject, ast.Var))
+            return nodes.Describe(_selected(rows_of(form, wanted), is_relational), subjects, dataset)
+        case ast.AskQuery():
+            names = FreshNames(variables(form))
+            form = without_blank_nodes(form, names)
+            builder = _Builder(names, form.dataset, is_relational=is_relational)
+            plan = builder.group(form.where)
+            if form.values:
+                plan = builder.joined(plan, builder.fragment(form.values))
+            return nodes.Slice(nodes.Project(plan, ()), 0, 1)
+
+
+def _selected(form: ast.SelectQuery, is_relational: bool) -> nodes.Plan:
+    names = FreshNames(variables(form))
+    form = without_blank_nodes(form, names)
+    return _Builder(names, form.dataset, is_relational=is_relational).select(form, outermost=not is_relational)
 
 
 @dataclass

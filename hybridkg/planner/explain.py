@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, isinf
 from typing import Any
 
-from hybridkg.algebra.nodes import SparqlQuery
+from hybridkg.algebra.nodes import Slice, SparqlQuery
 from hybridkg.algebra.render import render
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
@@ -127,9 +127,12 @@ class Explanation:
         return f"strategy: {plan.strategy}{_ms(plan.cost, ', est. {}')}" + _bracketed(others, plan.forced)
 
     def _logical(self) -> list[str]:
-        plan = self.plan.logical
-        if isinstance(self.plan.root, ColumnQuery) and isinstance(plan, SparqlQuery) and plan.relational is not None:
-            plan = plan.relational
+        plan, root = self.plan.logical, self.plan.root
+        match plan:
+            case SparqlQuery(_, relational) if relational is not None and isinstance(root, ColumnQuery):
+                plan = relational
+            case Slice(SparqlQuery(_, relational)) if relational and isinstance(root.children[0], ColumnQuery):
+                plan = replace(plan, child=relational)
         return render(plan, self.prefixes).splitlines()
 
     def _work(self) -> dict[str, int]:

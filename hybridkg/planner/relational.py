@@ -12,11 +12,12 @@ from hybridkg.algebra.nodes import Fragment, Plan, walk
 from hybridkg.algebra.rules import rewrite_relational
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import UnsupportedQueryError
-from hybridkg.operators.aggregates import PlainGroups
+from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.group import plain_groups
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.minus import BindMinus
 from hybridkg.planner.lower import left_condition, lower
@@ -27,14 +28,23 @@ FragmentOperator = Callable[[Fragment], GraphFragment]
 
 
 def fragments_of(plan: Plan) -> list[Fragment]:
-    """Fragments of a plan."""
-    return [part for part in walk(plan) if isinstance(part, Fragment) and part.group.elements]
+    """Fragments of a plan, last that with the triples of the nodes that a DESCRIBE finds."""
+    fragments = [part for part in walk(plan) if isinstance(part, Fragment) and part.group.elements]
+    return [*fragments, nodes.ALL_TRIPLES] if isinstance(plan, nodes.Describe) else fragments
+
+
+def asked_of(plan: Plan) -> Fragment | None:
+    """The fragment of which a plan wants no more than whether it has a solution; None for any other plan."""
+    match plan:
+        case nodes.Slice(nodes.Project(Fragment() as child, ()), 0, 1) if child.group.elements:
+            return child
+    return None
 
 
 def is_computed(plan: Plan) -> bool:
     """Whether columns can compute every aggregation of a plan."""
     groups = [part for part in walk(plan) if isinstance(part, nodes.Group)]
-    return all(PlainGroups.of(group.keys, group.having, group.projection) is not None for group in groups)
+    return all(plain_groups(group.keys, group.having, group.projection) is not None for group in groups)
 
 
 @dataclass(frozen=True)
@@ -86,9 +96,11 @@ def _operator(part: Plan, ready: dict[int, PhysicalOperator], fragment: Fragment
     """The operator of a part that columns evaluate in another way than the reference; None for any other part."""
     if isinstance(part, nodes.Group) and isinstance(part.child, Fragment) and part.child.group.elements:
         counted = fragment(part.child)
-        groups = PlainGroups.of(part.keys, part.having, part.projection)
+        groups = plain_groups(part.keys, part.having, part.projection)
         if groups is not None and CountGroups.applies(counted, groups):
             return CountGroups(counted, groups)
+    if (asked := asked_of(part)) is not None:
+        return AnySolution(fragment(asked))
     probe = probe_of(part)
     if probe is None:
         return None

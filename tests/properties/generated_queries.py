@@ -1,4 +1,6 @@
-"""Plain SELECT queries over the graphs of generated_fragments: aggregates, HAVING, orders, DISTINCT, slices, BIND."""
+"""Plain queries over the graphs of generated_fragments: aggregates, HAVING, orders, DISTINCT, slices, BIND; ASK,
+CONSTRUCT and DESCRIBE.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ AGGREGATES = [
     "SUM(DISTINCT ?{v})", "COUNT(?{v} + 1)", "MIN(STR(?{v}))", "SUM(STRLEN(STR(?{v})))", "MAX(?{v}) + COUNT(*)",
     "COUNT(DISTINCT *)", "AVG(STRLEN(STR(?{v})) / 3)",
 ]  # fmt: skip
+IRIS = (":a", ":b", ":p", ":absent")
 EXPRESSIONS = [
     "STR(?{v})", "?{v} + 1", "?{v} + ?{u}", "IF(BOUND(?{v}), ?{v}, ?{u})", "DATATYPE(?{v})", "STRLEN(STR(?{v}))",
     "CONCAT(STR(?{v}), STR(?{u}))", "?{v} = ?{u}", "isIRI(?{v})", "COALESCE(?{v}, 7)",
@@ -86,6 +89,39 @@ class QueryMaker(Maker):
 
     def filled(self, text: str) -> str:
         return text.format(v=self.choose(NAMES), u=self.choose(NAMES))
+
+    # --- the forms without columns -----------------------------------------------------
+
+    def form(self) -> str:
+        """ASK, CONSTRUCT, DESCRIBE, or SELECT REDUCED."""
+        kind = self.choose(["ask", "construct", "construct", "describe", "describe", "reduced"])
+        body = self.where(1)
+        if kind == "ask":
+            return f"ASK {{ {body} }}"
+        if kind == "reduced":
+            return f"SELECT REDUCED * {{ {body} }}"
+        if kind == "describe":
+            subjects = self.some(lambda: self.choose([*(f"?{name}" for name in NAMES), *IRIS]), 1, 2)
+            where = "" if self.one_in(2) and not any("?" in one for one in subjects) else f" {{ {body} }}"
+            return f"DESCRIBE {self.choose([' '.join(subjects), '*' if where else subjects[0]])}{where}"
+        template = " ".join(self.some(self.instance, 0 if self.one_in(9) else 1, 3))
+        order = [f"?{name}" for name in NAMES]
+        ordered = f" ORDER BY {self.choose(order)}" if self.one_in(5) else ""
+        return f"CONSTRUCT {{ {template} }} WHERE {{ {body} }}{ordered}"
+
+    def instance(self) -> str:
+        """A triple of a template, perhaps with a blank node, or with terms that are no triple in some solutions."""
+        variables = [f"?{name}" for name in NAMES]
+        subject = self.choose([*variables, *variables, "_:b", "[]", *IRIS[:2]])
+        predicate = self.choose(["?p", "?p", "?a", "?x", ":made", ":made", ":p"])
+        target = self.choose([*variables, *variables, "_:b", ":a", "1", '"01"^^xsd:integer', '"x"@en', '"x"'])
+        return f"{subject} {predicate} {target} ."
+
+
+def form(seed: int) -> tuple[list[ox.Triple], str]:
+    """(graph, text) of a seed, of a query that is no plain SELECT."""
+    maker = QueryMaker(Random(seed).choice)
+    return maker.graph(), maker.form()
 
 
 def query(seed: int) -> tuple[list[ox.Triple], str]:
