@@ -112,7 +112,11 @@ class FragmentSize(NamedTuple):
 
 
 def fragment_sizes(plan: Plan, planning: PlannerContext) -> list[FragmentSize] | None:
-    """Sizes of each fragment; None if the projection does not answer one."""
+    """Sizes of each fragment, found once in a planning; None if the projection does not answer one."""
+    return planning.memoize(("fragment sizes", id(plan)), lambda: _sizes(plan, planning))
+
+
+def _sizes(plan: Plan, planning: PlannerContext) -> list[FragmentSize] | None:
     asked = asked_of(plan)
     sizes: dict[int, FragmentSize] = {}
     for fragment in fragments_of(plan):
