@@ -42,7 +42,7 @@ class OxigraphStrategy(Strategy):
         if returns_as_read(below):
             # Oxigraph stops after the last solution that is wanted; the solutions are spread evenly over what it reads.
             wanted = returned_rows(below, solutions, planning)
-            read = max(wanted, read * min(1.0, wanted / max(solutions, 1e-9)))
+            read = max(wanted, read * (wanted / solutions if wanted < solutions else 1.0))
         rows = read if below is plan else max(read, returned_rows(plan, solutions, planning))
         us = planning.cost.us_per_store_question + planning.cost.us_per_store_row * rows
         return Cardinality(us, us, us)
