@@ -4,6 +4,7 @@ CONSTRUCT and DESCRIBE.
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pyoxigraph as ox
@@ -93,35 +94,47 @@ class QueryMaker(Maker):
     # --- the forms without columns -----------------------------------------------------
 
     def form(self) -> str:
-        """ASK, CONSTRUCT, DESCRIBE, or SELECT REDUCED."""
-        kind = self.choose(["ask", "construct", "construct", "describe", "describe", "reduced"])
-        body = self.where(1)
+        """ASK, CONSTRUCT, DESCRIBE, or SELECT REDUCED; most have solutions, and the variables of their patterns."""
+        kind = self.choose(["ask", "construct", "construct", "construct", "describe", "describe", "reduced"])
+        body = self.where(1) if self.one_in(3) else self.plain_where()
+        names = sorted(set(re.findall(r"\?\w+", body)) or {"?a"})
         if kind == "ask":
             return f"ASK {{ {body} }}"
         if kind == "reduced":
             return f"SELECT REDUCED * {{ {body} }}"
         if kind == "describe":
-            subjects = self.some(lambda: self.choose([*(f"?{name}" for name in NAMES), *IRIS]), 1, 2)
+            subjects = self.some(lambda: self.choose([*names, *names, *IRIS]), 1, 2)
             where = "" if self.one_in(2) and not any("?" in one for one in subjects) else f" {{ {body} }}"
-            return f"DESCRIBE {self.choose([' '.join(subjects), '*' if where else subjects[0]])}{where}"
-        template = " ".join(self.some(self.instance, 0 if self.one_in(9) else 1, 3))
-        order = [f"?{name}" for name in NAMES]
-        ordered = f" ORDER BY {self.choose(order)}" if self.one_in(5) else ""
+            return f"DESCRIBE {'*' if where and self.one_in(4) else ' '.join(subjects)}{where}"
+        template = " ".join(self.some(lambda: self.instance(names), 0 if self.one_in(9) else 1, 3))
+        ordered = f" ORDER BY {self.choose(names)}" if self.one_in(5) else ""
         return f"CONSTRUCT {{ {template} }} WHERE {{ {body} }}{ordered}"
 
-    def instance(self) -> str:
+    def plain_where(self) -> str:
+        """Triples of variables, which have solutions in most graphs, perhaps with an OPTIONAL or a UNION."""
+        parts = self.some(self.plain_triple, 1, 2)
+        if self.one_in(3):
+            parts.append(f"OPTIONAL {{ {self.plain_triple()} }}")
+        if self.one_in(4):
+            parts.append(f"{{ {self.plain_triple()} }} UNION {{ {self.plain_triple()} }}")
+        return " ".join(parts)
+
+    def plain_triple(self) -> str:
+        predicate = self.choose([":p", ":p", ":q", ":r", ":v", "?p"])
+        return f"?{self.choose('abc')} {predicate} ?{self.choose('abcxy')} ."
+
+    def instance(self, names: list[str]) -> str:
         """A triple of a template, perhaps with a blank node, or with terms that are no triple in some solutions."""
-        variables = [f"?{name}" for name in NAMES]
-        subject = self.choose([*variables, *variables, "_:b", "[]", *IRIS[:2]])
-        predicate = self.choose(["?p", "?p", "?a", "?x", ":made", ":made", ":p"])
-        target = self.choose([*variables, *variables, "_:b", ":a", "1", '"01"^^xsd:integer', '"x"@en', '"x"'])
+        subject = self.choose([*names, *names, "_:b", "[]", ":a"])
+        predicate = self.choose([*names, ":made", ":made", ":p"])
+        target = self.choose([*names, *names, "_:b", ":a", "1", '"01"^^xsd:integer', '"x"@en', "?never"])
         return f"{subject} {predicate} {target} ."
 
 
 def form(seed: int) -> tuple[list[ox.Triple], str]:
     """(graph, text) of a seed, of a query that is no plain SELECT."""
     maker = QueryMaker(Random(seed).choice)
-    return maker.graph(), maker.form()
+    return [*maker.graph(), *maker.graph()], maker.form()
 
 
 def query(seed: int) -> tuple[list[ox.Triple], str]:
