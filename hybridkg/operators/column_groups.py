@@ -236,12 +236,13 @@ def whole_numbers(column: Column) -> NDArray[np.float64] | None:
 
 
 def _decimal(number: int, digits: int) -> str:
-    """The number times 10 ** -digits, without exponent.
+    """The number times 10 ** -digits as Oxigraph writes it: without exponent, and without zeros at the end.
 
-    >>> _decimal(-1250, 3)
-    '-1.250'
+    >>> _decimal(-1250, 3), _decimal(2000, 3), _decimal(100, 0)
+    ('-1.25', '2', '100')
     """
-    return format(Decimal(number).scaleb(-digits), "f")
+    text = format(Decimal(number).scaleb(-digits), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _is_exact(numbers: NDArray[np.float64]) -> bool:

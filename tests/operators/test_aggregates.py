@@ -106,6 +106,17 @@ def test_a_double_has_the_digits_of_oxigraph_where_two_forms_are_as_short():
     assert run(operator) == want
 
 
+@pytest.mark.parametrize("digits", [("2.5", "0.5"), ("0.125", "0.375"), ("2.25", "0.5"), ("100.0", "-100"), ("7", "3.0")])
+def test_a_sum_of_decimals_has_the_digits_of_oxigraph(digits):
+    rows = [
+        (NamedNode("e:1"), None, Literal(text, datatype=NamedNode(XSD + "decimal")), double(0.0)) for text in digits
+    ]
+    operator = group_rows("SELECT (SUM(?s) AS ?x) { } GROUP BY ?a", rows)
+    with patch.object(PlainGroups, "groups", lambda *_, **__: None):
+        want = run(operator)
+    assert run(operator) == want
+
+
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_needs_a_sparql_engine_is_left_to_it(text):
     assert group_rows(text, [])._plain is None
