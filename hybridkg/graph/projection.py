@@ -186,9 +186,15 @@ class Prepared:
         bound = bound if among is None else {**bound, variable: among}
         return distinct(self.rows([variable], meter, bound).column(variable))
 
-    def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
-        hints = dict(bound or {})
-        table = self.node.rows(frozenset(columns) | frozenset(hints), hints, PatternRun(meter, self.max_rows))
+    def rows(
+        self,
+        columns: Sequence[str],
+        meter: Meter,
+        bound: Mapping[str, Ids] | None = None,
+        max_rows: int | None = None,
+    ) -> IdTable:
+        hints, run = dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
+        table = self.node.rows(frozenset(columns) | frozenset(hints), hints, run)
         for name, ids in hints.items():
             mask = inside(table.columns[name], ids)
             if not mask.all():
@@ -201,8 +207,14 @@ class Prepared:
     def any_work(self) -> float:
         return any_work(self.node)
 
-    def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
-        run, hints = PatternRun(meter, self.max_rows), dict(bound or {})
+    def counts(
+        self,
+        keys: Sequence[str],
+        meter: Meter,
+        bound: Mapping[str, Ids] | None = None,
+        max_rows: int | None = None,
+    ) -> CountTable:
+        run, hints = PatternRun(meter, max_rows or self.max_rows), dict(bound or {})
         node = as_join(self.node) if hints else self.node
         found = counted(node, frozenset(keys), hints, run, keys[0] if keys else None)
         if not keys:

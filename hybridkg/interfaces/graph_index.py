@@ -330,13 +330,20 @@ class PreparedPattern(Protocol):
             bound: the same for other variables that every solution binds.
         """
 
-    def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
+    def rows(
+        self,
+        columns: Sequence[str],
+        meter: Meter,
+        bound: Mapping[str, Ids] | None = None,
+        max_rows: int | None = None,
+    ) -> IdTable:
         """The solutions, projected to `columns` with duplicates, in an order that depends on the graph alone.
 
         Args:
             columns: of `variables`; a name that no solution binds has a column of UNBOUND.
             meter: counts work, and may stop the run.
             bound: restricts variables that every solution binds to these ids, ascending and distinct.
+            max_rows: the maximum size of an intermediate result; default: that of the index.
 
         Raises:
             QueryLimitError: an intermediate result is too large, or the time is over.
@@ -352,7 +359,13 @@ class PreparedPattern(Protocol):
     def any_work(self) -> float:
         """Estimated entries of the projection that `has_any` reads. Under 50 us."""
 
-    def counts(self, keys: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> CountTable:
+    def counts(
+        self,
+        keys: Sequence[str],
+        meter: Meter,
+        bound: Mapping[str, Ids] | None = None,
+        max_rows: int | None = None,
+    ) -> CountTable:
         """The number of solutions for each combination of values of `keys`; solutions are listed only where needed.
 
         Equal to grouping `rows(keys)`.
@@ -361,6 +374,7 @@ class PreparedPattern(Protocol):
             keys: distinct names, perhaps none; a name that no solution binds has a column of UNBOUND.
             meter: counts work, and may stop the run.
             bound: restricts variables that every solution binds to these ids, ascending and distinct.
+            max_rows: the maximum size of an intermediate result; default: that of the index.
 
         Raises:
             QueryLimitError: an intermediate result is too large, a count exceeds 2^62, or the time is over.

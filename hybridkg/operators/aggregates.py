@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from hybridkg.operators.column_groups import ColumnGroups
+from hybridkg.operators.column_groups import ColumnGroups, Divide
 from hybridkg.operators.columns import Column, InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate, true_rows
@@ -69,15 +69,21 @@ class PlainGroups:
         """One row for each group, in the order of the keys; None if the columns do not permit it. The order of
         summation of doubles is that of GroupRows, or that of the rows.
         """
-        rows = columns_of(solutions, context.made)
+        rows = self.with_inputs(columns_of(solutions, context.made), context)
+        if rows is None:
+            return None
+        groups = ColumnGroups.of(rows, self.keys, keeps_order=keeps_order, only_exact=context.declines)
+        computed = groups.computed(self.aggregates, divide_in(context))
+        return None if computed is None else self.projected(computed, context)
+
+    def with_inputs(self, rows: InColumns, context: ExecutionContext) -> InColumns | None:
+        """Rows with the columns of the inputs; None if the columns do not permit it."""
         for name, expression in self.inputs:
             column = column_of(expression, rows, context)
             if name in self.arguments and column.has_unbound:
                 return None  # an error in an expression makes even COUNT an error of Oxigraph 0.5.13
             rows = rows.having({**rows.columns, name: column})
-        groups = ColumnGroups.of(rows, self.keys, keeps_order=keeps_order, only_exact=context.declines)
-        computed = groups.computed(self.aggregates, _divide(context))
-        return None if computed is None else self.projected(computed, context)
+        return rows
 
     def projected(self, groups: InColumns, context: ExecutionContext) -> InColumns:
         """Groups under HAVING, projected."""
@@ -153,7 +159,8 @@ def _is_plain(expression: ast.Syntax, bound: AbstractSet[str]) -> bool:
     return variables(expression) <= bound and not any(isinstance(node, ast.Exists) for node in walk(expression))
 
 
-def _divide(context: ExecutionContext) -> Any:
+def divide_in(context: ExecutionContext) -> Divide:
+    """Division of AVG, by the SPARQL engine."""
     quotient = ast.Binary("/", ast.Var("total"), ast.Var("count"))
 
     def divide(totals: Sequence[Term], counts: Sequence[int]) -> Sequence[Term | None]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import OPERATORS, ROWS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest
-from hybridkg.operators.columns import InColumns
+from hybridkg.operators.blocks import parts_of
+from hybridkg.operators.columns import InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.rdf.solutions import Solutions, SolutionStream
@@ -55,6 +56,20 @@ class PhysicalOperator(ABC):
         None if it has to hold rows.
         """
         return None
+
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        """The rows of `run` in blocks that fit in memory, in an order that depends on the graph and the limits alone.
+
+        By default all rows are computed at once, which may leave them on disk.
+
+        Args:
+            context: of the run, which works on columns.
+            first: variables by whose ids the rows are best divided.
+
+        Raises:
+            QueryLimitError: a block does not fit in memory.
+        """
+        return parts_of(columns_of(context.run(self), context.made), context)
 
     @abstractmethod
     def describe(self) -> str:

@@ -139,7 +139,7 @@ class ColumnGroups:
             return None
         if divide is None:
             return sums
-        return TermColumn.of(divide([term or Literal(0) for term in sums.cells()], counts.tolist()))
+        return mean(sums, count_column(counts), divide)
 
     def _of_doubles(self, numbers: NDArray[np.float64], rows: Places, *, is_mean: bool) -> Column | None:
         if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
@@ -269,6 +269,16 @@ def _of_groups(column: Column, groups: Places, row_of: Places, number: Places) -
     for group, cell in zip(groups.tolist(), chosen.cells(), strict=True):
         cells[group] = cell
     return TermColumn.of(cells)
+
+
+def mean(total: Column, count: Column, divide: Divide) -> Column:
+    """Means of sums and counts of groups."""
+    assert isinstance(count, NumberColumn)
+    numbers = _doubles(total)
+    if numbers is not None and len(numbers):
+        return NumberColumn(numbers / count.numbers, written)
+    cells = [term or Literal(0) for term in total.cells()]
+    return TermColumn.of(divide(cells, count.numbers.astype(np.int64).tolist()))
 
 
 def count_column(counts: NDArray[Any]) -> NumberColumn:

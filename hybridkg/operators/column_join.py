@@ -36,7 +36,7 @@ class ColumnPairs:
         """Pairs; None where a shared variable is unbound in some row, as such a row agrees with anything.
 
         Raises:
-            QueryLimitError: more than `max_rows` pairs.
+            QueryLimitError: more memory than the limit, or more than `max_rows` pairs that will be terms.
         """
         shared = tuple(name for name in left.variables if name in right.columns)
         keys = shared_keys(left, right, shared)
@@ -47,7 +47,7 @@ class ColumnPairs:
         ordered = its[order]
         low, counts = runs(ordered, mine)
         total = int(counts.sum())
-        context.allow(total)
+        context.hold(total, len({**left.columns, **right.columns}))
         context.meter.check()
         within = np.arange(total) - (counts.cumsum() - counts).repeat(counts)
         return cls(left, right, shared, np.arange(len(mine)).repeat(counts), order[low.repeat(counts) + within])

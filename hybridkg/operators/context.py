@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from time import perf_counter_ns
@@ -30,18 +30,23 @@ if TYPE_CHECKING:
     from hybridkg.query import ast
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 MAX_ROWS = 10_000_000
 """Maximum rows of one operator; about 2 GB of tuples. A product of two large relations fails here, not in swap."""
 
 MAX_BYTES = 4_000_000_000
-"""Maximum memory of the rows of one operator, as `allow_memory` estimates it."""
+"""Maximum memory of the rows of one operator, as `allow_memory` and `hold` estimate it."""
 
 CELL_BYTES = 130
 """Bytes of one term in a row: measured with IRIs of 30 characters and texts of 25."""
 
 ROW_BYTES = 64
 """Bytes of the tuple of a row and its list entry."""
+
+WORK_BYTES = 32
+"""Bytes of a cell that an operator works on in columns: 4 of an id or 8 of a number, and the places and sorted copies
+of a partition of the rows."""
 
 ROWS_AT_ONCE = 2048
 """Rows collected between two checks of the time: about a millisecond."""
@@ -101,7 +106,7 @@ class ExecutionContext:
         nodes: names of the text index's ids.
         texts: for passages, (field, text, language) of each entity; fields () means all.
         scratch: in-memory store with the given triples, to evaluate expressions.
-        max_rows: maximum rows of an operator.
+        max_rows: maximum rows of terms of an operator.
         meter: counts work, and stops a run at its time limit.
         price: microseconds of work, by the cost model.
         max_bytes: approximate maximum memory of the rows of an operator.
@@ -145,6 +150,10 @@ class ExecutionContext:
     """Prefix of the ranked relations for the plan below a TopKRows."""
     slice_depth: int = 0
     """Number of operators in progress, down to that TopKRows."""
+    blocks: dict[int, InColumns] = field(default_factory=dict)
+    """The block of rows of an operator that is worked on, by the identity of the operator."""
+    bounds: dict[int, Mapping[str, Ids]] = field(default_factory=dict)
+    """Ids to which a fragment is restricted for a block, by the identity of the operator."""
     whole_fragments: dict[int, InColumns | None] = field(default_factory=dict)
     """Rows of fragments that no pattern expresses, by the identity of the operator."""
     _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
@@ -193,6 +202,8 @@ class ExecutionContext:
 
     def run(self, operator: PhysicalOperator) -> Solutions:
         """Rows of an operator; counts them and its own time."""
+        if self.blocks and (block := self.blocks.get(id(operator))) is not None:
+            return block
         below, running, meter = self._below_ns, self.running, self.meter
         below.append(0)
         running.append(operator)
@@ -200,6 +211,7 @@ class ExecutionContext:
         try:
             solutions = operator.run(self)
             if len(running) == 1:
+                self.allow(solutions.size)
                 self.allow_memory(solutions.size, len(solutions.variables))
             meter.check()
         except QueryStoppedError as e:
@@ -223,18 +235,27 @@ class ExecutionContext:
         """Solutions of operators over columns; None if one of them declines, for a reason that EXPLAIN shows, or an
         intermediate result is too large to be held, which the store may stream.
         """
-        before, depth = self.declines, len(self.running)
+        before = self.declines
         self.declines = True
         try:
-            return columns_of(self.run(root), self.made)
-        except QueryStoppedError:
-            raise
-        except (ColumnsDeclined, QueryLimitError) as e:
-            del self.running[depth:], self._below_ns[depth + 1 :]
-            self.reasons[id(asked_by)] = str(e).partition("\n")[0]
-            return None
+            solutions = self.unless(lambda: self.run(root), ColumnsDeclined, QueryLimitError)
         finally:
             self.declines = before
+        if isinstance(solutions, Solutions):
+            return columns_of(solutions, self.made)
+        self.reasons[id(asked_by)] = str(solutions).partition("\n")[0]
+        return None
+
+    def unless(self, work: Callable[[], T], *errors: type[E]) -> T | E:
+        """The result of some work, or the error of these kinds that ended it; only a stop of the run is raised."""
+        depth, below = len(self.running), len(self._below_ns)
+        try:
+            return work()
+        except QueryStoppedError:
+            raise
+        except errors as e:
+            del self.running[depth:], self._below_ns[below:]
+            return e.with_traceback(None)  # whose frames hold what was too large
 
     def doing(self) -> str:
         """Description of the innermost operator in progress; empty before the first one."""
@@ -288,13 +309,42 @@ class ExecutionContext:
                 hint="ask for fewer columns, add a condition, or raise the limit on memory",
             )
 
+    def rows_at_once(self, width: int) -> int:
+        """Maximum rows of `width` ids or numbers that an operator works on in memory; at least 1."""
+        return max(1, self.max_bytes // (WORK_BYTES * (width + 1)))
+
+    def hold(self, rows: int, width: int) -> None:
+        """Limit check of the memory in which an operator works on rows of `width` ids or numbers. Where every row
+        becomes terms, `max_rows` limits them, too.
+
+        Raises:
+            QueryLimitError: more memory than `max_bytes`, or more than `max_rows` rows that will be terms.
+        """
+        if not self.declines:
+            self.allow(rows)
+        if rows > self.rows_at_once(width):
+            self.hold_bytes(WORK_BYTES * (width + 1) * rows, f": {rows:,} rows of ids")
+
+    def hold_bytes(self, n: int, what: str = "") -> None:
+        """Limit check of memory.
+
+        Raises:
+            QueryLimitError: more than `max_bytes`.
+        """
+        if n > self.max_bytes:
+            raise QueryLimitError(
+                f"an intermediate result takes more than {self.max_bytes / 1e6:,g} MB{what}",
+                hint="ask for fewer columns, add a condition, or raise the limit on memory",
+            )
+
     def in_columns(self, table: IdTable, names: Sequence[str]) -> InColumns:
         """Table of the projection as solutions with columns `names`; one that the table lacks is unbound.
 
         Raises:
-            QueryLimitError: more than `max_rows` rows; on access to the rows, more than `max_bytes`.
+            QueryLimitError: more memory than `max_bytes`, or more than `max_rows` rows that will be terms; on access to
+                the rows, more of those.
         """
-        self.allow(table.size)
+        self.hold(table.size, len(names))
         assert self.graph is not None
         columns = {name: IdColumn(table.column(name), self.graph) for name in names if name in table.variables}
         return InColumns(columns, table.size, self.made).select(names)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
@@ -46,6 +48,9 @@ class Extend(PhysicalOperator):
         return Solutions(
             (*solutions.variables, *names), [(*row, *own) for row, own in zip(solutions.rows, values, strict=True)]
         )
+
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        return super().blocks(context, first) if self.tests else blocks_over(self, self.child, context, first)
 
     def describe(self) -> str:
         computed = (f"?{name} := {shown(expression, self.tests)}" for name, expression in self.computed)

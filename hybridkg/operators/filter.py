@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
@@ -43,6 +45,9 @@ class Filter(PhysicalOperator):
         return Solutions(
             solutions.variables, [row for row, keep in zip(solutions.rows, true_rows(values), strict=True) if keep]
         )
+
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        return super().blocks(context, first) if self.tests else blocks_over(self, self.child, context, first)
 
     def describe(self) -> str:
         return f"Filter {shown(self.condition, self.tests)}"

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from hybridkg.algebra.certain import certain
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
 from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, ROWS, STORE_PROBES, STORE_QUESTIONS, STORE_ROWS, Work
 from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.columns import InColumns
+from hybridkg.operators.blocks import divided_by, in_parts
+from hybridkg.operators.columns import InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.fragment import SparqlFragment
@@ -106,7 +108,23 @@ class GraphFragment(PhysicalOperator):
         return None if isinstance(self.pattern, DeclinedPattern) else context.compile(self.pattern)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        return self._rows(context, {})
+        return self._rows(context, context.bounds.get(id(self), {}))
+
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        prepared = self.prepared(context)
+        if prepared is None:
+            return super().blocks(context, first)
+
+        def rows(bound: Mapping[str, Ids]) -> InColumns:
+            context.bounds[id(self)] = bound
+            try:
+                return columns_of(context.run(self), context.made)
+            finally:
+                del context.bounds[id(self)]
+
+        names = divided_by(prepared, certain(self.group), first)
+        parts = prepared.size().estimate / context.rows_at_once(len(self.columns))
+        return in_parts(rows, prepared, names, parts, context)
 
     def rows_for(self, context: ExecutionContext, variable: str, ids: Ids, more: Mapping[str, Ids] = {}) -> Solutions:
         """Rows in which `variable`, bound in every row, has one of the ids (ascending and distinct; of entities without
@@ -141,7 +159,8 @@ class GraphFragment(PhysicalOperator):
         """Rows from the projection, held in columns; `bound` has the permitted ids (ascending, distinct) of columns."""
         columns = [name for name in self.columns if name in prepared.variables]
         context.meter.add(GRAPH_QUESTIONS, 1)
-        table = prepared.rows(columns, context.meter, bound)
+        limit = context.rows_at_once(len(self.columns)) if context.declines else None
+        table = prepared.rows(columns, context.meter, bound, limit)
         return context.in_columns(table, self.columns)
 
     def over_columns(self, context: ExecutionContext) -> InColumns | None:

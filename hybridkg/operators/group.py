@@ -10,11 +10,13 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.column_groups import count_column
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.expressions import inline
+from hybridkg.operators.groups_on_disk import grouped_on_disk
 from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
@@ -74,19 +76,34 @@ class GroupRows(OneChild):
         return plain_groups(self.keys, self.having, self.projection)
 
     def run(self, context: ExecutionContext) -> Solutions:
+        if context.declines:
+            return self._in_columns(context)
         solutions = self._numbered(context.run(self.child))
         used = variables(self.query)
         solutions = solutions.select([name for name in solutions.variables if name in used])
         groups = None
         if self._plain is not None:
             groups = self._plain.groups(solutions, context, keeps_order=self._keeps_order)
-        if groups is None and context.declines:
-            raise ColumnsDeclined("an aggregate that columns do not compute")
         if groups is None:
             groups = self._by_store(solutions, context)
-        if context.declines or is_ordered_above(context):
+        if is_ordered_above(context):
             return groups
         return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
+
+    def _in_columns(self, context: ExecutionContext) -> Solutions:
+        """Groups from columns alone; on disk where the rows do not fit in memory."""
+        groups: Solutions | None = None
+        if self._plain is not None:
+            rows = whole_or_blocks(self.child, context, self._plain.keys)
+            if isinstance(rows, InColumns):
+                groups = self._plain.groups(self._numbered(rows), context, keeps_order=self._keeps_order)
+            elif SOLUTION in variables(self.query):
+                raise ColumnsDeclined("distinct solutions that do not fit in memory")
+            else:
+                return grouped_on_disk(self._plain, rows, context, self)
+        if groups is None:
+            raise ColumnsDeclined("an aggregate that columns do not compute")
+        return groups
 
     def _by_store(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
         if solutions.size > MAX_ROWS:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
 from hybridkg.algebra.nodes import Plan
+from hybridkg.errors import QueryLimitError
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.column_join import ColumnPairs, stacked
-from hybridkg.operators.columns import InColumns
+from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
+from hybridkg.operators.sides_on_disk import sides_on_disk
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -111,8 +114,32 @@ class HashJoin(PhysicalOperator):
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
 
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        right = whole_or_blocks(self.right, context, self.shared)
+        if isinstance(right, InColumns):
+            for left in self.left.blocks(context, first):
+                yield from _joined(left, right, context)
+        else:
+            sides = sides_on_disk(self.left.blocks(context, self.shared), right, context, self)
+            for mine, its in sides:
+                yield from _joined(mine, its, context)
+
     def describe(self) -> str:
         return "Join" + (f" on {' '.join(f'?{name}' for name in self.shared)}" if self.shared else "")
+
+
+def _joined(left: InColumns, right: InColumns, context: ExecutionContext) -> Iterator[InColumns]:
+    """Pairs of compatible rows in blocks that fit in memory."""
+    pairs = context.unless(lambda: ColumnPairs.of(left, right, context), QueryLimitError)
+    if pairs is None:
+        raise ColumnsDeclined("a join of unbound variables that does not fit in memory")
+    if isinstance(pairs, ColumnPairs):
+        yield pairs.merged()
+        return
+    if left.size < 2:
+        raise pairs
+    for begin, end in ((0, left.size // 2), (left.size // 2, left.size)):
+        yield from _joined(left.part(begin, end), right, context)
 
 
 def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:
@@ -150,7 +177,8 @@ class Union(PhysicalOperator):
         parts = [context.run(branch) for branch in self.branches]
         columns = [part for part in parts if isinstance(part, InColumns)]
         if len(columns) == len(parts):
-            context.allow(sum(part.size for part in parts))
+            width = len({name for part in columns for name in part.columns})
+            context.hold(sum(part.size for part in parts), width)
             return stacked(columns)
         names = tuple(dict.fromkeys(name for part in parts for name in part.variables))
         rows: list[Row] = []

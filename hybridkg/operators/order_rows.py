@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate
 from hybridkg.operators.partition import FEW, Places, lexical_order
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
+from hybridkg.operators.sorted_on_disk import first_of_blocks, sorted_on_disk
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.order import sorted_places, sorted_rows, term_key
@@ -136,8 +138,11 @@ class OrderRows(OneChild):
     tie_breakers: tuple[str, ...] | None
 
     def run(self, context: ExecutionContext) -> Solutions:
-        solutions = context.run(self.child)
         first = wanted_first(context)
+        if context.declines and self.tie_breakers is None:
+            rows = whole_or_blocks(self.child, context, ())
+            return self._in_columns(rows, first) if isinstance(rows, InColumns) else self._on_disk(rows, first, context)
+        solutions = context.run(self.child)
         if isinstance(solutions, InColumns):
             return self._in_columns(solutions, first)
         keys = [(solutions.cells(name), descending) for name, descending in self.keys]
@@ -151,6 +156,13 @@ class OrderRows(OneChild):
             ties = [name for name in _ties(self.tie_breakers, solutions) if name not in names]
             keys += [solutions.column(name).order(total=True) for name in ties]
         return solutions.take(_sorted(keys, solutions.size, first))
+
+    def _on_disk(self, blocks: Iterator[InColumns], first: int | None, context: ExecutionContext) -> InColumns:
+        """Rows that do not fit in memory; the first ones are chosen block by block."""
+        if first is None or first > context.rows_at_once(1):
+            return sorted_on_disk(blocks, self.keys, context, self)
+        names = [name for name, _ in self.keys]
+        return first_of_blocks(blocks, names, lambda block: self._in_columns(block, first).part(0, first))
 
     def describe(self) -> str:
         return "OrderBy " + ", ".join(f"?{name}{' desc' if down else ''}" for name, down in self.keys)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.blocks import blocks_over, whole_or_blocks
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.sorted_on_disk import distinct_on_disk
 from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
 
 
@@ -23,7 +26,13 @@ class Project(OneChild):
     hidden: tuple[str, ...] = ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        solutions = context.run(self.child)
+        if self.distinct and context.declines:
+            rows = whole_or_blocks(self.child, context, self.columns)
+            if not isinstance(rows, InColumns):
+                return distinct_on_disk(rows, self.columns, self.hidden, context, self)
+            solutions: Solutions = rows
+        else:
+            solutions = context.run(self.child)
         solutions = solutions.select((*self.columns, *self.hidden))
         if not self.distinct:
             return solutions
@@ -35,6 +44,9 @@ class Project(OneChild):
         for row in solutions.rows:
             distinct.setdefault(row[:width], row)
         return Solutions(solutions.variables, list(distinct.values()))
+
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        return super().blocks(context, first) if self.distinct else blocks_over(self, self.child, context, first)
 
     def describe(self) -> str:
         return " ".join(["Distinct" if self.distinct else "Project", *(f"?{name}" for name in self.columns)])

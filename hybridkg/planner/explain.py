@@ -173,6 +173,11 @@ class Explanation:
                 line = _with_prefix(line, prefix, iri)
         return line
 
+    def _on_disk(self, operator: PhysicalOperator) -> Mapping[str, int] | None:
+        """What an operator has written to disk; None for nothing."""
+        details = {} if self.ran is None else self.ran.details.get(id(operator), {})
+        return details if "bytes_on_disk" in details else None
+
     def more_lines(self, operator: PhysicalOperator, estimates: EstimationContext) -> list[str]:
         """Lines below an operator: details, then the exact text sent to the store."""
         details = None if self.ran is None else self.ran.details
@@ -180,6 +185,8 @@ class Explanation:
         lines += operator.details(estimates).splitlines()
         if self.ran is not None and (reason := self.ran.reasons.get(id(operator))):
             lines.append(f"the store answered: {reason}")
+        if (disk := self._on_disk(operator)) is not None:
+            lines.append(f"on disk: {disk['bytes_on_disk'] / 1e6:,.1f} MB, partitions: {disk['partitions']:,}")
         lines += [" ".join(text.split()) for text in _queries(operator.asks(estimates))]
         return [self.shortened(line) for line in lines if line]
 
@@ -197,6 +204,8 @@ class Explanation:
             node["details"] = details
         if self.ran is not None and (reason := self.ran.reasons.get(id(operator))):
             node["store_answered"] = reason
+        if (disk := self._on_disk(operator)) is not None:
+            node |= disk
         if sparql := operator.asks(estimates):
             node["sparql"] = sparql
         if (actual := self.actual(operator)) is not None:

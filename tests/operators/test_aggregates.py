@@ -106,7 +106,9 @@ def test_a_double_has_the_digits_of_oxigraph_where_two_forms_are_as_short():
     assert run(operator) == want
 
 
-@pytest.mark.parametrize("digits", [("2.5", "0.5"), ("0.125", "0.375"), ("2.25", "0.5"), ("100.0", "-100"), ("7", "3.0")])
+@pytest.mark.parametrize(
+    "digits", [("2.5", "0.5"), ("0.125", "0.375"), ("2.25", "0.5"), ("100.0", "-100"), ("7", "3.0")]
+)
 def test_a_sum_of_decimals_has_the_digits_of_oxigraph(digits):
     rows = [
         (NamedNode("e:1"), None, Literal(text, datatype=NamedNode(XSD + "decimal")), double(0.0)) for text in digits
