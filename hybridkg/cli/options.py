@@ -180,7 +180,10 @@ max_rows_option: Decorator = click.option(
     "--max-rows", metavar="N", type=WholeNumber(min=1), help="Maximum number of rows of an intermediate result."
 )
 max_megabytes_option: Decorator = click.option(
-    "--max-megabytes", metavar="N", type=float, help="Maximum estimated memory of an intermediate result."
+    "--max-megabytes",
+    metavar="N",
+    type=float,
+    help="Maximum estimated memory of an intermediate result; columns above it go to disk.",
 )
 
 

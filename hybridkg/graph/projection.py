@@ -186,6 +186,15 @@ class Prepared:
         bound = bound if among is None else {**bound, variable: among}
         return distinct(self.rows([variable], meter, bound).column(variable))
 
+    def range_of(self, variable: str, meter: Meter) -> Ids:
+        run, node = PatternRun(meter, self.max_rows), self.node
+        if isinstance(node, JoinNode) and not node.shape.is_tree(variable):
+            edges = [edge for edge in node.edges if variable in edge.variables]
+            if edges:
+                ids = min((edge.relation.ends(edge.from_subject(variable), run) for edge in edges), key=len)
+                return node.conditions[variable].of_set(ids, run) if variable in node.conditions else ids
+        return node.values(variable, None, run)
+
     def rows(
         self,
         columns: Sequence[str],

@@ -330,6 +330,11 @@ class PreparedPattern(Protocol):
             bound: the same for other variables that every solution binds.
         """
 
+    def range_of(self, variable: str, meter: Meter) -> Ids:
+        """Ids among which all candidates of a variable are, ascending and distinct; without listing solutions where
+        candidates would. The variable is bound in every solution.
+        """
+
     def rows(
         self,
         columns: Sequence[str],

@@ -227,7 +227,8 @@ class KnowledgeBase:
             strategy: a name of STRATEGIES; default: the cheapest that applies.
             timeout: seconds, 0 for no limit; default: that of kb.toml.
             max_rows: maximum number of rows of an intermediate result; default: that of kb.toml.
-            max_megabytes: estimated memory of an intermediate result; default: that of kb.toml.
+            max_megabytes: estimated memory of an intermediate result, above which columns of ids go to disk; default:
+                that of kb.toml.
             cancel: ends the query when another thread sets it.
             name: name of the text in errors.
 

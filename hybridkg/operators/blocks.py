@@ -100,7 +100,11 @@ def in_parts(
             if level == len(names):
                 raise found
         name = names[level]
-        ids = bound[name] if name in bound else prepared.candidates(name, context.meter, None, bound)
+        ids = bound.get(name)
+        if ids is None and bound:
+            ids = prepared.candidates(name, context.meter, None, bound)
+        elif ids is None:
+            ids = prepared.range_of(name, context.meter)
         if len(ids) < 2:
             yield from answers({**bound, name: ids}, level + 1, parts)
             return

@@ -15,6 +15,7 @@ import pytest
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import LimitSettings, parse_config
 from hybridkg.errors import QueryLimitError, QueryStoppedError
+from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.meter import Meter
 from hybridkg.operators import partitions_on_disk
 from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn, TermColumn, unbound
@@ -98,6 +99,21 @@ def test_the_answer_on_disk_is_that_in_memory(name, graph, temporary):
     assert in_order(query, found) == in_order(query, list(whole))
     gc.collect()
     assert files_in(temporary) == []
+
+
+def test_a_pattern_that_is_no_tree_is_divided_without_listing_its_solutions(graph, monkeypatch):
+    query = GROUPS.replace("} GROUP", "FILTER(?a != ?b) } GROUP") + " ORDER BY DESC(?n) ?a ?b LIMIT 7"
+    want = list(graph.query(query, strategy="columns").rows())
+    candidates = Prepared.candidates
+
+    def of_one(self, variable, meter, among=None, bound=None):
+        assert bound, "candidates of a cyclic pattern list all solutions"
+        return candidates(self, variable, meter, among, bound)
+
+    monkeypatch.setattr(Prepared, "candidates", of_one)
+    plan = str(graph.explain(query, analyze=True, strategy="columns", max_megabytes=LITTLE))
+    assert "on disk: " in plan
+    assert list(graph.query(query, strategy="columns", max_megabytes=LITTLE).rows()) == want
 
 
 def test_explain_analyze_shows_partitions_and_bytes(graph):
