@@ -31,6 +31,7 @@ PHASES = {
     "ask": phases.ask_all,
     "cold": phases.cold,
     "rows": phases.rows,
+    "groups-on-disk": phases.groups_on_disk,
 }
 
 

@@ -1,4 +1,4 @@
-"""Data, loading, asking, cold files, a million rows."""
+"""Data, loading, asking, cold files, a million rows, 50 million groups."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hybrid import writing
+from benchmarks.relational import groups_on_disk as coupling
 from benchmarks.relational import rows as million
 from benchmarks.relational import tasks
 from benchmarks.relational.draw import Draw
@@ -139,3 +140,15 @@ def rows(session: Session) -> None:
                 joined = {name: value for line in found for name, value in line.items()}
                 session.keep(f"rows-{engine}-{form}-{limit}-{papers}", {**joined, "ended": ended})
                 say(f"rows {engine} {papers} {form} {limit}: {joined} {ended or ''}")
+
+
+def groups_on_disk(session: Session) -> None:
+    """GROUP BY of many groups of the largest graph, beside the answer of numpy over its tables."""
+    papers = session.sizes[-1]
+    found, ended = session.run("groups_on_disk", OURS, papers, 10 * session.patience_s + GRACE_S)
+    joined = {name: value for line in found for name, value in line.items()}
+    want = coupling.expected(session.places(papers))
+    right = {name: joined.get(name) == answer for name, answer in want.items()}
+    groups = sum(count for _, count in joined.pop("sizes", []))
+    session.keep(f"groups-on-disk-{papers}", {**joined, "groups": groups, "right": right, "ended": ended})
+    say(f"groups on disk {papers}: {joined} groups {groups} right {right} {ended or ''}")

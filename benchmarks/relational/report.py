@@ -126,11 +126,13 @@ def join(session: Session) -> tuple[dict[str, Any], list[str]]:
         sizes[str(papers)] = figures
         found += [Verdict(f"{one.what}, {papers:,} papers", one.figure, one.bound, one.met) for one in own]
         lines += text
-    found += [*verdicts.growth(tables), *verdicts.unmeasured()]
+    coupled = session.part(f"groups-on-disk-{session.sizes[-1]}")
+    found += [*verdicts.growth(tables), verdicts.many_groups(coupled)]
     lines += ["\nverdicts", *(verdict.line() for verdict in found)]
     result = {
         "run": session.name, "how": HOW, "repeats": session.repeats, "passes": session.passes,
         "patience_s": session.patience_s, "engines": session.part("engines"),
+        "groups_on_disk": coupled,
         "verdicts": [[one.word, one.what, one.figure, one.bound] for one in found], "sizes": sizes,
     }  # fmt: skip
     return result, lines

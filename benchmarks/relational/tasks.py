@@ -19,6 +19,7 @@ from benchmarks.hybrid.writing import Data
 from benchmarks.relational.contract import Engine, Places, digest
 from benchmarks.relational.engine_duckdb import matches_file
 from benchmarks.relational.engines import CONTENDERS
+from benchmarks.relational.groups_on_disk import groups_on_disk
 from benchmarks.relational.rows import rows
 
 LONG_MS = 500.0
@@ -132,7 +133,9 @@ def cold(engine: str, places: Places, say: Say, *, texts: str, patience_s: float
     say({"done": True})
 
 
-TASKS: dict[str, Callable[..., None]] = {task.__name__: task for task in (load, matches, ask, cold, rows)}
+TASKS: dict[str, Callable[..., None]] = {
+    task.__name__: task for task in (load, matches, ask, cold, rows, groups_on_disk)
+}
 
 
 def main(task: str, engine: str, out: str, arguments: str) -> None:
