@@ -101,6 +101,18 @@ def test_the_answer_on_disk_is_that_in_memory(name, graph, temporary):
     assert files_in(temporary) == []
 
 
+def test_a_sample_on_disk_is_a_value_of_its_group(graph):
+    pattern = "{ ?a :p ?c . ?b :p ?c ; :v ?v }"
+    query = f"{PREFIX} SELECT ?a ?b (SAMPLE(?c) AS ?one) (MAX(?v) AS ?m) {pattern} GROUP BY ?a ?b"
+    with graph.stream(query, strategy="columns", max_megabytes=LITTLE) as result:
+        found = list(result.rows())
+    plan = str(graph.explain(f"{query} LIMIT 7", analyze=True, strategy="columns", max_megabytes=LITTLE))
+    assert "on disk: " in plan
+    rows = set(graph.query(f"{PREFIX} SELECT DISTINCT ?a ?b ?c ?v {pattern}", strategy="columns").rows())
+    assert set(map(tuple, found)) <= set(map(tuple, rows))
+    assert len(found) == len({tuple(row)[:2] for row in rows})
+
+
 def test_a_pattern_that_is_no_tree_is_divided_without_listing_its_solutions(graph, monkeypatch):
     query = GROUPS.replace("} GROUP", "FILTER(?a != ?b) } GROUP") + " ORDER BY DESC(?n) ?a ?b LIMIT 7"
     want = list(graph.query(query, strategy="columns").rows())
