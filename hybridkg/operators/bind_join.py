@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
@@ -29,6 +30,9 @@ class FragmentProbe(OneChild):
 
     fragment: GraphFragment
     variable: str
+
+    def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
+        return blocks_over(self, self.child, context, first)
 
     def asks(self, estimates: EstimationContext) -> str:
         return self.fragment.asks(estimates)

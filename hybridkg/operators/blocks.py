@@ -51,12 +51,25 @@ def blocks_over(
 ) -> Iterator[InColumns]:
     """Blocks of an operator that works on each row of its child alone: those of the child, one after the other."""
     for block in child.blocks(context, first):
-        context.blocks[id(child)] = block
-        try:
-            made = columns_of(context.run(operator), context.made)
-        finally:
-            del context.blocks[id(child)]
+        yield from _over(operator, child, block, context)
+
+
+def _over(
+    operator: PhysicalOperator, child: PhysicalOperator, block: InColumns, context: ExecutionContext
+) -> Iterator[InColumns]:
+    """Rows of an operator over one block of its child, which is halved where they do not fit in memory."""
+    context.blocks[id(child)] = block
+    try:
+        made = context.unless(lambda: columns_of(context.run(operator), context.made), QueryLimitError)
+    finally:
+        del context.blocks[id(child)]
+    if isinstance(made, InColumns):
         yield made
+        return
+    if block.size < 2:
+        raise made
+    for begin, end in ((0, block.size // 2), (block.size // 2, block.size)):
+        yield from _over(operator, child, block.part(begin, end), context)
 
 
 def divided_by(prepared: PreparedPattern, certain: frozenset[str], first: Sequence[str]) -> list[str]:

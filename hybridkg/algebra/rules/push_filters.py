@@ -51,9 +51,22 @@ def _into_pattern(fragment: Fragment, condition: ast.Expression) -> Fragment | N
 def is_declined(fragment: Fragment) -> bool:
     """Whether the projection cannot express a fragment, whatever its parameters."""
     try:
-        return isinstance(pattern_of(fragment.group, fragment.dataset), DeclinedPattern)
+        return isinstance(pattern_of(_with_short_lists(fragment.group), fragment.dataset), DeclinedPattern)
     except UnboundParameterError:
         return False
+
+
+def _with_short_lists(group: ast.Group) -> ast.Group:
+    """The group with one IRI in place of each parameter that is a list: its values decide nothing."""
+
+    def short(element: ast.Element) -> ast.Element:
+        if not isinstance(element, ast.InlineData) or not any(
+            isinstance(cell, ast.ListParameter) for row in element.rows for cell in row
+        ):
+            return element
+        return ast.InlineData(element.variables, ((ast.Iri("urn:x"),) * len(element.variables),))
+
+    return ast.Group(tuple(map(short, group.elements)))
 
 
 def _with_pushed(plan: Plan, into: Into) -> Plan:
