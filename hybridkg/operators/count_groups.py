@@ -58,11 +58,11 @@ class CountGroups(PhysicalOperator):
         prepared = estimates.prepared(self.fragment.pattern)
         if prepared is None:
             return None
-        entries = sum(prepared.counts_work(keys) for keys in self._counted)
-        return work_of({GRAPH_QUESTIONS: len(self._counted), ADJACENCY: entries})
+        entries = sum(prepared.counts_work(keys) for keys in self.counted)
+        return work_of({GRAPH_QUESTIONS: len(self.counted), ADJACENCY: entries})
 
     @property
-    def _counted(self) -> list[tuple[str, ...]]:
+    def counted(self) -> list[tuple[str, ...]]:
         """Variables of each request for counts."""
         keys, names = self.groups.keys, [_name(one) for _, one in self.groups.aggregates if one.distinct]
         return [keys, *((*keys, name) for name in dict.fromkeys(names) if name not in keys)]
@@ -96,7 +96,7 @@ class CountGroups(PhysicalOperator):
         """Groups of the solutions in which some keys have the given ids."""
         assert context.graph is not None
         keys = tuple(dict.fromkeys(self.groups.keys))
-        context.meter.add(GRAPH_QUESTIONS, len(self._counted))
+        context.meter.add(GRAPH_QUESTIONS, len(self.counted))
         width = len(keys) + len(self.groups.aggregates)
         table = prepared.counts(keys, context.meter, bound, context.rows_at_once(width))
         context.hold(len(table.counts), width)

@@ -94,11 +94,8 @@ def over_columns(plan: Plan, fragment: FragmentOperator) -> PhysicalOperator | N
 
 def _operator(part: Plan, ready: dict[int, PhysicalOperator], fragment: FragmentOperator) -> PhysicalOperator | None:
     """The operator of a part that columns evaluate in another way than the reference; None for any other part."""
-    if isinstance(part, nodes.Group) and isinstance(part.child, Fragment) and part.child.group.elements:
-        counted = fragment(part.child)
-        groups = plain_groups(part.keys, part.having, part.projection)
-        if groups is not None and CountGroups.applies(counted, groups):
-            return CountGroups(counted, groups)
+    if (counted := counted_of(part, fragment)) is not None:
+        return counted
     if (asked := asked_of(part)) is not None:
         return AnySolution(fragment(asked))
     probe = probe_of(part)
@@ -112,6 +109,16 @@ def _operator(part: Plan, ready: dict[int, PhysicalOperator], fragment: Fragment
         case nodes.Minus():
             return BindMinus(child, probed, probe.variable)
     return BindJoin(child, probed, probe.variable)
+
+
+def counted_of(part: Plan, fragment: FragmentOperator) -> CountGroups | None:
+    """The operator of an aggregation that only counts the solutions of a fragment; None for any other part."""
+    if not isinstance(part, nodes.Group) or not isinstance(part.child, Fragment) or not part.child.group.elements:
+        return None
+    operator, groups = fragment(part.child), plain_groups(part.keys, part.having, part.projection)
+    if groups is None or not CountGroups.applies(operator, groups):
+        return None
+    return CountGroups(operator, groups)
 
 
 def of_declined(group: ast.Group, columns: tuple[str, ...], fragment: FragmentOperator) -> PhysicalOperator | None:

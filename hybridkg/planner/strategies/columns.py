@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.from_ast import open_answer
@@ -18,7 +18,7 @@ from hybridkg.planner.joins import joined
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
-from hybridkg.planner.relational import asked_of, fragments_of, is_computed, over_columns, probe_of
+from hybridkg.planner.relational import asked_of, counted_of, fragments_of, is_computed, over_columns, probe_of
 
 
 class ColumnsStrategy(Strategy):
@@ -131,6 +131,13 @@ def _sizes(plan: Plan, planning: PlannerContext) -> list[FragmentSize] | None:
         else:
             sizes[id(fragment)] = FragmentSize(rows, prepared.work(), rows)
     for part in reversed(list(walk(plan))):
+        counted = counted_of(part, planning.fragment)
+        if counted is not None:
+            assert isinstance(part, nodes.Group)
+            whole, prepared = sizes[id(part.child)], planning.prepared(cast(nodes.Fragment, part.child))
+            assert prepared is not None
+            work = sum(prepared.counts_work(keys) for keys in counted.counted)
+            sizes[id(part.child)] = FragmentSize(whole.rows, work, min(whole.rows, whole.rows**0.5))
         probe = probe_of(part)
         if probe is None:
             continue
