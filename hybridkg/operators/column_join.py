@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.partition import Keys, Places, dense, partition, runs
+from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
 
 
@@ -43,7 +43,7 @@ class ColumnPairs:
         if keys is None:
             return None
         mine, its = keys
-        order = np.argsort(its, kind="stable")
+        order = lexical_order([its])
         ordered = its[order]
         low, counts = runs(ordered, mine)
         total = int(counts.sum())

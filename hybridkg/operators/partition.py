@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Places: TypeAlias = NDArray[np.intp]
 Keys: TypeAlias = NDArray[Any]
 
-UINT64_BITS = 64
+UINT64_BITS, DIGIT_BITS = 64, 16
 
 FEW = 64
 """Rows that Python handles faster than numpy."""
@@ -57,7 +57,11 @@ def dense(keys: Keys) -> Places:
         return np.zeros(0, np.intp)
     low, span = int(keys.min()), int(keys.max()) - int(keys.min()) + 1
     if span > TABLE_SHARE * len(keys):
-        ranks: Places = np.unique(keys, return_inverse=True)[1]
+        offsets = keys.astype(np.uint64) - np.uint64(low % (1 << UINT64_BITS))
+        order = radix_order(offsets, (span - 1).bit_length())
+        offsets = offsets[order]
+        ranks = np.empty(len(keys), np.intp)
+        ranks[order] = np.append(0, (offsets[1:] != offsets[:-1]).cumsum())
         return ranks
     place: Places = (keys - keys.dtype.type(low)).astype(np.intp)
     marks = np.zeros(span, np.bool_)
@@ -80,34 +84,45 @@ def finer(place: Places, within: Places) -> Places:
 def lexical_order(keys: Sequence[Keys]) -> Places:
     """Stable order of rows by arrays of keys, the most significant one first.
 
-    Leading integer keys are packed into one number, the number of the row in its lowest bits: sorting these numbers
-    takes 4 ms for 250,000 rows, numpy's lexsort 26 (2-core machine, numpy 2). Other keys count where they are equal.
+    Leading integer keys are packed into one number, which takes 10 ms for 250,000 rows where numpy's lexsort takes 26
+    (2-core machine, numpy 2). Other keys count only where these are equal.
 
     >>> lexical_order([np.array([2, 1, 2, 0]), np.array([0, 9, 0, 9])]).tolist()
     [3, 1, 0, 2]
     """
-    size = len(keys[0])
-    bits = shift = max(1, size - 1).bit_length()
+    size, bits = len(keys[0]), 0
     leading: list[tuple[Keys, int, int]] = []
     for key in keys if size > FEW else ():
         low, span = (int(key.min()), int(np.ptp(key))) if key.dtype.kind in "iu" else (0, 1 << UINT64_BITS)
-        if shift + span.bit_length() > UINT64_BITS:
+        if bits + span.bit_length() > UINT64_BITS:
             break
         leading.append((key, low, span.bit_length()))
-        shift += span.bit_length()
+        bits += span.bit_length()
     if leading:
         packed = np.zeros(size, np.uint64)
         for key, low, width in leading:
             packed <<= np.uint64(width)
             packed |= (key - key.dtype.type(low)).astype(np.uint64)
-        packed <<= np.uint64(bits)
-        packed |= np.arange(size, dtype=np.uint64)
-        packed.sort()
-        order: Places = (packed & np.uint64((1 << bits) - 1)).astype(np.intp)
-        packed >>= np.uint64(bits)
-        if len(leading) == len(keys) or (packed[1:] != packed[:-1]).all():
+        order = radix_order(packed, bits)
+        packed = packed[order]
+        tied = np.flatnonzero(packed[1:] == packed[:-1])
+        one, next_one = order[tied], order[tied + 1]
+        if all((key[one] == key[next_one]).all() for key in keys[len(leading) :]):
             return order
     return np.lexsort(keys[::-1])
+
+
+def radix_order(keys: NDArray[np.uint64], bits: int) -> Places:
+    """Stable ascending order of keys below 2 ** bits, by 16 bits at a time, which numpy sorts by counting.
+
+    >>> radix_order(np.array([70_000, 5, 70_000], np.uint64), 17).tolist()
+    [1, 0, 2]
+    """
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    for shift in range(DIGIT_BITS, bits, DIGIT_BITS):
+        digits = (keys >> np.uint64(shift)).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    return order
 
 
 def runs(ordered: Keys, wanted: Keys) -> tuple[Places, Places]:
