@@ -84,25 +84,26 @@ def finer(place: Places, within: Places) -> Places:
 def lexical_order(keys: Sequence[Keys]) -> Places:
     """Stable order of rows by arrays of keys, the most significant one first.
 
-    Leading integer keys are packed into one number, which takes 10 ms for 250,000 rows where numpy's lexsort takes 26
+    Leading keys are packed into one number, which takes 10 ms for 250,000 rows where numpy's lexsort takes 26
     (2-core machine, numpy 2). Other keys count only where these are equal.
 
     >>> lexical_order([np.array([2, 1, 2, 0]), np.array([0, 9, 0, 9])]).tolist()
     [3, 1, 0, 2]
     """
     size, bits = len(keys[0]), 0
-    leading: list[tuple[Keys, int, int]] = []
+    leading: list[tuple[NDArray[np.uint64], int]] = []
     for key in keys if size > FEW else ():
-        low, span = (int(key.min()), int(np.ptp(key))) if key.dtype.kind in "iu" else (0, 1 << UINT64_BITS)
-        if bits + span.bit_length() > UINT64_BITS:
+        offsets = _offsets(key)
+        width = UINT64_BITS + 1 if offsets is None else int(offsets.max()).bit_length()
+        if offsets is None or bits + width > UINT64_BITS:
             break
-        leading.append((key, low, span.bit_length()))
-        bits += span.bit_length()
+        leading.append((offsets, width))
+        bits += width
     if leading:
         packed = np.zeros(size, np.uint64)
-        for key, low, width in leading:
+        for offsets, width in leading:
             packed <<= np.uint64(width)
-            packed |= (key - key.dtype.type(low)).astype(np.uint64)
+            packed |= offsets
         order = radix_order(packed, bits)
         packed = packed[order]
         tied = np.flatnonzero(packed[1:] == packed[:-1])
@@ -110,6 +111,16 @@ def lexical_order(keys: Sequence[Keys]) -> Places:
         if all((key[one] == key[next_one]).all() for key in keys[len(leading) :]):
             return order
     return np.lexsort(keys[::-1])
+
+
+def _offsets(key: Keys) -> NDArray[np.uint64] | None:
+    """Distances from the least key, in numbers of its type: of a double, its IEEE 754 bits count; None with NaN."""
+    if key.dtype.kind == "f":
+        if np.isnan(key).any():
+            return None
+        bits = (key.astype(np.float64) + 0.0).view(np.int64)  # no -0
+        key = np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+    return key.astype(np.uint64) - np.uint64(int(key.min()) % (1 << UINT64_BITS))
 
 
 def radix_order(keys: NDArray[np.uint64], bits: int) -> Places:
