@@ -7,7 +7,7 @@ ranked predicates remains whole: Oxigraph answers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from hybridkg.algebra.levels import check_width, levels, width
 from hybridkg.algebra.names import FreshNames, without_blank_nodes
 from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_out, with_expressions
 from hybridkg.algebra.reranking import reranked
+from hybridkg.algebra.rules.push_filters import is_declined
 from hybridkg.algebra.visible import first_subject, scores_of, subjects_of_lists, visible_matches
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
@@ -173,7 +174,7 @@ class _Builder:
         for element in group.elements:
             if isinstance(element, ast.Filter):
                 filters.append(self._in_graph(element.condition))
-            elif plan is None and not self._stands_alone(element):
+            elif plan is None and not self._stands_alone(element, prefix):
                 prefix.append(element)
             else:
                 parts += width(element)
@@ -201,9 +202,19 @@ class _Builder:
                 waiting.remove(match)
         return plan
 
-    def _stands_alone(self, element: ast.Element) -> bool:
-        """Whether an element has operators of its own: it ranks, or, in a query over columns, computes."""
-        return is_hybrid(element) or (self.is_relational and any(map(_computes, walk(element))))
+    def _stands_alone(self, element: ast.Element, prefix: Sequence[ast.Element] = ()) -> bool:
+        """Whether an element has operators of its own: it ranks, or, in a query over columns, computes or has a
+        condition that no pattern expresses after the elements of `prefix`.
+        """
+        if is_hybrid(element):
+            return True
+        if not self.is_relational:
+            return False
+        parts = list(walk(element))
+        if any(map(_computes, parts)):
+            return True
+        compares = any(isinstance(part, ast.Filter) and len(variables(part.condition)) > 1 for part in parts)
+        return compares and is_declined(self.fragment(*prefix, element)) and not is_declined(self.fragment(*prefix))
 
     def _in_graph(self, expression: Any) -> Any:
         """Inside GRAPH an EXISTS reads that graph, too."""
@@ -427,13 +438,9 @@ class _Builder:
 
 
 def _computes(node: ast.Syntax) -> bool:
-    """Whether no pattern of the projection can express an element: BIND, a sub-select that computes or slices, and, but
-    for what the data show, a condition on several variables.
-    """
+    """Whether no pattern of the projection can express an element: BIND, and a sub-select that computes or slices."""
     if isinstance(node, ast.Bind):
         return True
-    if isinstance(node, ast.Filter):
-        return len(variables(node.condition)) > 1
     if not isinstance(node, ast.SubSelect):
         return False
     query = node.query

@@ -14,40 +14,39 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb.query_template import QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import ExecutionContext, NotBriefError
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.query import ast
 
 MAX_BRIEF_US = 20_000.0
 """Maximum expected microseconds of a brief run. A kernel does not check the meter, and delays Ctrl-C by its time."""
 
-
-class StoreNeededError(Exception):
-    """A brief run needs the graph store."""
+LIMIT_US = 50_000.0
+"""Microseconds of joins and expressions after which a run is not brief, whatever was expected."""
 
 
 class _NoStore:
-    """In place of the store; every request to it raises StoreNeededError."""
+    """In place of the store; every request to it raises NotBriefError."""
 
     url = ""
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise StoreNeededError
+        raise NotBriefError
 
 
 @contextmanager
-def without_store(context: ExecutionContext) -> Iterator[None]:
-    """The context has no store inside the block.
+def briefly(context: ExecutionContext) -> Iterator[None]:
+    """The context has no store inside the block, and its work is bounded.
 
     Raises:
-        StoreNeededError: an operator asked the store.
+        NotBriefError: an operator asked the store, or has more to do than LIMIT_US.
     """
     store = context.store
-    context.store = cast(GraphStore, _NoStore())
+    context.store, context.brief_us = cast(GraphStore, _NoStore()), LIMIT_US
     try:
         yield
     finally:
-        context.store = store
+        context.store, context.brief_us = store, None
 
 
 def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:

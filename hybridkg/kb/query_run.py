@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, SourceName, UserError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.kb.brief_run import StoreNeededError, is_brief, is_planned_here, without_store
+from hybridkg.kb.brief_run import briefly, is_brief, is_planned_here
 from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
 from hybridkg.kb.limits import Limits, checked_limit
@@ -21,7 +21,7 @@ from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.query_template import BoundQuery
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import ExecutionContext, NotBriefError
 from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.rdf.solutions import Solutions
@@ -171,14 +171,14 @@ class QueryRun:
         return self.result(query, plan, solutions)
 
     def _briefly(self, query: BoundQuery, plan: PhysicalPlan) -> Solutions | None:
-        """Runs the plan in this thread, if it is brief; None if it is not, or needs the store after all."""
+        """Runs the plan in this thread, if it is brief; None if it is not, as may turn out on the way."""
         if self._thread is None or not is_brief(query.template, plan, self._session.snapshot):
             return None
         self._is_brief = True
         try:
-            with without_store(self.context):
+            with briefly(self.context):
                 return self._session.run(query, plan, self.context)
-        except StoreNeededError:
+        except NotBriefError:
             self._is_brief = False
             self.context = self._limits.apply_to(self._session.snapshot.context())
             self.context.meter = self._thread.meter

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import PAIR_US, ExecutionContext
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
 
@@ -47,6 +47,7 @@ class ColumnPairs:
         ordered = its[order]
         low, counts = runs(ordered, mine)
         total = int(counts.sum())
+        context.expect(PAIR_US * total)
         context.hold(total, len({**left.columns, **right.columns}))
         context.meter.check()
         within = np.arange(total) - (counts.cumsum() - counts).repeat(counts)

@@ -51,6 +51,10 @@ of a partition of the rows."""
 ROWS_AT_ONCE = 2048
 """Rows collected between two checks of the time: about a millisecond."""
 
+PAIR_US, EVALUATION_US = 0.05, 5.0
+"""Microseconds of a pair of joined rows in columns, and of an expression that Oxigraph evaluates for one row (2-core
+machine)."""
+
 JOINED = "joined"
 """Count: entities that satisfy the pattern and match the text."""
 
@@ -65,6 +69,10 @@ MAX_QUESTIONS = 64
 
 MAX_ANSWERED = 50_000_000
 """Maximum entities in all answers of a batch; 12 bytes each."""
+
+
+class NotBriefError(Exception):
+    """A run that has to be brief is not."""
 
 
 class Nodes(Protocol):
@@ -138,6 +146,8 @@ class ExecutionContext:
     """Texts of rows parsed as query strings (MATCH QUERY ?text), and the span of their variable."""
     declines: bool = False
     """Whether operators raise ColumnsDeclined where an answer of the SPARQL engine is not certain to be theirs."""
+    brief_us: float | None = None
+    """Microseconds that are left to a run that has to be brief; None for any other run."""
     exact: bool = True
     """Whether every index answer was certainly exact."""
     reorderings: dict[str, Reordering] = field(default_factory=dict)
@@ -312,6 +322,17 @@ class ExecutionContext:
     def rows_at_once(self, width: int) -> int:
         """Maximum rows of `width` ids or numbers that an operator works on in memory; at least 1."""
         return max(1, self.max_bytes // (WORK_BYTES * (width + 1)))
+
+    def expect(self, us: float) -> None:
+        """Announcement of work that takes about so many microseconds before the meter is checked again.
+
+        Raises:
+            NotBriefError: the run has to be brief.
+        """
+        if self.brief_us is not None:
+            self.brief_us -= us
+            if self.brief_us < 0:
+                raise NotBriefError
 
     def hold(self, rows: int, width: int) -> None:
         """Limit check of the memory in which an operator works on rows of `width` ids or numbers. Where every row

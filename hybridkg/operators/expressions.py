@@ -20,7 +20,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, InColumns, TermColumn
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import EVALUATION_US, ExecutionContext
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.query import ast
@@ -228,6 +228,8 @@ def _values(
     head = f"{base}SELECT ?{row_name} ?{' ?'.join(value_names)} WHERE {{\n"
     rest, nothing = iter(rows), (None,) * len(texts)
     while batch := list(islice(rest, ROWS_PER_QUESTION)):
+        context.expect(EVALUATION_US * len(batch) * len(texts))
+        context.meter.check()
         pattern, triples = inline(names, batch, row_name)
         results: list[Row] = [nothing] * len(batch)
         for row, *values in context.scratch(triples).select(f"{head}{pattern}\n{binds}\n}}").rows:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import PhysicalOperator
@@ -15,7 +13,7 @@ from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
-from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
+from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_in_columns, true_rows, with_tests
 from hybridkg.operators.join import Compatible, joined_rows, shared_by
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
@@ -102,7 +100,7 @@ def left_joined(
         if columns is not None:
             keep = None
             if condition is not None:
-                keep = np.array(true_rows(evaluate(condition, columns.merged(), context)), np.bool_)
+                keep = true_in_columns(condition, columns.merged(), context)
             return columns.left_joined(keep)
     pairs = Compatible(left, right)
     matched = context.collect(

@@ -63,7 +63,12 @@ class NumberExpressions:
         return None if numbers is None else NumberColumn(numbers, written)
 
     def truth(self, condition: ast.Expression) -> NDArray[np.bool_] | None:
-        """bool[rows]: where a comparison is true; None unless both sides are numbers in every row, one a double."""
+        """bool[rows]: where comparisons are true; None unless both sides are numbers in every row, one a double, or
+        both are nodes.
+        """
+        if isinstance(condition, ast.Binary) and condition.op == "&&":
+            one, other = self.truth(condition.left), self.truth(condition.right)
+            return None if one is None or other is None else one & other
         if not isinstance(condition, ast.Binary) or condition.op not in COMPARISONS:
             return None
         if condition.op in ("=", "!=") and (same := self._same_nodes(condition.left, condition.right)) is not None:

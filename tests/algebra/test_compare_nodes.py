@@ -68,3 +68,8 @@ def test_without_nodes_on_one_side_values_are_compared(where: str) -> None:
     outside, fragments = conditions(relational(where))
     assert len(outside) == 1
     assert "SAMETERM" not in outside[0] + fragments
+
+
+def test_an_optional_that_a_pattern_expresses_stays_in_it() -> None:
+    plan = relational("?a <x:year> ?x OPTIONAL { ?a <x:cites> ?b . ?b <x:cites> ?c FILTER(?a != ?c) }")
+    assert [type(part).__name__ for part in walk(plan)] == ["Project", "Fragment"]

@@ -21,7 +21,7 @@ from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.errors import OverloadedError, ParameterError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.interfaces.meter import Meter
-from hybridkg.kb import cancellation
+from hybridkg.kb import brief_run, cancellation
 from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
 from hybridkg.operators.columns import ColumnsDeclined
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -356,6 +356,20 @@ def test_a_brief_query_keeps_its_time_limit(films, name):
         films.query(BRIEF[name], timeout=900)
     assert caught.value.doing
     assert films.query(BRIEF[name], timeout=2000)
+
+
+@pytest.mark.parametrize("work", ["pairs of a join", "an expression of every row"])
+def test_a_query_that_is_not_brief_after_all_begins_again_in_a_thread(films, monkeypatch, work):
+    text = {
+        "pairs of a join": "SELECT ?x ?y { { SELECT ?x ?n { ?x a ?t } LIMIT 9 } { SELECT ?y { ?y a ?t } LIMIT 9 } }",
+        "an expression of every row": "SELECT ?x (STRLEN(STR(?x)) AS ?n) { ?x a ?t }",
+    }[work]
+    want, started = films.query(text).to_python(), list[StoppableThread]()
+    start = StoppableThread._start
+    monkeypatch.setattr(brief_run, "LIMIT_US", 1.0)
+    monkeypatch.setattr(StoppableThread, "_start", lambda run: (started.append(run), start(run)))
+    result = films.query(text, timeout=900, strategy="columns")
+    assert (result.to_python(), len(started)) == (want, 1)
 
 
 def test_a_query_that_needs_the_store_after_all_begins_again_in_a_thread(films, monkeypatch):

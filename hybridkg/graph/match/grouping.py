@@ -55,7 +55,7 @@ class _Digit(NamedTuple):
     @classmethod
     def of(cls, column: Ids) -> _Digit:
         low, high = int(column.min()), int(column.max())
-        has_unbound = high == UNBOUND
+        has_unbound = bool(high == UNBOUND)
         if has_unbound:
             high = int(column[column != UNBOUND].max(initial=low)) if low != UNBOUND else low - 1
         return cls(column, low, high - low + 1 + has_unbound, has_unbound)
@@ -148,7 +148,7 @@ def grouped(columns: Sequence[Ids], size: int, weights: Counts | None, bound: in
 def _combinations(digits: Sequence[_Digit]) -> int:
     n = 1
     for digit in digits:
-        n *= digit.size
+        n *= int(digit.size)  # numpy's integers would overflow
     return n
 
 

@@ -18,6 +18,7 @@ from test_patterns_equal_oxigraph import projection, truth
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.match import any_predicate_counting, join_counting
+from hybridkg.graph.match.grouping import grouped
 from hybridkg.graph.match.weights import KERNEL, MAX_COUNT
 from hybridkg.graph.projection import Prepared, Projection
 from hybridkg.interfaces.graph_index import (
@@ -213,3 +214,13 @@ def test_counting_reads_degrees_and_not_pairs() -> None:
     assert prepared.counts([], meter).counts.tolist() == [27_000]
     assert meter.counts == {"adjacency": 30}  # the degrees of both edges are the same
     assert prepared.counts_work([]) == 60
+
+
+def test_groups_by_keys_whose_combinations_exceed_64_bits() -> None:
+    draw = np.random.default_rng(5)
+    columns = [draw.permutation(1 << 16).astype(np.uint32) for _ in range(4)]  # 2 ** 64 combinations
+    twice = [np.append(column, column) for column in columns]
+    found, counts = grouped(twice, 1 << 17, None, 1)
+    order = np.argsort(columns[0])
+    assert [column.tolist() for column in found] == [column[order].tolist() for column in columns]
+    assert set(counts.tolist()) == {2}
