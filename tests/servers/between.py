@@ -5,11 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
 
-from local_server import LocalServer
+from local_server import LocalHandler, LocalServer
 
 Answer = tuple[int, Mapping[str, str], bytes]
 Rule = Callable[[str, str], Answer | None]
@@ -51,10 +50,8 @@ class Between(LocalServer):
             connection.close()
 
 
-def _handler(between: Between) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+def _handler(between: Between) -> type[LocalHandler]:
+    class Handler(LocalHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             between.requests.append((self.command, self.path))
@@ -72,8 +69,5 @@ def _handler(between: Between) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
 
         do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = answer  # noqa: N815 - called by these names
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
 
     return Handler

@@ -5,7 +5,21 @@ from __future__ import annotations
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+
+class LocalHandler(BaseHTTPRequestHandler):
+    """Answers by HTTP/1.1, each piece at once.
+
+    Without TCP_NODELAY the second piece of an answer waits until the client has acknowledged the first, and clients
+    delay that by 40 ms: a request took 50 ms of waiting and 1 ms of work.
+    """
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nobody reads it."""
 
 
 class LocalServer:
@@ -16,7 +30,7 @@ class LocalServer:
         port: 0 for a free one.
     """
 
-    def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0):
+    def __init__(self, handler: type[LocalHandler], port: int = 0):
         self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"

@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import numpy as np
+from local_server import LocalHandler
 
 DIMENSIONS = 8
 
@@ -59,9 +60,7 @@ class Served:
 def model_server():
     """A Served, as long as it is needed."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(LocalHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             served.asked.append((self.path, dict(self.headers), body))
@@ -71,9 +70,6 @@ def model_server():
             else:
                 self.close_connection = True
                 fault(self)
-
-        def log_message(self, *args):
-            pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -6,11 +6,9 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from local_server import LocalServer
+from local_server import LocalHandler, LocalServer
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, Store, serialize
 
 JSON, TSV, N_TRIPLES = "application/sparql-results+json", "text/tab-separated-values", "application/n-triples"
@@ -89,10 +87,8 @@ class ScriptedEndpoint(LocalServer):
         return Said(json.dumps(body).encode())
 
 
-def _handler(endpoint: ScriptedEndpoint) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+def _handler(endpoint: ScriptedEndpoint) -> type[LocalHandler]:
+    class Handler(LocalHandler):
         def reply(self) -> None:
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
             query = parse_qs(sent or urlsplit(self.path).query).get("query", [""])[0]
@@ -123,8 +119,5 @@ def _handler(endpoint: ScriptedEndpoint) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(b"0\r\n\r\n")
 
         do_GET = do_POST = reply  # noqa: N815 - called by these names
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
 
     return Handler
