@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -124,6 +125,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Starts the session's Elasticsearch as soon as it is known to be needed: other tests run until it is ready."""
+    # 400,000 objects of modules and collected tests live until the end: a search for cycles among them takes 0.3 s.
+    gc.collect()
+    gc.freeze()
     if session.config.option.collectonly or session.config.option.setupplan:
         return
     if any(_needs_session_server(item) and not item.get_closest_marker("skip") for item in session.items):

@@ -6,15 +6,14 @@ import ast
 from pathlib import Path
 
 import pytest
+from package_sources import PACKAGE, files, tree
 
-import hybridkg
 from hybridkg import extras
 from hybridkg.config import settings
 from hybridkg.interfaces import text_engine, vector_index
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 
-PACKAGE = Path(hybridkg.__file__).parent
 NAMES = {*TEXT_ENGINES.builtin_names, *VECTOR_INDEXES.builtin_names}
 CLASSES = [registry.get(name) for registry in (TEXT_ENGINES, VECTOR_INDEXES) for name in registry.builtin_names]
 OWN_FOLDERS = {PACKAGE.joinpath(*one.__module__.split(".")[1:-1]) for one in CLASSES}
@@ -35,26 +34,23 @@ def allowed(file: Path) -> set[str]:
     return NAMES if own or shared else OTHER_MEANINGS.get(file, set())
 
 
-def named(source: str) -> set[str]:
-    """The names of engines that stand in a source as whole strings; in prose they may."""
+def named(module: ast.Module) -> set[str]:
+    """The names of engines that stand in a module as whole strings; in prose they may."""
     return {
         node.value
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(module)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES
     }
 
 
 def test_no_module_names_an_engine_of_another_folder():
-    wrong = {
-        str(file.relative_to(PACKAGE)): found
-        for file in PACKAGE.rglob("*.py")
-        if (found := named(file.read_text(encoding="utf-8")) - allowed(file))
-    }
+    wrong = {str(file.relative_to(PACKAGE)): found for file in files() if (found := named(tree(file)) - allowed(file))}
     assert wrong == {}
 
 
 def test_a_name_would_be_found():
-    assert named('if kind == "elasticsearch" or kind in ("flat", "tree"):\n    pass') == {"elasticsearch", "flat"}
+    module = ast.parse('if kind == "elasticsearch" or kind in ("flat", "tree"):\n    pass')
+    assert named(module) == {"elasticsearch", "flat"}
 
 
 @pytest.mark.parametrize("engine", CLASSES, ids=lambda one: one.__name__)

@@ -6,14 +6,12 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from package_sources import PACKAGE, files, tree
 
-import hybridkg
 from hybridkg.extras import EXTRAS, MODULES, PURPOSES
 
-PACKAGE = Path(hybridkg.__file__).parent
 PROJECT = PACKAGE.parent / "pyproject.toml"
 DOOR = "needs_extra"
 
@@ -24,9 +22,9 @@ BASE_CLASS = {"pyterrier.py"}
 """The class of a transformer is a plain class where PyTerrier is not installed, and works as one."""
 
 
-def imports_elsewhere(source: str, *, is_behind: bool = False) -> list[str]:
-    """Modules of extras, and modules behind the door, that a source imports other than through the door."""
-    return [name for name, through in _imports(ast.parse(source), is_behind) if not through]
+def imports_elsewhere(module: ast.Module, *, is_behind: bool = False) -> list[str]:
+    """Modules of extras, and modules behind the door, that a module imports other than through the door."""
+    return [name for name, through in _imports(module, is_behind) if not through]
 
 
 def _imports(node: ast.AST, through: bool) -> Iterator[tuple[str, bool]]:
@@ -62,8 +60,8 @@ def _modules(node: ast.AST) -> list[str]:
 
 def test_every_module_imports_optional_packages_through_the_door():
     found = {}
-    for file in PACKAGE.rglob("*.py"):
-        names = imports_elsewhere(file.read_text(encoding="utf-8"), is_behind=file.stem in BEHIND_THE_DOOR)
+    for file in files():
+        names = imports_elsewhere(tree(file), is_behind=file.stem in BEHIND_THE_DOOR)
         if wrong := [name for name in names if not (name == "pyterrier" and file.name in BASE_CLASS)]:
             found[str(file.relative_to(PACKAGE))] = wrong
     assert found == {}
@@ -84,7 +82,7 @@ def test_every_module_imports_optional_packages_through_the_door():
     ],
 )
 def test_what_the_check_finds(source, found):
-    assert imports_elsewhere(source) == found
+    assert imports_elsewhere(ast.parse(source)) == found
 
 
 def test_the_table_of_extras_is_that_of_the_project():

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import package_sources
 import pytest
+from package_sources import PACKAGE, files
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "hybridkg"
+ROOT = PACKAGE.parent
 MAX_ROOT_MODULES, MAX_LAYERS, MAX_LINES, MAX_MEDIAN_LINES = 6, 14, 500, 150
 
 SPARQL_OPERATORS = {
@@ -41,15 +42,14 @@ projection and the physical plan; the module qualifies them, as `algebra.nodes.J
 def modules() -> dict[str, Path]:
     """Dotted names and files of all modules; a package has the name of its folder."""
     found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in files():
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found[name.removesuffix(".__init__")] = path
     return found
 
 
-@cache
 def tree(name: str) -> ast.Module:
-    return ast.parse(modules()[name].read_text(encoding="utf-8"))
+    return package_sources.tree(modules()[name])
 
 
 @cache

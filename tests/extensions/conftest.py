@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +20,8 @@ def install(monkeypatch) -> Callable[..., None]:
 
     def forget() -> None:
         """Registries read entry points once in a process."""
-        for registry in [one for one in gc.get_objects() if type(one) is Registry]:  # isinstance would run foreign code
+        modules = [vars(module) for name, module in [*sys.modules.items()] if name.startswith("hybridkg.")]
+        for registry in [value for names in modules for value in names.values() if type(value) is Registry]:
             registry.__dict__.pop("_plugins", None)
 
     def installed(*names: str) -> None:
