@@ -55,6 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if not hasattr(config, "workerinput") and (folder := _folder_in_memory()):
         config.stash[RUN_FOLDER] = folder
+        # The scripts of the servers unpack them where the next run finds them, and not anew into the memory of each.
+        unpacked = Path(tempfile.gettempdir(), f"hybridkg-servers-{os.getuid()}")
+        os.environ.setdefault("HYBRIDKG_SERVERS", str(unpacked))
         os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(folder)
     settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else "sample")
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
