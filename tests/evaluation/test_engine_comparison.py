@@ -97,9 +97,8 @@ def second(monkeypatch):
 
 
 @pytest.fixture
-def kb(tmp_path):
-    with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def kb(tmp_path, copy_films):
+    with KnowledgeBase.open(copy_films(tmp_path / "films.kb")) as kb:
         yield kb
 
 

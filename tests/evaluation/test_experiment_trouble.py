@@ -35,11 +35,8 @@ ENDLESS = """SELECT ?e ?s { ?e MATCH $text AS ?s . { SELECT (COUNT(*) AS ?n) {
 
 
 @pytest.fixture
-def films(tmp_path):
-    kb = tmp_path / "films.kb"
-    with KnowledgeBase.create(kb) as made:
-        made.load(FILMS, index=True)
-    return kb
+def films(tmp_path, copy_films):
+    return copy_films(tmp_path / "films.kb")
 
 
 def written(folder, systems, more=""):

@@ -35,9 +35,8 @@ class Watched:
 
 
 @pytest.fixture
-def generation(tmp_path) -> Generation:
-    with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def generation(tmp_path, copy_films) -> Generation:
+    with KnowledgeBase.open(copy_films(tmp_path / "films.kb")) as kb:
         return kb._snapshot.generation
 
 
