@@ -177,7 +177,7 @@ limit_option: Decorator = click.option(
     "--limit", metavar="N", type=WholeNumber(min=0), help="Maximum number of rows; default: all of the query."
 )
 max_rows_option: Decorator = click.option(
-    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Maximum number of rows of an intermediate result."
+    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Maximum number of rows of terms; ids do not count."
 )
 max_megabytes_option: Decorator = click.option(
     "--max-megabytes",
