@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
@@ -180,6 +180,10 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return kb
 
 
+@example(
+    text='SELECT ?x { FILTER(REGEX(?l, "^A", "i")) VALUES (?x ?y) { (f:Alien 1979) (f:Scott 2016) } }',
+    seeds=[0, 0, 0, 1],
+)
 @settings(max_examples=examples(150, 3000), deadline=None)
 @given(queries(), st.lists(st.integers(0, 2**32), min_size=4, max_size=6))
 def test_a_text_of_a_known_shape_is_answered_as_if_it_were_alone(films, text, seeds):

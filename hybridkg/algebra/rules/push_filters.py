@@ -51,22 +51,26 @@ def _into_pattern(fragment: Fragment, condition: ast.Expression) -> Fragment | N
 def is_declined(fragment: Fragment) -> bool:
     """Whether the projection cannot express a fragment, whatever its parameters."""
     try:
-        return isinstance(pattern_of(_with_short_lists(fragment.group), fragment.dataset), DeclinedPattern)
+        return isinstance(pattern_of(_with_constants(fragment.group), fragment.dataset), DeclinedPattern)
     except UnboundParameterError:
         return False
 
 
-def _with_short_lists(group: ast.Group) -> ast.Group:
-    """The group with one IRI in place of each parameter that is a list: its values decide nothing."""
+def _with_constants(group: ast.Group) -> ast.Group:
+    """The group with constants of the same kind in place of the parameters of VALUES: their values decide nothing."""
 
-    def short(element: ast.Element) -> ast.Element:
-        if not isinstance(element, ast.InlineData) or not any(
-            isinstance(cell, ast.ListParameter) for row in element.rows for cell in row
-        ):
+    def constant(cell: ast.Iri | ast.Lit | None) -> ast.Iri | ast.Lit | None:
+        if isinstance(cell, ast.IriParameter | ast.ListParameter):
+            return ast.Iri("urn:x")
+        return ast.Lit("x") if isinstance(cell, ast.LiteralParameter) else cell
+
+    def change(element: ast.Element) -> ast.Element:
+        if not isinstance(element, ast.InlineData):
             return element
-        return ast.InlineData(element.variables, ((ast.Iri("urn:x"),) * len(element.variables),))
+        rows = tuple(tuple(map(constant, row)) for row in element.rows)
+        return ast.InlineData(element.variables, rows)
 
-    return ast.Group(tuple(map(short, group.elements)))
+    return ast.Group(tuple(map(change, group.elements)))
 
 
 def _with_pushed(plan: Plan, into: Into) -> Plan:
