@@ -196,16 +196,15 @@ class ExactNumbers:
         first = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
         first[codes] = np.arange(len(codes))
         terms = column.take(first).cells()
-        if not all(type(term) is Literal and term.datatype in (INTEGER, DECIMAL) for term in terms):
+        literals = [term for term in terms if type(term) is Literal and _is_plain(term)]
+        if len(literals) < len(terms):
             return None
-        if not all(PLAIN[term.datatype].fullmatch(term.value) for term in terms):  # type: ignore[union-attr]
-            return None
-        numbers = [Decimal(term.value) for term in terms if term is not None]  # type: ignore[union-attr]
+        numbers = [Decimal(literal.value) for literal in literals]
         digits = max((max(0, -int(number.as_tuple().exponent)) for number in numbers), default=0)
         scaled = [int(number.scaleb(digits)) for number in numbers]
         if any(abs(number) >= EXACT for number in scaled):
             return None
-        decimal = [term.datatype == DECIMAL for term in terms if term is not None]  # type: ignore[union-attr]
+        decimal = [literal.datatype == DECIMAL for literal in literals]
         return cls(np.array(scaled, np.float64), np.array(decimal, np.bool_), codes, digits)
 
     def sums(self, rows: Places, group: Places, count: int) -> Column | None:
@@ -225,6 +224,11 @@ class ExactNumbers:
                 for number, is_decimal in zip(sums.tolist(), decimal.tolist(), strict=True)
             ]
         )  # fmt: skip
+
+
+def _is_plain(literal: Literal) -> bool:
+    form = PLAIN.get(literal.datatype)
+    return form is not None and form.fullmatch(literal.value) is not None
 
 
 def whole_numbers(column: Column) -> NDArray[np.float64] | None:

@@ -135,22 +135,43 @@ class ExpressionText:
         return tuple(sorted(self.variables.intersection(solutions.variables)))
 
 
-@lru_cache(maxsize=512)
+MAX_CACHED_LENGTH = 2_000
+"""Maximum characters of an expression whose text is cached, so that long ones do not fill the memory."""
+
+
+class _LongExpressionError(Exception):
+    """Carries the text of an expression that is not cached: `lru_cache` keeps no errors."""
+
+    def __init__(self, text: ExpressionText):
+        self.text = text
+
+
 def text_of(expression: ast.Expression) -> ExpressionText:
-    """The text of an expression.
+    """The text of an expression, cached if it is short.
 
     >>> text_of(ast.Binary("+", ast.Var("x"), ast.Var("y"))).variables == {"x", "y"}
     True
     """
+    try:
+        return _short_text_of(expression)
+    except _LongExpressionError as e:
+        return e.text
+
+
+@lru_cache(maxsize=512)
+def _short_text_of(expression: ast.Expression) -> ExpressionText:
     from hybridkg.algebra.rules.push_filters import PER_ROW
 
     calls = [node for node in walk(expression) if isinstance(node, ast.Call)]
-    return ExpressionText(
+    text = ExpressionText(
         write(expression),
         variables(expression),
         next((call.base for call in calls if call.base), ""),
         any(call.function in PER_ROW for call in calls),
     )
+    if len(text.text) > MAX_CACHED_LENGTH:
+        raise _LongExpressionError(text)
+    return text
 
 
 def evaluate(expression: ast.Expression, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
@@ -180,7 +201,7 @@ def columns_of_expressions(
 ) -> list[Column]:
     """A column for each expression; those of the same variables are sent to Oxigraph in one query."""
     columns: dict[int, Column] = {}
-    together: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    together: dict[tuple[tuple[str, ...], str], list[tuple[int, ExpressionText]]] = {}
     for at, expression in enumerate(expressions):
         if isinstance(expression, ast.Var):
             columns[at] = solutions.column(expression.name)
@@ -193,12 +214,12 @@ def columns_of_expressions(
         if numbers is not None:
             columns[at] = numbers
             continue
-        together.setdefault((text.names(solutions), text.base), []).append(at)
-    for (names, _), places in together.items():
+        together.setdefault((text.names(solutions), text.base), []).append((at, text))
+    for (names, _), parts in together.items():
         group, first = solutions.distinct(names)
         rows = solutions.select(names).take(first).rows
-        values = list(_values([text_of(expressions[at]) for at in places], names, rows, context))
-        for number, at in enumerate(places):
+        values = list(_values([text for _, text in parts], names, rows, context))
+        for number, (at, _) in enumerate(parts):
             columns[at] = TermColumn.of([row[number] for row in values], group)
     return [columns[at] for at in range(len(expressions))]
 

@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.errors import QueryLimitError
+from hybridkg.errors import QueryLimitError, StorageError
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_join import as_terms, concatenated, stacked
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
@@ -94,12 +94,15 @@ class WrittenArray(NamedTuple):
     size: int
 
     def read(self) -> NDArray[Any]:
-        """The array."""
-        array = np.empty(self.size, self.dtype)
+        """The array.
+
+        Raises:
+            StorageError: the file is shorter than what was written.
+        """
         self.file.seek(self.offset)
-        left = array.view(np.uint8).data
-        while left:
-            left = left[self.file.readinto(left) :]  # type: ignore[attr-defined]
+        array: NDArray[Any] = np.fromfile(self.file, self.dtype, self.size)
+        if len(array) < self.size:
+            raise StorageError("a temporary file of the query has become shorter", hint="ask again")
         return array
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import LimitSettings, parse_config
-from hybridkg.errors import QueryLimitError, QueryStoppedError
+from hybridkg.errors import QueryLimitError, QueryStoppedError, StorageError
 from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.meter import Meter
 from hybridkg.operators import partitions_on_disk
@@ -271,3 +271,11 @@ def test_a_meter_is_looked_at_once_a_block():
     own.meter = Meter(cancelled=lambda: True)
     with Disk() as disk, pytest.raises(QueryStoppedError):
         RowsOnDisk(disk, own).append(InColumns({"a": unbound(3)}, 3, lambda *_: []))
+
+
+def test_a_file_that_has_become_shorter_is_an_error():
+    with Disk() as disk:
+        written = disk.write(disk.file(), np.arange(1000, dtype=np.uint32))
+        written.file.truncate(100)
+        with pytest.raises(StorageError, match="has become shorter"):
+            written.read()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, cast
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.from_ast import open_answer
 from hybridkg.algebra.nodes import GRAPH_COLUMNS, Plan, Slice, SparqlQuery, walk
+from hybridkg.algebra.open_answers import open_answer
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
