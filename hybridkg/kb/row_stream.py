@@ -11,6 +11,7 @@ from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.result import Result
 from hybridkg.results.result_stream import ResultStream
+from hybridkg.results.shortfall import shortfall
 
 
 def opened(run: QueryRun, query: BoundQuery, plan: PhysicalPlan) -> Result:
@@ -23,14 +24,14 @@ def opened(run: QueryRun, query: BoundQuery, plan: PhysicalPlan) -> Result:
         return run.execute(query, plan)
     first, is_last = run.next_block()
     known = run.result(query, plan, first)
-    return known if is_last else ResultStream.of(known, RowStream(run, first))
+    return known if is_last else ResultStream.of(known, RowStream(run, first, query.template.shape.offset))
 
 
 class RowStream:
-    """The rows of a run, of which one block is held at a time."""
+    """The rows of a run, of which one block is held at a time; `offset` is that of the query, which has no ranks."""
 
-    def __init__(self, run: QueryRun, first: Solutions):
-        self._run, self._variables = run, first.variables
+    def __init__(self, run: QueryRun, first: Solutions, offset: int):
+        self._run, self._variables, self._offset = run, first.variables, offset
         self._first: Solutions | None = first
         self._returned: int | None = None
 
@@ -38,6 +39,10 @@ class RowStream:
     def returned(self) -> int | None:
         """As RowSource has it."""
         return self._returned
+
+    def shortfall(self) -> str:
+        """As RowSource has it."""
+        return shortfall(self._returned or 0, self._offset, (), self._run.context)
 
     def blocks(self) -> Iterator[Solutions]:
         """As RowSource has it."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
-from hybridkg.results.result import NO_MORE, Result
+from hybridkg.results.result import Result
 from hybridkg.results.result_set import ResultSet
 
 
@@ -18,6 +18,9 @@ class RowSource(Protocol):
     @property
     def returned(self) -> int | None:
         """Number of rows; None until the last one has been read."""
+
+    def shortfall(self) -> str:
+        """The reason for no more rows, after the last one."""
 
     def blocks(self) -> Iterator[Solutions]:
         """All rows, once, a block in memory at a time.
@@ -67,7 +70,8 @@ class ResultStream(Result):
         returned = self.returned
         if returned is None:
             return None
-        return NO_MORE if self.requested is not None and returned < self.requested and not self.is_graph else ""
+        is_short = self.requested is not None and returned < self.requested and not self.is_graph
+        return self._source.shortfall() if is_short else ""
 
     def held(self) -> ResultSet:
         """As Result has it; reads the rows, within the limit of the query on memory."""

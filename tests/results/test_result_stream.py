@@ -98,6 +98,17 @@ def test_the_bytes_of_a_stream_are_those_of_the_held_result(films, data, query, 
         assert stream.counted() == held.counted()
 
 
+@pytest.mark.parametrize("strategy", ["columns", "oxigraph"])
+def test_a_stream_that_offset_shortens_says_so_as_the_held_result_does(films, monkeypatch, strategy):
+    query = "SELECT ?o { ?s a ?o } OFFSET 14 LIMIT 50"
+    held = films.query(query, strategy=strategy)
+    monkeypatch.setitem(row_cursor.RowCursor.__init__.__kwdefaults__, "size", 1)
+    with films.stream(query, strategy=strategy) as stream:
+        assert isinstance(stream, ResultStream)
+        assert sum(block.size for block in stream.blocks()) == len(held)
+        assert stream.shortfall == held.shortfall
+
+
 def blank(text: str) -> str:
     """The text with numbers for the labels that Oxigraph makes anew for the blank nodes of each answer."""
     labels: dict[str, str] = {}
