@@ -16,6 +16,7 @@ from scripted_endpoint import JSON, TSV, Asked, Said, ScriptedEndpoint
 
 from hybridkg.config.settings import EndpointSettings
 from hybridkg.errors import ConfigError, EndpointError
+from hybridkg.kb.cancellation import forget_frames
 from hybridkg.store.endpoint import connection as asked_there
 from hybridkg.store.endpoint.connection import RECENT, Connection
 from hybridkg.store.endpoint.endpoint_store import EndpointStore
@@ -43,6 +44,7 @@ def asking(endpoint: ScriptedEndpoint, longest: int = 1, *, is_capped: bool = Fa
 def refused(endpoint: ScriptedEndpoint, **settings) -> str:
     with pytest.raises(EndpointError) as caught:
         list(asking(endpoint, **settings).select(ALL).rows)
+    forget_frames(caught.value)  # they may hold an answer, which another thread must not free
     return str(caught.value)
 
 
