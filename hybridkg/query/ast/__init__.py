@@ -81,14 +81,28 @@ from hybridkg.query.ast.terms import (
     VarOrTerm,
     parameter_for,
 )
+from hybridkg.query.ast.updates import (
+    ClearGraphs,
+    CopyGraph,
+    CreateGraph,
+    DeleteData,
+    GraphSet,
+    InsertData,
+    LoadFile,
+    Modify,
+    Operation,
+    QuadTemplate,
+    Update,
+)
 
 __all__ = [
-    "RDF", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "Constant", "ConstructQuery",
-    "DatasetClause", "DescribeQuery", "Element", "Exists", "Expression", "Filter", "GraphPattern", "GraphTerm",
-    "Group", "GroupKey", "In", "InlineData", "Iri", "IriParameter", "ListParameter", "Lit", "LiteralParameter",
-    "Match", "MinusPattern", "Model", "Modifiers", "NamedArgument", "Near", "OnField", "OptionalPattern",
-    "OrderKey", "Path", "PathAlternative", "PathInverse", "PathNegated", "PathRepeat", "PathSequence", "Query",
-    "QueryForm", "RankBy", "RankFunction", "RankedItem", "RankedList", "Rerank", "SelectItem", "SelectQuery",
-    "ServicePattern", "Span", "SubSelect", "Syntax", "TriplePattern", "Triples", "Unary", "UnionPattern", "Value",
-    "Var", "VarOrTerm", "Vector", "parameter_for",
+    "RDF", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "ClearGraphs", "Constant",
+    "ConstructQuery", "CopyGraph", "CreateGraph", "DatasetClause", "DeleteData", "DescribeQuery", "Element",
+    "Exists", "Expression", "Filter", "GraphPattern", "GraphSet", "GraphTerm", "Group", "GroupKey", "In",
+    "InlineData", "InsertData", "Iri", "IriParameter", "ListParameter", "Lit", "LiteralParameter", "LoadFile",
+    "Match", "MinusPattern", "Model", "Modifiers", "Modify", "NamedArgument", "Near", "OnField", "Operation",
+    "OptionalPattern", "OrderKey", "Path", "PathAlternative", "PathInverse", "PathNegated", "PathRepeat",
+    "PathSequence", "QuadTemplate", "Query", "QueryForm", "RankBy", "RankFunction", "RankedItem", "RankedList",
+    "Rerank", "SelectItem", "SelectQuery", "ServicePattern", "Span", "SubSelect", "Syntax", "TriplePattern",
+    "Triples", "Unary", "UnionPattern", "Update", "Value", "Var", "VarOrTerm", "Vector", "parameter_for",
 ]  # fmt: skip
