@@ -44,7 +44,7 @@ class Modify(Syntax):
     insert: tuple[QuadTemplate, ...] = ()
     with_graph: Iri | None = None
     using: tuple[DatasetClause, ...] = ()
-    modifiers: Modifiers = Modifiers()
+    modifiers: Modifiers = field(default_factory=Modifiers)
     is_short: bool = False
 
 
