@@ -88,10 +88,14 @@ class Snapshot:
             IndexCorruptError: a file of the text index is.
         """
         generation = folder.current()
+        generation.check_opened("graph/")
+        return cls.of(generation, folder, open_graph(generation, folder.config))
+
+    @classmethod
+    def of(cls, generation: Generation, folder: Folder, store: GraphStore) -> Self:
+        """Opens the indexes of a generation whose graph is open; raises as `open` does."""
         config = folder.config
         union = config.default_graph == "union"
-        generation.check_opened("graph/")
-        store = open_graph(generation, config)
         documents = _documents(generation)
         text_folder = generation.path / "text"
         if not text_folder.is_dir() or lies_at(generation) != config.graph:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hybridkg.errors import LoadWarning
+from hybridkg.errors import LoadWarning, QueryWarning
+from hybridkg.store.changes import GraphChange
 from hybridkg.terminal_text import count_lines
 
 NO_TEXT = "warning: no entity has any text, so a search finds nothing"
@@ -139,6 +140,55 @@ class LoadReport:
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """An effective change: what is so already does not count, nor what was added and removed again.
+
+    Args:
+        added: triples that the graph has more.
+        removed: triples that it has no more.
+        entities: nodes whose own triples, as their subject, or whose documents have changed.
+        documents: documents replaced or removed.
+        exact: whether the solutions of WHERE are certainly those that it means (an approximate NEAR may miss one).
+        warnings: about the request.
+        index: indexes built in the same commit; None where none were.
+        is_behind: whether the indexes are older than the graph now.
+        change: the triples themselves.
+    """
+
+    added: int
+    removed: int
+    entities: int
+    documents: int = 0
+    exact: bool = True
+    warnings: tuple[QueryWarning, ...] = ()
+    index: IndexReport | None = None
+    is_behind: bool = False
+    change: GraphChange | None = field(default=None, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form, without the triples."""
+        counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
+        index = "behind" if self.is_behind else "up to date"
+        warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
+        return {**counts, "exact": self.exact, "index": index, "warnings": warnings}
+
+    def lines(self) -> list[str]:
+        """The text for people."""
+        counts: dict[str, Any] = {"triples": f"{self.added:,} added, {self.removed:,} removed"}
+        if self.documents:
+            counts["documents"] = f"{self.documents:,} replaced or removed"
+        counts["entities"] = f"{self.entities:,} changed"
+        counts["index"] = (
+            "behind the graph" if self.is_behind else "up to date" + (", built anew" if self.index else "")
+        )
+        inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
+        return [*count_lines(counts), *inexact]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

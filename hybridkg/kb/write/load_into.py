@@ -1,0 +1,95 @@
+"""Inputs whose quads are looked up one by one: into one graph, in place of a graph, or to be removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hybridkg.errors import LoadError
+from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
+from hybridkg.store.changes import GraphName
+from hybridkg.store.loading import Source, name_of_source, read_quads
+
+MAX_QUADS = 2_000_000
+"""Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
+
+
+def load_into(state: TransactionState, source: Source, graph: NamedNode | None) -> None:
+    """Adds the triples of an input to a graph; with a graph of None, to the graphs of the input.
+
+    Raises:
+        LoadError: the input is malformed or too large, or has named graphs where one graph is given.
+    """
+    state.graph.apply([], _placed(state, source, graph))
+    state.changed()
+
+
+def load_in_place_of(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> None:
+    """Replaces the triples of a graph, None for the default graph, by those of inputs; raises as `load_into`."""
+    target: GraphName = DefaultGraph() if graph is None else graph
+    new = [quad for source in sources for quad in _placed(state, source, target)]
+    old = state.graph.quads_of(target, MAX_QUADS + 1)
+    if len(old) > MAX_QUADS:
+        raise LoadError(
+            f"the graph {target} has more than {MAX_QUADS:,} triples, too many to be compared with a file",
+            hint="hybridkg update KB 'CLEAR GRAPH ...', then hybridkg load",
+        )
+    state.graph.apply(old, new)
+    state.changed()
+
+
+def remove_statements(state: TransactionState, source: Source) -> None:
+    """Removes the triples of an input.
+
+    Raises:
+        LoadError: the input is malformed or too large, or has a blank node.
+    """
+    quads = []
+    for quad in _placed(state, source, None):
+        if any(isinstance(term, BlankNode) for term in quad):
+            raise LoadError(
+                "a blank node here names nothing in the knowledge base",
+                hint="find it by DELETE ... WHERE: hybridkg update KB 'DELETE ... WHERE ...'",
+                place=name_of_source(source),
+            )
+        quads.append(quad)
+    state.graph.apply(quads, [])
+    state.changed()
+
+
+def _placed(state: TransactionState, source: Source, graph: GraphName | None) -> Iterator[Quad]:
+    """The quads of an input, in one graph unless it is None."""
+    for number, quad in enumerate(read_quads(source, state.building.next_document(), state.progress), 1):
+        if number > MAX_QUADS:
+            raise LoadError(
+                f"more than {MAX_QUADS:,} triples, too many to be looked up one by one",
+                hint="split the file",
+                place=name_of_source(source),
+            )
+        if graph is None:
+            yield quad
+        elif isinstance(quad.graph_name, DefaultGraph) or quad.graph_name == graph:
+            yield Quad(quad.subject, quad.predicate, quad.object, graph)
+        else:
+            raise LoadError(
+                f"triples of the graph {quad.graph_name}, and this call is about {graph}",
+                hint="give a file with triples only, or one of that graph",
+                place=name_of_source(source),
+            )
+
+
+def graph_named(text: str) -> NamedNode | None:
+    """The graph that a user names: an IRI, in angle brackets or without; None for `default`.
+
+    Raises:
+        LoadError: the text is no absolute IRI.
+
+    >>> graph_named("default"), str(graph_named("http://e/g"))
+    (None, '<http://e/g>')
+    """
+    if text == "default":
+        return None
+    try:
+        return NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
+    except ValueError as e:
+        raise LoadError(f"{text!r} is no graph: {e}", hint="give an absolute IRI, or: default") from e

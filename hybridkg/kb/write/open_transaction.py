@@ -1,0 +1,225 @@
+"""Transactions: any number of changes that become one commit, or after an exception none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hybridkg.entities.documents.change_documents import read_removals
+from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
+from hybridkg.interfaces.encoder import ConfirmUpload
+from hybridkg.interfaces.progress import Progress
+from hybridkg.kb.parsed_query import Parameters, ParsedQuery
+from hybridkg.kb.query_options import QueryOptions
+from hybridkg.kb.query_run import QueryRun, source_of
+from hybridkg.kb.query_session import QuerySession
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.configured import configured_profile, has_text_index
+from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.load_into import graph_named, load_in_place_of, remove_statements
+from hybridkg.kb.write.reports import IndexReport, UpdateReport
+from hybridkg.kb.write.transaction import refuse_at_endpoint
+from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
+from hybridkg.query.scope import ranked_items
+from hybridkg.rdf.terms import NamedNode, from_rdflib
+from hybridkg.results.result_set import ResultSet
+from hybridkg.store.generations.folder import Folder
+from hybridkg.store.loading import Source
+
+
+class Transaction:
+    """Changes that become one commit: made by `KnowledgeBase.transaction`, used inside its `with` block.
+
+    One thread uses it at a time. `query` sees what has been done here; `kb.query` does not before the end of the block.
+
+    Attributes:
+        report: what the commit has changed, after the block.
+    """
+
+    def __init__(self, state: TransactionState):
+        self._state: TransactionState | None = state
+        self.report: UpdateReport | None = None
+
+    def update(self, text: str, params: Parameters | None = None, **limits: Any) -> UpdateReport:
+        """Runs an update request; the arguments are those of `KnowledgeBase.update`, and its limits.
+
+        Raises:
+            HybridkgError: as there; nothing of this request is done, and what was done before stays.
+        """
+        state = self._open
+        options = UpdateOptions(**limits)
+        run = UpdateRun(state, checked_update(text, params, options.name), text, options)
+        run.run()
+        return report_of(run, state)
+
+    def load(self, *inputs: Source, replace: str | None = None) -> UpdateReport:
+        """Adds RDF files, rdflib graphs or iterables of triples; with `replace`, in place of a graph or `default`.
+
+        Raises:
+            LoadError: an input is malformed. Without `replace` the transaction cannot be committed then.
+        """
+        state = self._open
+        if not inputs:
+            raise LoadError("nothing to load", hint="give RDF files or rdflib graphs")
+        state.graph.begin_request()
+        if replace is None:
+            added = sum(count.new for count in state.load(inputs))
+            return UpdateReport(added, 0, 0, is_behind=state.step is None)
+        load_in_place_of(state, inputs, graph_named(replace))
+        return report_of(None, state)
+
+    def delete(self, *inputs: Source) -> UpdateReport:
+        """Removes the triples of RDF files, rdflib graphs or iterables of triples.
+
+        Raises:
+            LoadError: an input is malformed, or has a blank node, which names nothing here.
+        """
+        state = self._open
+        if not inputs:
+            raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
+        state.graph.begin_request()
+        for source in inputs:
+            remove_statements(state, source)
+        return report_of(None, state)
+
+    def text(self, entity: Any, **fields: str | Sequence[str]) -> None:
+        """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
+
+        Raises:
+            ParameterError: the entity is no IRI, or a value no text.
+        """
+        values = {name: [value] if isinstance(value, str) else list(value) for name, value in fields.items()}
+        for name, texts in values.items():
+            if not all(isinstance(text, str) for text in texts):
+                raise ParameterError(f"the field {name!r} takes a text or a list of texts, not {fields[name]!r}")
+        self._open.change_text(_entity(entity), values)
+
+    def delete_text(self, entity: Any, *fields: str) -> None:
+        """Removes fields of the text of an entity that is not in the graph; all of them where none is named."""
+        self._open.change_text(_entity(entity), {name: [] for name in fields} if fields else None)
+
+    def delete_texts_of(self, file: Any) -> None:
+        """Removes the documents whose ids a file lists, lines of {"id": ...}. Raises LoadError: it is malformed."""
+        for entity in read_removals(file):
+            self._open.change_text(entity, None)
+
+    def query(self, text: str, params: Parameters | None = None, **options: Any) -> ResultSet:
+        """Answers a query on the state of this moment, MATCH and NEAR included; the options are those of `kb.query`."""
+        state, wanted = self._open, QueryOptions(**options)
+        try:
+            parsed = ParsedQuery(text, wanted.name)
+        except HybridkgError as e:
+            raise e.at(source_of(wanted.name, text)) from e.__cause__
+        snapshot = state.snapshot(ranked=any(True for _ in ranked_items(parsed.written.form)))
+        session = QuerySession(snapshot, state.folder.path)
+        with QueryRun(session, text, wanted, state.folder.config, state.progress) as run:
+            return run.answer(parsed, params, run.execute)
+
+    @property
+    def _open(self) -> TransactionState:
+        if self._state is None:
+            raise UserError("this transaction has ended", hint="use it inside: with kb.transaction() as t: ...")
+        return self._state
+
+    def _end(self) -> None:
+        self._state = None
+
+
+def report_of(run: UpdateRun | None, state: TransactionState, documents: int = 0) -> UpdateReport:
+    """The report of the request that has just run, before its commit."""
+    change = state.graph.request_change()
+    return UpdateReport(
+        len(change.added),
+        len(change.removed),
+        len({quad.subject for quad in (*change.added, *change.removed)}),
+        documents,
+        True if run is None else run.exact,
+        () if run is None else tuple(run.warnings),
+        is_behind=state.step is None,
+        change=change,
+    )
+
+
+@dataclass(frozen=True)
+class TransactionOptions:
+    """How a transaction commits.
+
+    Args:
+        index: whether the indexes follow; None: if they are up to date, or there are none yet.
+        wait: seconds to wait for another writer.
+        dry_run: whether everything is done and nothing committed.
+        progress: receives the progress of the index step.
+        confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
+    """
+
+    index: bool | None
+    wait: float
+    dry_run: bool
+    progress: Progress
+    confirm: ConfirmUpload | None
+
+
+@dataclass
+class Committed:
+    """The outcome of a transaction, after its block: the index report, None where the indexes did not follow."""
+
+    index: IndexReport | None = None
+    documents: int = 0
+    is_new: bool = False
+
+
+@contextmanager
+def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterator[tuple[TransactionState, Committed]]:
+    """A transaction; at the end of the block it is committed if anything has changed.
+
+    Args:
+        folder: of the knowledge base.
+        live: a snapshot, used if it is that of the live generation.
+        options: how it commits.
+
+    Raises:
+        LockedError: another writer has the lock.
+    """
+    refuse_at_endpoint(folder, ("update",))
+    step = _step(folder, options)
+    outcome = Committed()
+    with ExitStack() as stack:
+        if step is not None:
+            stack.enter_context(step.guarded())
+        building = stack.enter_context(folder.building(options.progress, options.wait))
+        if live.generation.name != building.previous.name:
+            live = Snapshot.open(folder)
+        state = TransactionState(folder, building, live, step, options.progress)
+        stack.callback(state.close)
+        yield state, outcome
+        if options.dry_run or not state.is_changed:
+            building.abandon()
+            return
+        if step is not None:
+            step.begin()
+        outcome.documents = len(state.write_documents().entities)
+        outcome.index = state.finish()
+        outcome.is_new = True
+
+
+def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
+    """The index step of a commit; None where the indexes stay behind."""
+    if options.index is False:
+        return None
+    is_first = not has_text_index(folder)
+    if not is_first and folder.current().behind() and options.index is None:
+        return None
+    return IndexStep.of(folder, configured_profile(folder), options.confirm)
+
+
+def _entity(entity: Any) -> str:
+    """The IRI of an entity, given as a str or a term."""
+    if isinstance(entity, str) and type(entity) is str:
+        return NamedNode(entity).value
+    term = from_rdflib(entity)
+    if not isinstance(term, NamedNode):
+        raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")
+    return term.value

@@ -1,0 +1,182 @@
+"""The state of a knowledge base inside a transaction: changed graph and documents, and snapshots that see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from shutil import rmtree
+
+from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
+from hybridkg.entities.documents.document_store import Documents
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import is_remote_engine
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.reports import IndexReport
+from hybridkg.kb.write.transaction import TEXT_INDEX
+from hybridkg.rdf.terms import NamedNode
+from hybridkg.store.changes import ChangingGraph
+from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.generation import Generation
+from hybridkg.store.generations.manifest import Manifest
+from hybridkg.store.generations.next_generation import Building
+from hybridkg.store.loading import Source, SourceCount
+from hybridkg.store.loading import load as load_sources
+from hybridkg.store.oxigraph import OxigraphStore
+
+INDEX_PARTS = ("text", "vectors", "projection", "statistics.json", "nodes.*")
+"""What an index step writes into a generation."""
+
+
+class TransactionState:
+    """The next generation while it is changed.
+
+    Args:
+        folder: of the knowledge base.
+        building: the next generation.
+        live: the snapshot of the generation before it.
+        step: builds the indexes; None where they stay behind.
+        progress: receives the progress of long steps.
+    """
+
+    def __init__(self, folder: Folder, building: Building, live: Snapshot, step: IndexStep | None, progress: Progress):
+        self.folder, self.building, self.live, self.step = folder, building, live, step
+        self.graph = ChangingGraph(building.writable_graph)
+        self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
+        self.loaded: list[SourceCount] = []
+        self._quads = building.counts["quads"]
+        self.progress = progress
+        self._changes = 0
+        self._indexed: tuple[int, Snapshot, IndexReport] | None = None
+        self._unindexed: tuple[int, Snapshot] | None = None
+        self._documents: DocumentChanges | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the commit differs from the generation before it."""
+        return (
+            any(self.graph.size()) or any(count.new for count in self.loaded) or bool(self.write_documents().entities)
+        )
+
+    def changed(self) -> None:
+        """Tells that graph or documents have changed, so the snapshots of before are old."""
+        self._changes += 1
+
+    def load(self, sources: Sequence[Source]) -> list[SourceCount]:
+        """Adds RDF to the graph."""
+        self.graph.close()
+        self._count()
+        counts = load_sources(self.building, sources, self.progress)
+        self.loaded += counts
+        self.changed()
+        return counts
+
+    def change_text(self, entity: str, fields: Mapping[str, Sequence[str]] | None) -> None:
+        """Replaces fields of the document of an entity, or removes the document."""
+        if fields is None:
+            self.texts[entity] = None
+        else:
+            self.texts[entity] = {**self._text_changes(entity), **fields}
+        self._documents = None
+        self.changed()
+
+    def _text_changes(self, entity: str) -> dict[str, Sequence[str]]:
+        """The changed fields of a document; where it has been removed, every field that it had."""
+        changes = self.texts.get(entity, {})
+        if changes is not None:
+            return changes
+        previous = self.building.previous.documents
+        return dict.fromkeys(Documents.open(previous).document(NamedNode(entity)), ()) if previous.is_dir() else {}
+
+    # --- snapshots ----------------------------------------------------------------------
+
+    def snapshot(self, *, ranked: bool) -> Snapshot:
+        """The state of this moment, for a query; with `ranked`, its text and vectors are those of this moment, too.
+
+        Raises:
+            UnsupportedQueryError: the text index is on a server, where it follows with the commit only.
+        """
+        if not self._changes:
+            return self.live
+        return self._with_indexes()[0] if ranked else self._without_indexes()
+
+    def _without_indexes(self) -> Snapshot:
+        """The graph alone: Oxigraph answers every pattern."""
+        if self._unindexed is None or self._unindexed[0] != self._changes:
+            store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+            nothing = {"text": None, "nodes": None, "profile": None, "documents": None}
+            self._unindexed = self._changes, replace(self.live, store=store, **nothing)
+        return self._unindexed[1]
+
+    def _with_indexes(self) -> tuple[Snapshot, IndexReport]:
+        if self._indexed is not None and self._indexed[0] == self._changes:
+            return self._indexed[1:]
+        if self.step is None or is_remote_engine(self.folder.config.text):
+            where = "stay behind in this transaction" if self.step is None else "are on a server"
+            raise UnsupportedQueryError(
+                f"a MATCH or a NEAR cannot see what this transaction has changed, because its indexes {where}",
+                hint="commit first, and rank in a transaction of its own",
+            )
+        report = self._index()
+        generation = Generation(self.building.path, Manifest(self.building.number, "", counts=self.building.counts))
+        store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+        snapshot = Snapshot.of(generation, self.folder, store)
+        self._indexed = self._changes, snapshot, report
+        return snapshot, report
+
+    def _count(self) -> None:
+        """Counts the quads of this moment."""
+        added, removed = self.graph.size()
+        self.building.counts["quads"] = self._quads + sum(count.new for count in self.loaded) + added - removed
+
+    # --- the commit ---------------------------------------------------------------------
+
+    def finish(self) -> IndexReport | None:
+        """Writes everything into the next generation; None where the indexes stay behind."""
+        self.write_documents()
+        if self.step is None:
+            self._count()
+            self.close()
+            for name in TEXT_INDEX:
+                self.building.keep(name)
+            return None
+        is_indexed = self._indexed is not None and self._indexed[0] == self._changes
+        report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        self.close()
+        return report
+
+    def close(self) -> None:
+        """Closes the store, without whose end its folder cannot be removed or renamed."""
+        self._unindexed = self._indexed = None
+        self.graph.close()
+
+    def _index(self) -> IndexReport:
+        """Builds every index from the graph and the documents of this moment."""
+        assert self.step is not None
+        self._indexed = None
+        self._remove_indexes()
+        self.write_documents()
+        self._unindexed = None
+        self.graph.close()
+        self._count()
+        return self.step.run(self.building, self.progress)
+
+    def _remove_indexes(self) -> None:
+        for part in INDEX_PARTS:
+            for entry in self.building.path.glob(part):
+                if entry.is_dir():
+                    rmtree(entry)
+                else:
+                    entry.unlink()
+
+    def write_documents(self) -> DocumentChanges:
+        """Writes the documents of this moment, if they have changed; returns what has."""
+        if self._documents is None:
+            folder, previous = self.building.path / "documents", self.building.previous.documents
+            if folder.exists():
+                rmtree(folder)
+            self._documents = change_documents(self.texts, previous if previous.is_dir() else None, folder)
+            if self._documents.entities:
+                self.building.changed("documents")
+        return self._documents
