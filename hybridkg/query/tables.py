@@ -67,7 +67,7 @@ def load() -> Tables:
 
 def _key() -> str:
     parts = [str(FORMAT), version("lark"), f"{sys.version_info[0]}.{sys.version_info[1]}"]
-    parts += [resource("grammar", name).read_text("utf-8") for name in ("hybrid.lark", "sparql.lark")]
+    parts += [resource("grammar", name).read_text("utf-8") for name in ("hybrid.lark", "sparql_update.lark", "sparql.lark")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -169,8 +169,8 @@ def _plain(lexer: dict[str, Any], rules: list[dict[str, Any]], parser: dict[str,
 
 
 def _own_name(name: str) -> str:
-    """The name without the grammar's name, which Lark prefixes to imported terminals."""
-    return name.removeprefix("sparql__")
+    """The name without the names of grammars, which Lark prefixes to imported symbols."""
+    return name.rpartition("__")[2]
 
 
 def _rule(rule: dict[str, Any]) -> list[Any]:
