@@ -160,9 +160,7 @@ def _distinct(columns: list[ast.SelectItem]) -> Iterator[ast.SelectItem]:
             seen.add(name)
 
 
-def template_triples(
-    items: Iterable[ast.TriplePattern | ast.RankedItem], place: str
-) -> tuple[ast.TriplePattern, ...]:
+def template_triples(items: Iterable[ast.TriplePattern | ast.RankedItem], place: str) -> tuple[ast.TriplePattern, ...]:
     """The triples of a template, which makes triples and searches for nothing.
 
     Raises:
