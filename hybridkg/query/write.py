@@ -11,13 +11,14 @@ from typing import Any
 
 from hybridkg.query import ast
 from hybridkg.query.write_expressions import ExpressionWriter
+from hybridkg.query.write_terms import _refuse
 
 
 def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str:
     """The canonical text of a node, without a newline at its end.
 
     Args:
-        node: a query, a query form, a group or an element of one.
+        node: a query, an update, a query form, a group or an element of one.
         prefixes: names of namespaces, to shorten IRIs for display; a whole query then declares those it uses.
 
     Raises:
@@ -26,15 +27,40 @@ def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str
     >>> write(ast.Binary("*", ast.Binary("+", ast.Var("a"), ast.Var("b")), ast.Lit("say \\"hi\\"")))
     '(?a + ?b) * "say \\\\"hi\\\\""'
     """
+    if isinstance(node, ast.Update):
+        return write_update(node, prefixes=prefixes)
     writer = _Writer(prefixes or {})
     if isinstance(node, ast.Query):
-        head = {"": [], "plan": ["EXPLAIN"], "analyze": ["EXPLAIN ANALYZE"]}[node.explain]
         writer.node(node.form)
-        return "\n".join([*head, *writer.declarations(), writer.text()])
+        return "\n".join([*_EXPLAIN[node.explain], *writer.declarations(), writer.text()])
     writer.node(node)
     if isinstance(node, ast.SelectQuery | ast.AskQuery | ast.ConstructQuery | ast.DescribeQuery):
         return "\n".join([*writer.declarations(), writer.text()])
     return writer.text().removeprefix("\n")
+
+
+_EXPLAIN: dict[str, list[str]] = {"": [], "plan": ["EXPLAIN"], "analyze": ["EXPLAIN ANALYZE"]}
+
+
+def write_update(update: ast.Update, *, prefixes: Mapping[str, str] | None = None) -> str:
+    """The canonical text of an update: `parse_update(write_update(u)) == u`. Arguments and errors are those of `write`.
+
+    >>> write_update(ast.Update((ast.CreateGraph(ast.Iri("http://e/g")), ast.ClearGraphs("ALL", drop=True))))
+    'CREATE GRAPH <http://e/g> ;\\nDROP ALL'
+    """
+    written: list[str] = []
+    used: set[tuple[str, str]] = set()
+    base: str | None = None
+    for operation in update.operations:
+        writer = _Writer(prefixes or {})
+        writer.node(operation)
+        used |= writer.used
+        declared = writer.base is None or writer.base == base
+        base = writer.base or base
+        written.append(writer.text() if declared else f"BASE <{base}>\n{writer.text()}")
+    names = _Writer(prefixes or {})
+    names.used = used
+    return "\n".join([*_EXPLAIN[update.explain], *names.declarations(), " ;\n".join(written)])
 
 
 class _Writer(ExpressionWriter):
@@ -237,6 +263,80 @@ class _Writer(ExpressionWriter):
         if modifiers.offset is not None:
             self.line(f"OFFSET {int(modifiers.offset)}")
 
+    def insert_data(self, node: ast.InsertData) -> None:
+        self.quads("INSERT DATA", node.quads)
+
+    def delete_data(self, node: ast.DeleteData) -> None:
+        self.quads("DELETE DATA", node.quads)
+
+    def quads(self, keyword: str, quads: tuple[ast.QuadTemplate, ...]) -> None:
+        """Triples in braces, behind a keyword; those of a named graph in braces of their own."""
+        self.add(f"{keyword} {{")
+        self.indent += 1
+        for block in quads:
+            if block.graph is None:
+                self.items(block.triples)
+                continue
+            self.line("GRAPH ")
+            self.term(block.graph)
+            self.add(" {")
+            self.indent += 1
+            self.items(block.triples)
+            self.indent -= 1
+            self.closing(block.triples)
+        self.indent -= 1
+        self.closing(quads)
+
+    def modify(self, node: ast.Modify) -> None:
+        """DELETE WHERE, or the clauses of a modification; without quads it has an empty DELETE."""
+        if node.is_short:
+            self.quads("DELETE WHERE", node.delete)
+            return
+        if node.with_graph is not None:
+            self.add("WITH ")
+            self.term(node.with_graph)
+            self.line("")
+        if node.delete or not node.insert:
+            self.quads("DELETE", node.delete)
+            self.line("")
+        if node.insert:
+            self.quads("INSERT", node.insert)
+            self.line("")
+        for clause in node.using:
+            self.add("USING NAMED " if clause.named else "USING ")
+            self.term(clause.graph)
+            self.line("")
+        self.add("WHERE ")
+        self.group(node.where)
+        self.modifiers(node.modifiers)
+
+    def load(self, node: ast.LoadFile) -> None:
+        self.add("LOAD SILENT " if node.silent else "LOAD ")
+        self.term(node.source)
+        if node.into is not None:
+            self.add(" INTO GRAPH ")
+            self.term(node.into)
+
+    def clear(self, node: ast.ClearGraphs) -> None:
+        self.add(("DROP " if node.drop else "CLEAR ") + ("SILENT " if node.silent else ""))
+        if isinstance(node.graphs, ast.Iri):
+            self.add("GRAPH ")
+            self.term(node.graphs)
+        else:
+            self.add(node.graphs if node.graphs in ("DEFAULT", "NAMED", "ALL") else _refuse("graph", node.graphs))
+
+    def create(self, node: ast.CreateGraph) -> None:
+        self.add("CREATE SILENT GRAPH " if node.silent else "CREATE GRAPH ")
+        self.term(node.graph)
+
+    def copy(self, node: ast.CopyGraph) -> None:
+        kind = node.kind if node.kind in ("ADD", "MOVE", "COPY") else _refuse("operation", node.kind)
+        self.add(f"{kind} SILENT " if node.silent else f"{kind} ")
+        for joiner, graph in (("", node.source), (" TO ", node.target)):
+            self.add(joiner if graph is not None else f"{joiner}DEFAULT")
+            if graph is not None:
+                self.term(graph)
+
     def projection(self, item: ast.SelectItem) -> None:
         if item.expression is None:
             self.term(item.variable)
@@ -281,18 +381,25 @@ _METHODS: dict[type[ast.Syntax], Callable[[_Writer, Any], None]] = {
     ast.AskQuery: _Writer.ask,
     ast.Bind: _Writer.bind,
     ast.Blank: _Writer.term,
+    ast.ClearGraphs: _Writer.clear,
     ast.ConstructQuery: _Writer.construct,
+    ast.CopyGraph: _Writer.copy,
+    ast.CreateGraph: _Writer.create,
     ast.DatasetClause: _Writer.dataset_clause,
+    ast.DeleteData: _Writer.delete_data,
     ast.DescribeQuery: _Writer.describe,
     ast.Filter: _Writer.filter,
     ast.GraphPattern: _Writer.graph,
     ast.Group: _Writer.group,
     ast.GroupKey: _Writer.group_key,
     ast.InlineData: _Writer.inline_data,
+    ast.InsertData: _Writer.insert_data,
+    ast.LoadFile: _Writer.load,
     ast.Match: _Writer.match,
     ast.MinusPattern: _Writer.minus,
     ast.Model: _Writer.model,
     ast.Modifiers: _Writer.modifiers,
+    ast.Modify: _Writer.modify,
     ast.NamedArgument: _Writer.argument,
     ast.Near: _Writer.near,
     ast.OnField: _Writer.on_field,
