@@ -124,7 +124,8 @@ class Transaction:
             raise UserError("this transaction has ended", hint="use it inside: with kb.transaction() as t: ...")
         return self._state
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Ends the transaction for its user; called by the block."""
         self._state = None
 
 

@@ -105,8 +105,8 @@ class TransactionState:
         """The graph alone: Oxigraph answers every pattern."""
         if self._unindexed is None or self._unindexed[0] != self._changes:
             store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
-            nothing = {"text": None, "nodes": None, "profile": None, "documents": None}
-            self._unindexed = self._changes, replace(self.live, store=store, **nothing)
+            alone = replace(self.live, store=store, text=None, nodes=None, profile=None, documents=None)
+            self._unindexed = self._changes, alone
         return self._unindexed[1]
 
     def _with_indexes(self) -> tuple[Snapshot, IndexReport]:

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
+from hybridkg.errors import HybridkgError, LoadError, SourceName, UserError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
@@ -67,7 +67,7 @@ class UpdateRun:
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
-        self.warnings: list[QueryWarning] = []
+        self.warnings: list[HybridkgError] = []
 
     def run(self) -> None:
         """Runs the operations; an error of one undoes them all."""
@@ -126,7 +126,7 @@ class UpdateRun:
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact
-        self.warnings += [warning for warning in result.warnings if str(warning) not in map(str, self.warnings)]
+        self.warnings += result.warnings
         return result
 
     # --- templates ------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""The commits of the facade: an update request, and a transaction of a `with` block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from hybridkg.kb.parsed_query import Parameters
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.committing import queue_of
+from hybridkg.kb.write.open_transaction import Transaction, TransactionOptions, begun, report_of
+from hybridkg.kb.write.reports import UpdateReport
+from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
+from hybridkg.store.generations.folder import Folder
+
+
+def run_update(
+    folder: Folder,
+    live: Snapshot,
+    text: str,
+    params: Parameters | None,
+    options: UpdateOptions,
+    how: TransactionOptions,
+) -> UpdateReport:
+    """Runs a request in a commit, perhaps with others of this process; see `KnowledgeBase.update`."""
+    update = checked_update(text, params, options.name)
+
+    def request(state: TransactionState) -> UpdateReport:
+        run = UpdateRun(state, update, text, options)
+        run.run()
+        return report_of(run, state)
+
+    key = (how.index, how.wait, id(how)) if how.dry_run else (how.index, how.wait)
+    return queue_of(folder.path).run(request, lambda: begun(folder, live, how), key)
+
+
+@contextmanager
+def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iterator[Transaction]:
+    """A transaction of a `with` block; see `KnowledgeBase.transaction`."""
+    with begun(folder, live, how) as (state, outcome):
+        open_transaction = Transaction(state)
+        try:
+            yield open_transaction
+        finally:
+            open_transaction.end()
+        report = report_of_all(state)
+    open_transaction.report = replace(report, index=outcome.index, documents=outcome.documents)
+
+
+def report_of_all(state: TransactionState) -> UpdateReport:
+    """The report of everything that a transaction has done, before its commit."""
+    change = state.graph.change()
+    loaded = sum(count.new for count in state.loaded)
+    subjects = {quad.subject for quad in (*change.added, *change.removed)}
+    return UpdateReport(
+        len(change.added) + loaded,
+        len(change.removed),
+        len(subjects | {*state.texts}),
+        is_behind=state.step is None,
+        change=change,
+    )
