@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from hybridkg.entities.documents.change_documents import read_removals
+from hybridkg.entities.documents.document_lines import read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hybridkg.errors import LoadWarning, QueryWarning
+from hybridkg.errors import HybridkgError, LoadWarning
 from hybridkg.store.changes import GraphChange
 from hybridkg.terminal_text import count_lines
 
@@ -166,7 +166,7 @@ class UpdateReport:
     entities: int
     documents: int = 0
     exact: bool = True
-    warnings: tuple[QueryWarning, ...] = ()
+    warnings: tuple[HybridkgError, ...] = ()
     index: IndexReport | None = None
     is_behind: bool = False
     change: GraphChange | None = field(default=None, repr=False)

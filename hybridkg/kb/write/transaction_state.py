@@ -51,6 +51,7 @@ class TransactionState:
         self._indexed: tuple[int, Snapshot, IndexReport] | None = None
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
+        self._stores: list[OxigraphStore] = []
 
     @property
     def is_changed(self) -> bool:
@@ -65,7 +66,7 @@ class TransactionState:
 
     def load(self, sources: Sequence[Source]) -> list[SourceCount]:
         """Adds RDF to the graph."""
-        self.graph.close()
+        self._close_stores()
         self._count()
         counts = load_sources(self.building, sources, self.progress)
         self.loaded += counts
@@ -104,8 +105,7 @@ class TransactionState:
     def _without_indexes(self) -> Snapshot:
         """The graph alone: Oxigraph answers every pattern."""
         if self._unindexed is None or self._unindexed[0] != self._changes:
-            store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
-            alone = replace(self.live, store=store, text=None, nodes=None, profile=None, documents=None)
+            alone = replace(self.live, store=self._open_store(), text=None, nodes=None, profile=None, documents=None)
             self._unindexed = self._changes, alone
         return self._unindexed[1]
 
@@ -120,10 +120,21 @@ class TransactionState:
             )
         report = self._index()
         generation = Generation(self.building.path, Manifest(self.building.number, "", counts=self.building.counts))
-        store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
-        snapshot = Snapshot.of(generation, self.folder, store)
+        snapshot = Snapshot.of(generation, self.folder, self._open_store())
         self._indexed = self._changes, snapshot, report
         return snapshot, report
+
+    def _open_store(self) -> OxigraphStore:
+        """The changed graph for a snapshot, which `_close_stores` takes away from it."""
+        self._stores.append(OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph))
+        return self._stores[-1]
+
+    def _close_stores(self) -> None:
+        self._unindexed = self._indexed = None
+        for store in self._stores:
+            store.close()
+        self._stores.clear()
+        self.graph.close()
 
     def _count(self) -> None:
         """Counts the quads of this moment."""
@@ -148,17 +159,14 @@ class TransactionState:
 
     def close(self) -> None:
         """Closes the store, without whose end its folder cannot be removed or renamed."""
-        self._unindexed = self._indexed = None
-        self.graph.close()
+        self._close_stores()
 
     def _index(self) -> IndexReport:
         """Builds every index from the graph and the documents of this moment."""
         assert self.step is not None
-        self._indexed = None
+        self._close_stores()
         self._remove_indexes()
         self.write_documents()
-        self._unindexed = None
-        self.graph.close()
         self._count()
         return self.step.run(self.building, self.progress)
 
