@@ -155,7 +155,9 @@ def test_a_second_writer_is_told_who_writes(folder):
     with folder.building():
         with pytest.raises(LockedError) as caught, folder.building():
             pass
-        assert re.fullmatch(
+        where = re.escape(repr(str(folder.path)))
+        words = rf"process {os.getpid()} \(.+\) has been writing to {where} for \d+ s"
+        assert re.fullmatch(words, caught.value.message)
             rf"process {os.getpid()} \(.+\) has been writing to {re.escape(repr(str(folder.path)))} for \d+ s",
             caught.value.message,
         )
@@ -174,7 +176,8 @@ def test_a_second_writer_in_another_process_is_told_too(folder):
         ran = subprocess.run(
             [sys.executable, "-c", program, str(folder.path)], capture_output=True, text=True, check=True
         )
-    assert f"process {os.getpid()} (" in ran.stdout and ran.stdout.endswith(" s\n")
+    assert ran.stdout.startswith(f"process {os.getpid()} (")
+    assert ran.stdout.endswith(" s\n")
 
 
 def test_readers_in_many_threads_see_whole_states_beside_a_writer(folder, load_into):
