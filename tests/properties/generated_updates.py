@@ -73,8 +73,10 @@ class Texts:
         return f"{self.one_of(*NODES)} {self.one_of(*PREDICATES)} {self.one_of(*NODES, '7')} ."
 
     def quads(self, triple):
-        block = lambda: f"GRAPH {self.graph(triple)} {{ {self.several(triple)} }}"
-        return "{ " + self.several(lambda: self.one_of(triple, block)()) + " }"
+        def block():
+            return f"GRAPH {self.graph(triple)} {{ {self.several(triple)} }}" if self.chance() else triple()
+
+        return "{ " + self.several(block) + " }"
 
     def graph(self, triple=None):
         return self.one_of(*GRAPHS) if triple == self.ground else self.one_of(*GRAPHS, "?g")
