@@ -10,7 +10,7 @@ from sampling import examples
 from hybridkg.errors import HybridkgError, QueryLimitError, QuerySyntaxError, SourceName
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import check_update
-from hybridkg.query.parser import MAX_NESTING, MAX_TOKENS, parse, parse_update
+from hybridkg.query.parser import MAX_NESTING, parse, parse_update
 from hybridkg.query.write import write_update
 
 P = ast.Iri("e:p")
@@ -206,14 +206,12 @@ def test_a_template_searches_for_nothing(text, message, place):
 # --- hostile texts --------------------------------------------------------------------------------
 
 
-def test_long_requests_reach_a_limit_in_time_that_grows_with_their_length(within):
+def test_long_requests_take_time_that_grows_with_their_length(within):
     with within(20):
         many = parse_update(";".join(["CLEAR ALL"] * 20_000))
         assert len(many.operations) == 20_000
         blocks = "GRAPH <e:g> { } " * 10_000
         assert len(only(f"INSERT DATA {{ {blocks} }}").quads) == 10_000
-        with pytest.raises(QueryLimitError, match=f"more than {MAX_TOKENS:,} words"):
-            parse_update("DELETE WHERE {" + "_:b a 1." * (MAX_TOKENS // 2))
 
 
 def test_deep_templates_reach_a_limit():
