@@ -170,6 +170,17 @@ UPDATES: tuple[Help, ...] = (
         ("CLEAR ALL ;; CLEAR ALL", "INSERT DATA { } ; ;", ";", "; CLEAR ALL"),
     ),
     Help(
+        "RERANK cannot stand in an update",
+        "rank by the scores of MATCH and NEAR; or ask a query with RERANK, and give its entities as a parameter",
+        (
+            "DELETE { } WHERE { } RERANK TOP 5 USING m",
+            "DELETE { } WHERE { } RANK BY ?s RERANK TOP 5 USING m",
+            "DELETE { } WHERE { } RANK BY ?s AS ?r RERANK TOP 5 USING m",
+            "DELETE { } WHERE { } ORDER BY ?s RERANK TOP 5 USING m",
+            "DELETE { } WHERE { } ORDER BY DESC(?s) RERANK TOP 5 USING m",
+        ),
+    ),
+    Help(
         "an update has no groups",
         "group in a sub-select of its WHERE: { SELECT ?x (COUNT(*) AS ?n) { ... } GROUP BY ?x }",
         (

@@ -48,7 +48,7 @@ def refused(text: str, *parameters: str) -> HybridkgError:
         (
             "DELETE { ?s ?p ?o } WHERE { ?s MATCH 'x' AS ?m } RANK BY ?m RERANK TOP 5 USING cross_encoder LIMIT 3",
             "RERANK cannot stand in an update",
-            "RERANK TOP 5 USING cross_encoder",
+            "RERANK",
         ),
         (
             "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o } ORDER BY COUNT(?o) LIMIT 1",
