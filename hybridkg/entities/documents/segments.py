@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -61,7 +61,9 @@ class Segments:
         names: set[str] = set()
         for at in range(len(self.paths)):
             name = ""
-            while (row := self._one(at, "SELECT field FROM text WHERE field > ? LIMIT 1", name)) is not None:
+            while (
+                row := self._one(at, "SELECT field FROM text WHERE field > ? ORDER BY field LIMIT 1", name)
+            ) is not None:
                 name = row[0]
                 names.add(name)
         return tuple(sorted(filter(self._has_texts, names)))
@@ -77,13 +79,14 @@ class Segments:
 
     def count_entities(self) -> int:
         """Number of entities that have texts."""
-        with ExitStack() as stack:
-            query = "SELECT entity FROM entity ORDER BY entity"
-            count = sum(1 for _ in groupby(heapq.merge(*(_rows(stack, path, query) for path in self.paths))))
-        with ExitStack() as stack:
-            query = "SELECT entity FROM text WHERE texts = x'' ORDER BY entity"
-            hidden = groupby(heapq.merge(*(_rows(stack, path, query) for path in self.paths)))
-            return count - sum(next(self._rows_of(entity), None) is None for (entity,), _ in hidden)
+        if len(self.paths) == 1:
+            with _distinct(self.paths, "SELECT COUNT(*) FROM entity") as counts:
+                ((count,),) = counts
+        else:
+            with _distinct(self.paths, "SELECT entity FROM entity ORDER BY entity") as entities:
+                count = sum(1 for _ in entities)
+        with _distinct(self.paths, "SELECT entity FROM text WHERE texts = x'' ORDER BY entity") as hidden:
+            return int(count) - sum(next(self._rows_of(entity), None) is None for (entity,) in hidden)
 
     def _rows_of(self, entity: str) -> Iterator[tuple[str, tuple[bytes, Path]]]:
         holding = [
@@ -126,6 +129,13 @@ def merged(paths: Sequence[Path], field: str | None) -> Iterator[tuple[str, str,
         for _, same in groupby(heapq.merge(*rows), key=itemgetter(0, 1)):
             row_field, entity, age, stored = next(same)
             yield row_field, entity, stored, paths[age]
+
+
+@contextmanager
+def _distinct(paths: Sequence[Path], query: str) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Distinct rows of a sorted query over all segments."""
+    with ExitStack() as stack:
+        yield (row for row, _ in groupby(heapq.merge(*(_rows(stack, path, query) for path in paths))))
 
 
 def _rows(stack: ExitStack, path: Path, query: str, *key: object) -> Iterator[tuple[Any, ...]]:
