@@ -15,11 +15,13 @@ import click
 
 from hybridkg import __version__
 from hybridkg.cli.analyze import analyze
+from hybridkg.cli.backup import backup
 from hybridkg.cli.compare import compare
 from hybridkg.cli.completion import completion
 from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
+from hybridkg.cli.dump import dump
 from hybridkg.cli.echo import echo
 from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
@@ -30,6 +32,7 @@ from hybridkg.cli.parity import parity
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.repl.command import repl
+from hybridkg.cli.restore import restore
 from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
@@ -46,7 +49,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, index, stats, schema, migrate),
     "Query": (query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
-    "Care": (doctor, prune, completion),
+    "Care": (doctor, dump, backup, restore, prune, completion),
 }
 """The commands in the order of `--help`."""
 

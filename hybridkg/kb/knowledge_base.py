@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import HybridkgError, LoadError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.kb import describe
+from hybridkg.kb import care, describe
 from hybridkg.kb.background_check import BackgroundCheck
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.prepared import PreparedQuery
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hybridkg.planner.explain import Explanation
 
 
-class KnowledgeBase:
+class KnowledgeBase(care.Care):
     """A folder with a graph, its indexes, and documents that are not in the graph.
 
     Safe to use from many threads. An open knowledge base answers from the generation it opened, also while a writer
