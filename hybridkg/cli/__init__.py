@@ -16,6 +16,7 @@ import click
 from hybridkg import __version__
 from hybridkg.cli.analyze import analyze
 from hybridkg.cli.backup import backup
+from hybridkg.cli.check import check
 from hybridkg.cli.compare import compare
 from hybridkg.cli.completion import completion
 from hybridkg.cli.dataset import dataset
@@ -49,7 +50,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, index, stats, schema, migrate),
     "Query": (query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
-    "Care": (doctor, dump, backup, restore, prune, completion),
+    "Care": (doctor, check, dump, backup, restore, prune, completion),
 }
 """The commands in the order of `--help`."""
 

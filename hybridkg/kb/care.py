@@ -10,7 +10,7 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.store.generations.folder import Folder, checked_path
 
 if TYPE_CHECKING:
-    from hybridkg.kb.write.care_reports import BackupReport, DumpReport
+    from hybridkg.kb.write.care_reports import BackupReport, CheckReport, DumpReport
 
 
 class Care:
@@ -27,6 +27,26 @@ class Care:
     def refresh(self) -> None:
         """Switches to the newest generation."""
         raise NotImplementedError
+
+    def check(self, full: bool = False, repair: bool = False, *, progress: Progress = SILENT) -> CheckReport:
+        """Compares the newest generation with its checksums, and its indexes with the graph and the documents.
+
+        A knowledge base that is too damaged to be opened is checked by `hybridkg check`.
+
+        Args:
+            full: text and vectors of all entities are compared, not of a sample of 1,000.
+            repair: builds the indexes again where one is bad or behind, and checks the result.
+            progress: receives the progress.
+
+        Raises:
+            LockedError: another writer has the lock, and something is to be repaired.
+        """
+        from hybridkg.kb.write.checking import check
+
+        report = check(self._folder, full=full, repair=repair, progress=progress)
+        if report.repaired:
+            self.refresh()
+        return report
 
     def dump(self, path: str | Path, text: str | Path | None = None, *, progress: Progress = SILENT) -> DumpReport:
         """Writes the graph to a file, and with `text` the documents to another, which `load` reads back.

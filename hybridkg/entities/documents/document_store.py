@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -210,6 +210,32 @@ def _rows(paths: Sequence[Path], progress: Progress, fields: set[str], counts: l
                 yield from ((field, document.id, packed(values)) for field, values in document.fields)
             progress.done(documents)
             counts.append(DocumentCount(str(path), documents, texts))
+
+
+def check_segments(
+    folder: Path, *, every: int = 1, advanced: Callable[[int], None] = lambda rows: None
+) -> tuple[int, int]:
+    """Reads all rows of a `documents` folder, and unpacks every so many; returns the numbers of documents and rows.
+
+    Raises:
+        CorruptError: a segment cannot be read, is not sorted, or lists other entities than its texts have.
+    """
+    rows = 0
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        with ExitStack() as stack, read_errors(path):
+            previous, entities = ("", ""), set[str]()
+            for field, entity, _, stored in _segment_rows(stack, 0, path, None):
+                if (field, entity) <= previous:
+                    raise ValueError(f"its rows are not sorted at {entity!r}")
+                previous, rows = (field, entity), rows + 1
+                entities.add(entity)
+                if rows % every == 0:
+                    unpacked(stored)
+                    advanced(every)
+            listed = [entity for (entity,) in _entities(stack, path)]
+            if len(listed) != len(entities) or not entities.issuperset(listed):
+                raise ValueError("its list of entities is not that of its texts")
+    return len(Documents.open(folder)), rows
 
 
 def _merge_all(folder: Path, number: int) -> None:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from hybridkg.terminal_text import printable
 
-State = Literal["ok", "behind", "bad"]
-"""Of a part: as it should be; older than its source, until an index step; damaged, or different from its source."""
+State = Literal["ok", "skipped", "behind", "bad"]
+"""As it should be; not compared; older than its source, until an index step; damaged, or different from its source."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class CheckedPart:
     Args:
         part: such as `graph` or `text`.
         found: what was compared, such as `1,339,469 triples`; of a bad part, what is wrong.
-        state: ok, behind or bad.
-        todo: what to do, unless it is ok.
+        state: see State.
+        todo: what to do with a part that is behind or bad.
     """
 
     part: str
@@ -33,7 +33,7 @@ class CheckedPart:
         >>> CheckedPart("graph", "1,339,469 triples").line()
         'graph: 1,339,469 triples, ok'
         """
-        end = {"ok": ", ok", "behind": f"; {self.todo}", "bad": f"; {self.todo}"}[self.state]
+        end = ", ok" if self.state == "ok" else f"; {self.todo}" if self.todo else ""
         mark = "damaged: " if self.state == "bad" else ""
         return printable(f"{self.part}: {mark}{self.found}{end}")
 
