@@ -87,7 +87,11 @@ class Snapshot:
             CorruptError: a file is missing or damaged.
             IndexCorruptError: a file of the text index is.
         """
-        generation = folder.current()
+        return cls.of(folder.current(), folder)
+
+    @classmethod
+    def of(cls, generation: Generation, folder: Folder) -> Self:
+        """Opens a generation of a folder. Raises the errors of `open`."""
         config = folder.config
         union = config.default_graph == "union"
         generation.check_opened("graph/")

@@ -271,4 +271,5 @@ def _entities(stack: ExitStack, path: Path) -> Iterator[tuple[str]]:
 
 def _fetched(path: Path, cursor: sqlite3.Cursor) -> Iterator[tuple]:  # type: ignore[type-arg]
     with read_errors(path):
-        yield from cursor
+        for row in cursor:  # noqa: UP028 - it would call `cursor.close` when a reader stops early, perhaps too late
+            yield row

@@ -32,6 +32,7 @@ from hybridkg.store.oxigraph import OxigraphStore
 if TYPE_CHECKING:
     from hybridkg.graph.columns import ProjectionColumns
     from hybridkg.graph.triple_sum import TripleSum
+    from hybridkg.kb.write.check_text import EntitySource
 
 PARTS = {
     "graph/": "graph",
@@ -282,37 +283,36 @@ class _Check:
         return CheckedPart(part, "not compared, because of the damage above", "skipped")
 
     def _against_source(self, parts: list[str]) -> Iterator[CheckedPart]:
-        """Text and vectors, against the texts of the entities."""
-        left = []
-        for part in parts:
-            if (damage := self._bad_file(part)) is not None:
-                yield damage
-            elif place := self._elsewhere(part):
-                yield CheckedPart(part, f"not compared: {place}", "skipped")
-            elif self._nodes is None or self._sum is None or "documents" in self._damaged:
-                yield self._not_compared(part)
-            else:
-                left.append(part)
-        if not left:
-            return
-        from hybridkg.kb.write.check_text import compare_text, compare_vectors, rebuilt, sampled
-
+        """Text and vectors, against the texts of the entities, which are read once."""
         with ExitStack() as stack:
-            try:
-                state = Snapshot.open(self._folder)
-                source = stack.enter_context(rebuilt(state, self._progress)) if self._full else sampled(state)
-            except HybridkgError as e:
-                yield from (CheckedPart(part, e.message, "bad", self._again) for part in left)
-                return
-            for part in left:
-                try:
-                    if part == "text":
-                        outcome = compare_text(state, source)
-                    else:
-                        outcome = compare_vectors(state, source, self._progress)
-                except HybridkgError as e:
-                    outcome = e.message, False
-                yield self._outcome(part, *outcome)
+            opened: tuple[Snapshot, EntitySource] | None = None
+            for part in parts:
+                if (damage := self._bad_file(part)) is not None:
+                    yield damage
+                elif place := self._elsewhere(part):
+                    yield CheckedPart(part, f"not compared: {place}", "skipped")
+                elif self._nodes is None or self._sum is None or "documents" in self._damaged:
+                    yield self._not_compared(part)
+                else:
+                    try:
+                        opened = opened or self._opened(stack)
+                        outcome = self._compared(part, *opened)
+                    except HybridkgError as e:
+                        outcome = e.message, False
+                    yield self._outcome(part, *outcome)
+
+    def _opened(self, stack: ExitStack) -> tuple[Snapshot, EntitySource]:
+        from hybridkg.kb.write.check_text import rebuilt, sampled
+
+        state = Snapshot.of(self._generation, self._folder)
+        return state, stack.enter_context(rebuilt(state, self._progress)) if self._full else sampled(state)
+
+    def _compared(self, part: str, state: Snapshot, source: EntitySource) -> tuple[str, bool]:
+        from hybridkg.kb.write.check_text import compare_text, compare_vectors
+
+        if part == "text":
+            return compare_text(state, source)
+        return compare_vectors(state, source, self._progress)
 
     def _elsewhere(self, part: str) -> str:
         """Where an index lies that cannot be compared here; empty for one that can."""

@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from hybridkg.entities.documents.document_lines import MAX_LINE_LENGTH, TEXT_DOCUMENTS
+from hybridkg.entities.documents.document_lines import LINES_PER_REPORT, MAX_LINE_LENGTH, TEXT_DOCUMENTS
 from hybridkg.errors import LoadError, UserError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.write.care_reports import DumpReport
@@ -123,8 +123,8 @@ def _write_documents(documents: Documents, file: IO[bytes], progress: Progress) 
         for line in _lines(documents, fields[first : first + FIELDS_AT_ONCE]):
             file.write(line)
             count += 1
-            if count % 1_000 == 0:
-                progress.advance(1_000, 1_000)
+            if count % LINES_PER_REPORT == 0:
+                progress.advance(LINES_PER_REPORT, LINES_PER_REPORT)
     progress.done(count)
     return count
 
