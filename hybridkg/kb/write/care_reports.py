@@ -11,6 +11,15 @@ State = Literal["ok", "skipped", "behind", "bad"]
 """As it should be; not compared; older than its source, until an index step; damaged, or different from its source."""
 
 
+def number_of(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> number_of(1, "document"), number_of(1_000, "document")
+    ('1 document', '1,000 documents')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class CheckedPart:
     """The outcome of a check of one part of a knowledge base.
@@ -34,7 +43,7 @@ class CheckedPart:
         'graph: 1,339,469 triples, ok'
         """
         end = ", ok" if self.state == "ok" else f"; {self.todo}" if self.todo else ""
-        mark = "damaged: " if self.state == "bad" else ""
+        mark = "bad: " if self.state == "bad" else ""
         return printable(f"{self.part}: {mark}{self.found}{end}")
 
 
@@ -66,7 +75,10 @@ class CheckReport:
 
     def lines(self) -> list[str]:
         """One line a part; what was repaired comes first."""
-        return [*(f"{part.line()}: built again" for part in self.repaired), *(part.line() for part in self.parts)]
+        return [
+            *(printable(f"{one.part}: {one.found}; built again") for one in self.repaired),
+            *(one.line() for one in self.parts),
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """JSON form."""
@@ -124,6 +136,6 @@ class DumpReport:
 
     def lines(self) -> list[str]:
         """The lines for people."""
-        counted = [f"{self.statements:,} statements"]
-        counted += [] if self.documents is None else [f"{self.documents:,} documents"]
+        counted = [number_of(self.statements, "statement")]
+        counted += [] if self.documents is None else [number_of(self.documents, "document")]
         return [", ".join(counted), *(f"note: {note}" for note in self.notes)]

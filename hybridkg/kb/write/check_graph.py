@@ -13,6 +13,7 @@ from hybridkg.entities.documents.document_store import check_segments
 from hybridkg.graph.triple_sum import RowHashes, TripleSum, sums_of_projection
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
+from hybridkg.kb.write.care_reports import number_of
 from hybridkg.rdf.terms import Literal
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _distinct(parts: Sequence[Hashes]) -> TripleSum:
 def compare_projection(
     columns: ProjectionColumns, graph: TripleSum, omitted: set[str], progress: Progress
 ) -> tuple[str, bool]:
-    """What was found, and whether a projection has the triples of the graph in both directions."""
+    """The finding in words, and whether a projection has the triples of the graph in both directions."""
     progress.start("reading the projection", graph.triples)
     forward, backward = sums_of_projection(columns, lambda n: progress.advance(n, n))
     progress.done(forward.triples)
@@ -81,4 +82,4 @@ def check_documents(folder: Path, progress: Progress, *, full: bool) -> str:
     progress.start("reading the documents", None)
     entities, texts = check_segments(folder, every=1 if full else 100, advanced=lambda n: progress.advance(0, n))
     progress.done(texts)
-    return f"{entities:,} documents, {texts:,} fields of them"
+    return f"{number_of(entities, 'document')} with {number_of(texts, 'field')}"

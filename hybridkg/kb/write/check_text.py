@@ -100,7 +100,7 @@ def rebuilt(state: Snapshot, progress: Progress) -> Iterator[EntitySource]:
 
 
 def compare_text(state: Snapshot, source: EntitySource) -> tuple[str, bool]:
-    """What was found, and whether the text index holds the words of its entities and no others."""
+    """The finding in words, and whether the text index holds the words of its entities and no others."""
     folder = state.generation.path
     index = StoredText(folder / "text")
     n = len(source.ids)
@@ -119,16 +119,16 @@ def compare_text(state: Snapshot, source: EntitySource) -> tuple[str, bool]:
 
 
 def _sentence(difference: Difference, state: Snapshot) -> str:
-    parts = [f"the {difference.what}"]
+    parts = [f"{difference.what} differ from the text"]
     parts += [f"of {difference.term!r}"] if difference.term else []
     parts += [f"in field {difference.field!r}"] if difference.field else []
-    if difference.entity >= 0 and state.nodes is not None and difference.entity < len(state.nodes):
+    if state.nodes is not None and 0 <= difference.entity < len(state.nodes):
         parts.append(f"of {state.nodes.node(difference.entity)}")
-    return " ".join(parts) + " is not that of the text"
+    return ", ".join(filter(None, [parts[0], " ".join(parts[1:])]))
 
 
 def compare_vectors(state: Snapshot, source: EntitySource, progress: Progress) -> tuple[str, bool]:
-    """What was found, and whether the vectors are those of the texts: by the hashes of these, else encoded again."""
+    """The finding in words, and whether vectors are those of the texts: by the hashes of these, else encoded again."""
     assert state.nodes is not None
     folder = state.generation.path / VECTORS
     stored: StoredVectors = VECTOR_INDEXES.get(kind_of(folder))(state.generation.path.parent, state.config).stored(

@@ -60,7 +60,7 @@ def check(folder: Folder, *, full: bool = False, repair: bool = False, progress:
         HybridkgError: the index step cannot be done; the knowledge base is as it was.
     """
     report = _Check(folder, full, progress).report()
-    derived = tuple(part for part in report.parts if part.state != "ok" and part.part not in SOURCES)
+    derived = tuple(p for p in report.parts if p.state in ("behind", "bad") and p.part not in (*SOURCES, "files"))
     if not repair or not derived or any(part.part in SOURCES for part in report.bad):
         return report
     _build_again(folder, progress)
@@ -139,13 +139,12 @@ class _Check:
             self._progress.advance(entry.size, 1)
         self._progress.done(len(entries))
         write_record(generation.path, len(entries) - len(damaged), damaged[0] if damaged else "")
-        found = f"{len(entries):,}, {generation.bytes():,} bytes"
         if not damaged:
-            return CheckedPart("files", found)
+            return CheckedPart("files", f"{len(entries):,}, {generation.bytes():,} bytes")
         few = ", ".join(repr(name) for name in damaged[:3]) + (", ..." if len(damaged) > 3 else "")
         sources = any(_part_of(name) in SOURCES for name in damaged)
         return CheckedPart(
-            "files", f"{len(damaged):,} of {found}: {few}", "bad", self._restore if sources else self._again
+            "files", f"{len(damaged):,} of {len(entries):,}: {few}", "bad", self._restore if sources else self._again
         )
 
     def _bad_file(self, part: str) -> CheckedPart | None:

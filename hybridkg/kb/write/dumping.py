@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 from hybridkg.entities.documents.document_lines import LINES_PER_REPORT, MAX_LINE_LENGTH, TEXT_DOCUMENTS
 from hybridkg.errors import LoadError, UserError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.kb.write.care_reports import DumpReport
+from hybridkg.kb.write.care_reports import DumpReport, number_of
 from hybridkg.rdf.input_file import COMPRESSIONS, extensions
 from hybridkg.rdf.output_file import STDOUT, output_file
 from hybridkg.store.dump_formats import DUMP_FORMATS, has_graphs, write_quads
@@ -73,7 +73,7 @@ def _notes(state: Snapshot, text: Path | None) -> tuple[str, ...]:
     count = 0 if state.documents is None else len(state.documents)
     if text is not None or not count:
         return ()
-    return (f"{count:,} text documents are not in the dump; --text FILE.jsonl.gz writes them, too",)
+    return (f"not in the dump: {number_of(count, 'text document')}; --text FILE.jsonl.gz writes them, too",)
 
 
 def _checked_format(path: Path) -> str:

@@ -30,7 +30,7 @@ class Difference:
     """The first place where an index differs from its texts.
 
     Args:
-        what: such as `postings` or `length`.
+        what: such as `postings` or `lengths`.
         field: name of the field; empty where no single one is concerned.
         term: the term; empty for none.
         entity: id of the entity; -1 for none.
@@ -85,7 +85,7 @@ def compare_entities(
         lengths = np.zeros(len(ids), np.int64)
         lengths[np.searchsorted(ids, entities)] = counts
         if len(wrong := np.flatnonzero(index.lengths[number, ids] != lengths)):
-            return Difference("length", field.name, entity=int(ids[wrong[0]])), compared
+            return Difference("lengths", field.name, entity=int(ids[wrong[0]])), compared
         difference = _compare_run(index, number, ids, run, list(analysis.numbers))
         if difference is not None:
             return difference, compared
@@ -99,7 +99,7 @@ def _compare_run(index: StoredText, field: int, ids: Ids, run: PostingRun, terms
         term, own = terms[number], slice(at, at + df)
         stored = index.terms.number(term)
         if stored < 0:
-            return Difference("term", name, term, int(run.ids[at]))
+            return Difference("words", name, term, int(run.ids[at]))
         found, positions = _of_entities(index, stored * len(index.fields) + field, ids)
         expected = Postings(run.ids[own], run.tf[own])
         if (entity := _differing(expected, found)) is not None:
@@ -133,10 +133,10 @@ def compare_builds(expected: StoredText, found: StoredText) -> Difference | None
     if names != tuple(field.name for field in found.fields):
         return Difference("fields")
     if not _equal(expected, found, "terms.offsets") or not _equal(expected, found, "terms.text"):
-        return Difference("term", term=_first_term(expected.terms, found.terms))
+        return Difference("words", term=_first_term(expected.terms, found.terms))
     for row, name in enumerate(names):
         if (entity := _first_place(expected.lengths[row], found.lengths[row])) is not None:
-            return Difference("length", name, entity=entity)
+            return Difference("lengths", name, entity=entity)
     lists = ("lists.postings", "lists.tokens", "packed", "positions", "blocks.first", "blocks.at", "blocks.widths")
     if not all(_equal(expected, found, name) for name in lists):
         return _first_list(expected, found)
@@ -144,7 +144,7 @@ def compare_builds(expected: StoredText, found: StoredText) -> Difference | None
         return Difference(f"totals in {header_name(found.segment)!r}")
     if expected.arrays != found.arrays:
         return Difference("arrays")
-    return next((Difference(f"array {name!r}") for name in found.arrays if not _equal(expected, found, name)), None)
+    return next((Difference(f"values of {name!r}") for name in found.arrays if not _equal(expected, found, name)), None)
 
 
 def _equal(expected: StoredText, found: StoredText, name: str) -> bool:

@@ -50,7 +50,7 @@ def test_a_sound_knowledge_base_has_one_line_a_part(original, full):
         assert kb.check(full) == report
     lines = dict(line.split(": ", 1) for line in report.lines())
     assert lines["graph"] == f"{quads:,} triples, ok"
-    assert lines["documents"] == "40 documents, 80 fields of them, ok"
+    assert lines["documents"] == "40 documents with 80 fields, ok"
     assert lines["entities"] == f"{entities}, ok"
     assert lines["projection"] == f"{quads - 2:,} triples, those of the graph, ok"
     assert lines["text"].startswith(
@@ -80,7 +80,7 @@ def test_a_changed_byte_is_found_in_every_kind_of_file(path, part, ending):
     assert not report.ok
     assert {"files", part} <= {one.part for one in report.bad}
     assert name in own["files"].line()
-    assert own[part].line().startswith(f"{part}: damaged: ")
+    assert own[part].line().startswith(f"{part}: bad: ")
     assert name in own[part].found
     todo = "restore it from a backup" if part in ("graph", "documents") else "--repair builds it again"
     assert todo in own[part].todo
@@ -103,7 +103,7 @@ def test_damage_of_what_leads_to_the_rest_is_found(path, name):
     file.write_bytes(b"] " + file.read_bytes())
     result = CliRunner().invoke(cli, ["check", str(path)])
     assert result.exit_code == 1
-    assert "damaged: " in result.stdout
+    assert "bad: " in result.stdout
     assert name.partition(".")[0] in result.stdout
 
 
@@ -169,7 +169,7 @@ def test_a_posting_that_differs_is_found_and_named(path):
     for full in (False, True):
         report = checked(path, full=full)
         assert states(report) == {"text": "bad"}
-        assert report.bad[0].found.startswith("the positions of 'space' in field 'description' of <http")
+        assert report.bad[0].found.startswith("positions differ from the text, of 'space' in field 'description' of <h")
         assert report.bad[0].todo == f"hybridkg check {path} --repair builds it again"
 
 
@@ -199,7 +199,7 @@ def test_an_index_of_other_documents_is_found(path):
     for full in (False, True):
         report = checked(path, full=full)
         assert {"text", "vectors"} <= states(report).keys()
-        assert any("<http://example.org/films/f1> is not that of" in part.found for part in report.bad)
+        assert any("<http://example.org/films/f1>" in part.found for part in report.bad)
 
 
 def test_vectors_in_each_others_place_are_found(path):
@@ -287,7 +287,7 @@ def test_what_is_derived_is_repaired_however_it_is_damaged(path, how, damage):
     result = CliRunner().invoke(cli, ["check", str(path), "--repair"])
     assert result.exit_code == 0, result.output
     assert "built again" in result.stdout
-    assert "damaged" not in result.stdout.splitlines()[-1]
+    assert "bad: " not in result.stdout
     with KnowledgeBase.open(path) as kb:
         assert answers(kb) == expected
         assert states(kb.check(full=True)) == {}
