@@ -6,12 +6,13 @@ import json
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from care_cases import REVIEWS, BreakAt, answers, live, replaced, rot, seal
+from care_cases import FILMS, REVIEWS, BreakAt, answers, live, replaced, rot, seal
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,9 @@ from pyoxigraph import Literal, Quad
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
+from hybridkg.config.settings import EncodingSettings
 from hybridkg.errors import LockedError
+from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.kb.write.care_reports import CheckReport
 from hybridkg.kb.write.checking import check
 from hybridkg.storage.arrays import MappedArrays
@@ -212,6 +215,36 @@ def test_vectors_in_each_others_place_are_found(path):
     report = checked(path)
     assert states(report) == {"vectors": "bad"}
     assert report.bad[0].found.endswith("is not that of its text")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "index", "encoding"),
+    [
+        ("letters", "flat", EncodingSettings(what="chunks", chunk=20, overlap=5)),
+        ("letters", "hnsw", EncodingSettings()),
+        ("lsa", "flat", EncodingSettings(what="fields")),
+    ],
+)
+def test_vectors_of_every_kind_are_compared(tmp_path, monkeypatch, encoder, index, encoding):
+    monkeypatch.setitem(ENCODERS._builtin, "letters", "care_cases:Letters")
+    path = tmp_path / "a.kb"
+    with KnowledgeBase.create(path) as kb:
+        folder = kb._folder
+        folder.configure(replace(folder.config, encoder=encoder, vectors=index, encoding=encoding))
+        kb.load(FILMS, index=True)
+        pieces = kb._snapshot.vectors.pieces
+    for full in (False, True):
+        report = checked(path, full=full)
+        assert states(report) == {}
+        how = "encoded again" if encoder == "lsa" else "by the hashes of their texts"
+        assert report.parts[-1].found == f"{pieces} of {pieces} vectors compared, {how}"
+    generation = live(path)
+    name = "vectors/vectors" if encoder == "lsa" else "vectors/texts"
+    data = (generation.path / name).read_bytes()
+    half = len(data) // 4 // 2 * 4
+    replaced(generation, name, data[:half] + (data[-4:] + data[half:-4]))
+    seal(generation)
+    assert states(checked(path)) == {"vectors": "bad"}
 
 
 def test_a_document_that_cannot_be_unpacked_is_found_by_full(path):
