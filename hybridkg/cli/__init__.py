@@ -43,8 +43,8 @@ from hybridkg.errors import HybridkgError
 INTERRUPTED = 130
 """Exit code of Ctrl-C (128 + SIGINT)."""
 
-WRITERS = ("load", "index", "migrate")
-"""Commands that change a knowledge base."""
+WRITERS = ("load", "index", "migrate", "check")
+"""Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, index, stats, schema, migrate),

@@ -52,7 +52,12 @@ def write_quads(store: GraphStore, output: IO[bytes], extension: str, written: C
     dump_format = DUMP_FORMATS[extension]
     if dump_format.by_line:
         lines = _CountedLines(output, written)
-        store.dump(cast(IO[bytes], lines), dump_format.syntax)
+        try:
+            store.dump(cast(IO[bytes], lines), dump_format.syntax)
+        except Exception:
+            if lines.failure is not None:  # the store takes an error of the output for one of its own
+                raise lines.failure from None
+            raise
         return lines.count
     counted = _Counted(written)
     quads: Iterator[Quad] = counted.all(store.quads())
@@ -68,12 +73,17 @@ class _CountedLines:
 
     def __init__(self, output: IO[bytes], written: Callable[[int], None]):
         self._output, self._written, self.count = output, written, 0
+        self.failure: OSError | None = None
 
     def write(self, data: bytes) -> int:
         """Passes some bytes on."""
         lines = data.count(b"\n")
         self.count += lines
-        self._output.write(data)
+        try:
+            self._output.write(data)
+        except OSError as e:
+            self.failure = e
+            raise
         self._written(lines)
         return len(data)
 

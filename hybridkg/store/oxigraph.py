@@ -165,10 +165,10 @@ class OxigraphStore:
         """Writes every quad, or the default graph in a syntax without graphs, in the store's own order.
 
         That order follows from the quads alone: the default graph comes first, and terms are sorted by their keys in
-        the store, hashes mostly. About 6 us a quad; errors of `output` are passed on.
+        the store, hashes mostly. About 6 us a quad.
 
         Raises:
-            StorageError: the disk failed.
+            StorageError: the disk failed, or the output did.
         """
         graph = None if syntax.supports_datasets else DefaultGraph()
         with _reading_errors("reading the graph failed"):
