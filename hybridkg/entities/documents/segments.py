@@ -9,7 +9,7 @@ import heapq
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import groupby
@@ -129,6 +129,34 @@ def merged(paths: Sequence[Path], field: str | None) -> Iterator[tuple[str, str,
         for _, same in groupby(heapq.merge(*rows), key=itemgetter(0, 1)):
             row_field, entity, age, stored = next(same)
             yield row_field, entity, stored, paths[age]
+
+
+def check_segments(
+    folder: Path, *, every: int = 1, advanced: Callable[[int], None] = lambda rows: None
+) -> tuple[int, int]:
+    """Reads all rows of a `documents` folder, and unpacks every so many; returns the numbers of documents and rows.
+
+    Raises:
+        CorruptError: a segment cannot be read, is not sorted, or lists other entities than its texts have.
+    """
+    rows, paths = 0, newest_first(folder)
+    for path in reversed(paths):
+        with ExitStack() as stack, read_errors(path):
+            previous, entities = ("", ""), set[str]()
+            for field, entity, stored in _rows(
+                stack, path, "SELECT field, entity, texts FROM text ORDER BY field, entity"
+            ):
+                if (field, entity) <= previous:
+                    raise ValueError(f"its rows are not sorted at {entity!r}")
+                previous, rows = (field, entity), rows + 1
+                entities.add(entity)
+                if rows % every == 0:
+                    unpacked(stored)
+                    advanced(every)
+            listed = [entity for (entity,) in _rows(stack, path, "SELECT entity FROM entity")]
+            if len(listed) != len(entities) or not entities.issuperset(listed):
+                raise ValueError("its list of entities is not that of its texts")
+    return Segments(paths).count_entities(), rows
 
 
 @contextmanager
