@@ -9,11 +9,13 @@ from dataclasses import replace
 from hybridkg.kb.parsed_query import Parameters
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.committing import queue_of
+from hybridkg.kb.write.explaining import UpdateExplanation, explained_update
 from hybridkg.kb.write.open_transaction import Transaction, TransactionOptions, begun, report_of
 from hybridkg.kb.write.reports import UpdateReport
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.writer_lock import refuse_nested
 
 
 def run_update(
@@ -25,7 +27,11 @@ def run_update(
     how: TransactionOptions,
 ) -> UpdateReport:
     """Runs a request in a commit, perhaps with others of this process; see `KnowledgeBase.update`."""
+    refuse_nested(folder.path)
     update = checked_update(text, params, options.name)
+    if update.explain:
+        plans = explained_update(update, text, options, folder, lambda _: live, analyze=update.explain == "analyze")
+        return UpdateReport(0, 0, 0, is_behind=bool(live.generation.behind()), explanation=plans)
 
     def request(state: TransactionState) -> UpdateReport:
         run = UpdateRun(state, update, text, options)
@@ -36,9 +42,19 @@ def run_update(
     return queue_of(folder.path).run(request, lambda: begun(folder, live, how), key)
 
 
+def explain_update(
+    folder: Folder, live: Snapshot, text: str, params: Parameters | None, options: UpdateOptions, *, analyze: bool
+) -> UpdateExplanation:
+    """The plans of a request; see `KnowledgeBase.explain_update`."""
+    update = checked_update(text, params, options.name)
+    analyze = analyze or update.explain == "analyze"
+    return explained_update(update, text, options, folder, lambda _: live, analyze=analyze)
+
+
 @contextmanager
 def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iterator[Transaction]:
     """A transaction of a `with` block; see `KnowledgeBase.transaction`."""
+    refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
         open_transaction = Transaction(state)
         try:
