@@ -27,11 +27,11 @@ def run_update(
     how: TransactionOptions,
 ) -> UpdateReport:
     """Runs a request in a commit, perhaps with others of this process; see `KnowledgeBase.update`."""
-    refuse_nested(folder.path)
     update = checked_update(text, params, options.name)
     if update.explain:
         plans = explained_update(update, text, options, folder, lambda _: live, analyze=update.explain == "analyze")
         return UpdateReport(0, 0, 0, is_behind=bool(live.generation.behind()), explanation=plans)
+    refuse_nested(folder.path)
 
     def request(state: TransactionState) -> UpdateReport:
         run = UpdateRun(state, update, text, options)
