@@ -153,7 +153,7 @@ class Session:
             if COMMAND_LINE.match(text):
                 run_command(self, text, name, whole)
             elif update_keyword(text) is not None:
-                run_update(self, whole, "update" if name == "query" else name)
+                run_update(self, whole, name)
             else:
                 self.query(whole, name)
         except HybridkgError as e:

@@ -26,6 +26,7 @@ def run_update(session: Session, text: str, name: str = "update", *, typed: str 
     Raises:
         HybridkgError: any mistake; or it would change many entities, and nobody can be asked. Nothing has changed.
     """
+    name = "update" if name == "query" else name
     keyword = query_keyword(text)
     if keyword is not None:
         hint, source = "a query needs no command: type it alone", SourceName(name, typed or text)

@@ -50,7 +50,7 @@ def test_the_command_takes_an_update_and_its_errors_are_at_the_place_that_was_ty
     assert session.run(".update DELETE { ?f films:year ?y }\nWHERE { ?f films:year ?y . FILTER(?y < 1900) }")
     assert screen.said[0] == "triples: 0 added, 0 removed"
     assert not session.run(".update DELETE { ?f films:year ?y }\nWHERE { ?f films:year ?y . FILTER(?y < }")
-    assert " --> update:2:41\n" in screen.said[-1] or " --> query:2:41\n" in screen.said[-1]
+    assert " --> update:2:40\n" in screen.said[-1]
     assert "2 | WHERE { ?f films:year ?y . FILTER(?y < }" in screen.said[-1]
     assert not session.run(".update SELECT * {}")
     assert screen.said[-1].splitlines()[0] == "error[Q101]: this is a query"
