@@ -62,7 +62,7 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
         finally:
             open_transaction.end()
         report = report_of_all(state)
-    open_transaction.report = replace(report, index=outcome.index, documents=outcome.documents)
+    open_transaction.report = replace(report, index=outcome.index, rebuilt=outcome.rebuilt, documents=outcome.documents)
 
 
 def report_of_all(state: TransactionState) -> UpdateReport:

@@ -178,9 +178,17 @@ class TransactionOptions:
 
 @dataclass
 class Committed:
-    """The outcome of a transaction, after its block: the index report, None where the indexes did not follow."""
+    """The outcome of a transaction, after its block.
+
+    Attributes:
+        index: the indexes; None where they did not follow.
+        rebuilt: why they were built from scratch; empty where they followed the change.
+        documents: documents that have changed.
+        is_new: whether there is a new generation.
+    """
 
     index: IndexReport | None = None
+    rebuilt: str = ""
     documents: int = 0
     is_new: bool = False
 
@@ -216,6 +224,7 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
             step.begin()
         outcome.documents = len(state.write_documents().entities)
         outcome.index = state.finish()
+        outcome.rebuilt = state.rebuilt
         outcome.is_new = True
 
 

@@ -161,7 +161,8 @@ class UpdateReport:
         documents: documents replaced or removed.
         exact: whether the solutions of WHERE are certainly those that it means (an approximate NEAR may miss one).
         warnings: about the request.
-        index: indexes built in the same commit; None where none were.
+        index: the indexes of the same commit; None where none were written.
+        rebuilt: why they were built from scratch; empty where they followed the change.
         is_behind: whether the indexes are older than the graph now.
         change: the triples themselves.
         explanation: the plans of an EXPLAIN, which changes nothing.
@@ -174,6 +175,7 @@ class UpdateReport:
     exact: bool = True
     warnings: tuple[HybridkgError, ...] = ()
     index: IndexReport | None = None
+    rebuilt: str = ""
     is_behind: bool = False
     change: GraphChange | None = field(default=None, repr=False)
     explanation: ExplainedPlan | None = field(default=None, repr=False)
@@ -185,7 +187,7 @@ class UpdateReport:
         counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
         index = "behind" if self.is_behind else "up to date"
         warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
-        return {**counts, "exact": self.exact, "index": index, "warnings": warnings}
+        return {**counts, "exact": self.exact, "index": index, "rebuilt": self.rebuilt, "warnings": warnings}
 
     def lines(self) -> list[str]:
         """The text for people."""

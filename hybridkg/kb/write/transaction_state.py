@@ -12,6 +12,7 @@ from hybridkg.errors import IndexMissingError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
@@ -53,6 +54,7 @@ class TransactionState:
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
+        self.rebuilt = ""
 
     @property
     def is_changed(self) -> bool:
@@ -184,8 +186,18 @@ class TransactionState:
         assert self.step is not None
         self._close_stores()
         self._remove_indexes()
-        self.write_documents()
+        documents = self.write_documents()
         self._count()
+        self.rebuilt = "a load of this transaction has added triples" if self.loaded else ""
+        if not self.loaded:
+            try:
+                return IndexFollower(
+                    self.step, self.building, self.live, self.graph, documents.entities, self.progress
+                ).run()
+            except RebuildNeededError as e:
+                self.rebuilt = str(e)
+                self.graph.close()
+                self._remove_indexes()
         return self.step.run(self.building, self.progress)
 
     def _remove_indexes(self) -> None:
