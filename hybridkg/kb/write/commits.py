@@ -62,18 +62,23 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
         finally:
             open_transaction.end()
         report = report_of_all(state)
-    open_transaction.report = replace(report, index=outcome.index, rebuilt=outcome.rebuilt, documents=outcome.documents)
+    open_transaction.report = replace(
+        report,
+        index=outcome.index,
+        rebuilt=outcome.rebuilt,
+        documents=outcome.documents,
+        is_behind=outcome.is_behind,
+    )
 
 
 def report_of_all(state: TransactionState) -> UpdateReport:
     """The report of everything that a transaction has done, before its commit."""
     change = state.graph.change()
     loaded = sum(count.new for count in state.loaded)
-    subjects = {quad.subject for quad in (*change.added, *change.removed)}
+    subjects = {str(quad.subject) for quad in (*change.added, *change.removed)}
     return UpdateReport(
         len(change.added) + loaded,
         len(change.removed),
-        len(subjects | {*state.texts}),
-        is_behind=state.step is None,
+        len(subjects | {f"<{iri}>" for iri in state.write_documents().entities}),
         change=change,
     )

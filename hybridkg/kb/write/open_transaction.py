@@ -185,12 +185,14 @@ class Committed:
         rebuilt: why they were built from scratch; empty where they followed the change.
         documents: documents that have changed.
         is_new: whether there is a new generation.
+        is_behind: whether the indexes are older than the graph now.
     """
 
     index: IndexReport | None = None
     rebuilt: str = ""
     documents: int = 0
     is_new: bool = False
+    is_behind: bool = False
 
 
 @contextmanager
@@ -217,12 +219,13 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         state = TransactionState(folder, building, live, step, options.progress)
         stack.callback(state.close)
         yield state, outcome
+        outcome.documents = len(state.write_documents().entities)
+        outcome.is_behind = step is None if state.is_changed else bool(building.previous.behind())
         if options.dry_run or not state.is_changed:
             building.abandon()
             return
         if step is not None:
             step.begin()
-        outcome.documents = len(state.write_documents().entities)
         outcome.index = state.finish()
         outcome.rebuilt = state.rebuilt
         outcome.is_new = True

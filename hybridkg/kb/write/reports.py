@@ -197,9 +197,8 @@ class UpdateReport:
         if self.documents:
             counts["documents"] = f"{self.documents:,} replaced or removed"
         counts["entities"] = f"{self.entities:,} changed"
-        counts["index"] = (
-            "behind the graph" if self.is_behind else "up to date" + (", built anew" if self.index else "")
-        )
+        anew = f", built anew: {self.rebuilt}" if self.rebuilt else ""
+        counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
         inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
         return [*count_lines(counts), *inexact]
 
