@@ -157,7 +157,7 @@ def _is_empty(states: list[int]) -> bool:
 
 
 def as_query(tree: Any, text: str) -> ast.Query:
-    """The value of a parsed text as a query.
+    """The query that the parser made of a text.
 
     Raises:
         QuerySyntaxError: it is an update.
