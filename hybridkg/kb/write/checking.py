@@ -22,7 +22,7 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.care_reports import CheckedPart, CheckReport
-from hybridkg.kb.write.check_graph import check_documents, compare_projection, sum_of_graph
+from hybridkg.kb.write.check_graph import check_documents, compare_projection, first_other_file, sum_of_graph
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation, open_generation
 from hybridkg.store.generations.manifest import INDEXES, check_file
@@ -241,7 +241,7 @@ class _Check:
         try:
             columns = None if damage else self._columns()
             if columns is not None and self._sum is not None:
-                yield self._outcome("projection", *compare_projection(columns, *self._sum, self._progress))
+                yield self._outcome("projection", *self._compared_projection(columns, *self._sum))
             else:
                 yield damage or self._not_compared("projection")
         except ConfigError as e:
@@ -251,6 +251,15 @@ class _Check:
             yield self._outcome("projection", _message(e), False)
             columns = None
         yield self._bad_file("statistics") or self._statistics(columns)
+
+    def _compared_projection(self, columns: ProjectionColumns, graph: TripleSum, omitted: set[str]) -> tuple[str, bool]:
+        found, good = compare_projection(columns, graph, omitted, self._progress)
+        if good and self._full:
+            path, union = self._generation.path, self._union
+            name = first_other_file(path, self._store, self._progress, union_default_graph=union)
+            if name.startswith(PROJECTION):
+                return f"{name!r} is another one when it is built again", False
+        return found, good
 
     def _columns(self) -> ProjectionColumns | None:
         """The projection; None without sound entities.

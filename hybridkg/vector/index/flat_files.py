@@ -144,7 +144,8 @@ def codes_agree(folder: Path) -> bool:
     for start in range(0, len(vectors), STORED_AT_ONCE):
         some = slice(start, start + STORED_AT_ONCE)
         own = quantize(np.array(vectors[some]))
-        if not all(map(np.array_equal, (own.codes, own.scales, own.errors), (array[some] for array in stored))):
+        made: list[Array] = [own.codes, own.scales, own.errors]
+        if not all(np.array_equal(one, array[some]) for one, array in zip(made, stored, strict=True)):
             return False
     return True
 
