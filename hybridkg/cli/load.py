@@ -33,7 +33,10 @@ from hybridkg.cli.options import (
     help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
 )
 @click.option(
-    "--index/--no-index", "with_index", default=None, help="Build the indexes, too; default: if there are none yet."
+    "--index/--no-index",
+    "with_index",
+    default=None,
+    help="Build the indexes, too; default: if there are none yet, or few triples that they can follow.",
 )
 @click.option(
     "--replace",
@@ -60,8 +63,8 @@ def load(
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
-    step: if one of them is malformed, nothing is added. The first load builds the indexes; later ones do with
-    --index, --profile, --encoder or --text-engine. The last three are written to kb.toml. After --replace the indexes
+    step: if one of them is malformed, nothing is added. The first load builds the indexes, and they follow a later one of few
+    triples; others need --index, --profile, --encoder or --text-engine. The last three are written to kb.toml. After --replace the indexes
     follow, if they were up to date.
 
     \b

@@ -11,6 +11,8 @@ from hybridkg.entities.documents.document_lines import read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun, source_of
@@ -165,7 +167,7 @@ class TransactionOptions:
     """How a transaction commits.
 
     Args:
-        index: whether the indexes follow; None: if they are up to date, or there are none yet.
+        index: whether the indexes follow; None: if they are up to date and not on a server, or there are none yet.
         wait: seconds to wait for another writer.
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
@@ -241,10 +243,16 @@ def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
     """The index step of a commit; None where the indexes stay behind."""
     if options.index is False:
         return None
-    is_first = not has_text_index(folder)
-    if not is_first and folder.current().behind() and options.index is None:
+    if options.index is None and has_text_index(folder) and not _can_follow(folder):
         return None
     return IndexStep.of(folder, configured_profile(folder), options.confirm)
+
+
+def _can_follow(folder: Folder) -> bool:
+    """Whether the indexes are up to date and local: those on a server would be sent again as a whole."""
+    config = folder.config
+    is_remote = TEXT_ENGINES.get(config.text).is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
+    return not is_remote and not folder.current().behind()
 
 
 def _entity(entity: Any) -> str:
