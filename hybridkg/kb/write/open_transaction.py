@@ -9,7 +9,7 @@ from typing import Any
 
 from hybridkg.entities.documents.document_lines import read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
-from hybridkg.interfaces.encoder import ConfirmUpload
+from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
@@ -251,7 +251,9 @@ def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
 def _can_follow(folder: Folder) -> bool:
     """Whether the indexes are up to date and local: those on a server would be sent again as a whole."""
     config = folder.config
-    is_remote = TEXT_ENGINES.get(config.text).is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
+    is_remote = TEXT_ENGINES.get(config.text).is_remote
+    if config.encoder != NO_ENCODER:
+        is_remote = is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
     return not is_remote and not folder.current().behind()
 
 
