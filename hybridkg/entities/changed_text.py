@@ -208,10 +208,13 @@ class _TextReader:
         for subject, predicate, end in self._triples.outgoing(
             nodes, only, [p for p in without if p not in self._steps]
         ):
-            route = self._routes.get(predicate)
-            if route is None:
-                route = self._routes[predicate] = self._routing.route(predicate.value)
-            gathering.add_row(route, subject, end)
+            gathering.add_row(self._route(predicate), subject, end)
+
+    def _route(self, predicate: NamedNode) -> FieldRoute:
+        route = self._routes.get(predicate)
+        if route is None:
+            route = self._routes[predicate] = self._routing.route(predicate.value)
+        return route
 
     def _add_documents(self, gathering: Gathering, nodes: Sequence[Node]) -> None:
         if self._documents is not None:
@@ -227,6 +230,6 @@ class _TextReader:
         new = [token for token in linked if token not in self._labels]
         own = Gathering(self._profile, routing=self._routing)
         for subject, predicate, end in self._triples.outgoing(map(node_of, new), self._profile.labels):
-            own.add_row(self._routing.route(predicate.value), subject, end)
+            own.add_row(self._route(predicate), subject, end)
         for token in new:
             self._labels[token] = own.names_of(token)

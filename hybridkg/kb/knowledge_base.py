@@ -1,4 +1,7 @@
-"""The facade: one class over the graph, the text index and the vectors; kb/reading.py has its queries."""
+"""The facade: one class over the graph, the text index and the vectors.
+
+kb/reading.py has its queries, kb/care.py what keeps it safe.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
-from hybridkg.kb.reading import ReadableKnowledgeBase
 from hybridkg.kb.temporary import make_in_temporary_folder
 from hybridkg.store.generations.folder import Folder, checked_path
 
@@ -29,7 +32,7 @@ DEFAULT_WAIT = 10.0
 """Seconds that an update waits for another writer."""
 
 
-class KnowledgeBase(ReadableKnowledgeBase):
+class KnowledgeBase(Care):
     """A folder with a graph, its indexes, and documents that are not in the graph.
 
     Safe to use from many threads. An open knowledge base answers from the generation it opened, also while a writer

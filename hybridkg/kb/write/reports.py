@@ -200,7 +200,8 @@ class UpdateReport:
         anew = f", built anew: {self.rebuilt}" if self.rebuilt else ""
         counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
         inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
-        return [*count_lines(counts), *inexact]
+        notes = [] if self.index is None else [f"note: {note}" for note in self.index.notes if not self.rebuilt]
+        return [*count_lines(counts), *inexact, *notes]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
