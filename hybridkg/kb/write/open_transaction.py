@@ -19,7 +19,7 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index
 from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.index_step import IndexStep
-from hybridkg.kb.write.load_into import graph_named, load_in_place_of, remove_statements
+from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.transaction import refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
@@ -78,10 +78,13 @@ class Transaction:
             raise LoadError("nothing to load", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
         state.graph.begin_request()
-        if replace is None:
+        if replace is not None:
+            load_in_place_of(state, inputs, graph_named(replace))
+        elif all(map(is_small, inputs)):
+            load_into(state, inputs, None)
+        else:
             added = sum(count.new for count in state.load(inputs))
             return UpdateReport(added, 0, 0, is_behind=state.step is None)
-        load_in_place_of(state, inputs, graph_named(replace))
         return report_of(None, state)
 
     def delete(self, *inputs: Source) -> UpdateReport:
@@ -167,6 +170,7 @@ class TransactionOptions:
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
         confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
     index: bool | None
@@ -174,6 +178,7 @@ class TransactionOptions:
     dry_run: bool
     progress: Progress
     confirm: ConfirmUpload | None
+    rebuilds: bool = True
 
 
 @dataclass
@@ -216,7 +221,7 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         building = stack.enter_context(folder.building(options.progress, options.wait))
         if live.generation.name != building.previous.name:
             live = Snapshot.open(folder)
-        state = TransactionState(folder, building, live, step, options.progress)
+        state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
         stack.callback(state.close)
         yield state, outcome
         outcome.documents = len(state.write_documents().entities)
@@ -227,7 +232,8 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         if step is not None:
             step.begin()
         outcome.index = state.finish()
-        outcome.rebuilt = state.rebuilt
+        outcome.rebuilt = state.rebuilt if outcome.index else ""
+        outcome.is_behind = state.step is None
         outcome.is_new = True
 
 
