@@ -109,9 +109,9 @@ class Transaction:
         Raises:
             ParameterError: the entity is no IRI, or a value no text.
         """
-        values = {name: [value] if isinstance(value, str) else list(value) for name, value in fields.items()}
+        values = {name: [value] if isinstance(value, str) else value for name, value in fields.items()}
         for name, texts in values.items():
-            if not all(isinstance(text, str) for text in texts):
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise ParameterError(f"the field {name!r} takes a text or a list of texts, not {fields[name]!r}")
         self._open.change_text(_entity(entity), values)
 
@@ -226,6 +226,11 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
         stack.callback(state.close)
         yield state, outcome
+        if state.is_half_loaded:
+            raise LoadError(
+                "a load of this transaction failed when a part of it had been added, so nothing is committed",
+                hint="let its error end the block, or load the file with replace=, which reads it whole first",
+            )
         outcome.documents = len(state.write_documents().entities)
         outcome.is_behind = step is None if state.is_changed else bool(building.previous.behind())
         if options.dry_run or not state.is_changed:
@@ -260,7 +265,10 @@ def _can_follow(folder: Folder) -> bool:
 def _entity(entity: Any) -> str:
     """The IRI of an entity, given as a str or a term."""
     if isinstance(entity, str) and type(entity) is str:
-        return NamedNode(entity).value
+        try:
+            return NamedNode(entity).value
+        except ValueError as e:
+            raise ParameterError(f"{entity!r} is no IRI: {e}", hint="an absolute IRI, such as http://...") from None
     term = from_rdflib(entity)
     if not isinstance(term, NamedNode):
         raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")

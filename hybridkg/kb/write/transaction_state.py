@@ -65,6 +65,7 @@ class TransactionState:
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
+        self.is_half_loaded = False
         self.rebuilt = ""
 
     @property
@@ -96,10 +97,15 @@ class TransactionState:
         self._changes += 1
 
     def load(self, sources: Sequence[Source]) -> list[SourceCount]:
-        """Adds RDF to the graph."""
+        """Adds RDF to the graph. After an error in the midst of it, the transaction cannot be committed."""
         self._close_stores()
         self._count()
-        counts = load_sources(self.building, sources, self.progress)
+        before = self.building.counts["quads"]
+        try:
+            counts = load_sources(self.building, sources, self.progress)
+        except BaseException:
+            self.is_half_loaded = self.is_half_loaded or len(self.graph.store) != before
+            raise
         self.loaded += counts
         self.changed()
         return counts
