@@ -6,6 +6,7 @@ Syntax: parse and check accept what they must and reject what they must.
 Evaluation: `KnowledgeBase.query` on the test's data is compared with the
 expected answer, and with Oxigraph's answer to the original text. The knowledge
 base reads its graph from memory here, everything else is as it always is.
+Updates (w3c_updates.py): the graph after the request, in the same way.
 What does not pass is in tests/query/w3c-skips.toml with its reason, or it fails.
 """
 
@@ -23,7 +24,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from benchmarks.w3c_answers import Answer, of_file, of_oxigraph, of_result_set, same
-from benchmarks.w3c_cases import ARCHIVE, OTHER, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_cases import ARCHIVE, OTHER, UPDATE, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_updates import Requests, accepts, evaluated, oxigraph_accepts, requests
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
 from hybridkg.query.checks.check import check
@@ -58,7 +60,8 @@ class Outcome:
 def outcomes(suite: Path, kb: KnowledgeBase, chosen: Iterable[Skip] | None = None) -> list[Outcome]:
     """Runs every test."""
     listed = list(skips() if chosen is None else chosen)
-    return [_excused(_run(case, kb), listed) for case in cases(suite)]
+    with requests(kb) as updates:
+        return [_excused(_run(case, kb, updates), listed) for case in cases(suite)]
 
 
 def stale(found: list[Outcome]) -> list[str]:
@@ -76,27 +79,36 @@ def _excused(outcome: Outcome, listed: list[Skip]) -> Outcome:
     return outcome
 
 
-def _run(case: Case, kb: KnowledgeBase) -> Outcome:
+def _run(case: Case, kb: KnowledgeBase, updates: Requests) -> Outcome:
     if case.kind == OTHER:
-        return Outcome(case, "fail", "not a query")
+        return Outcome(case, "fail", "neither a query nor an update")
+    if case.kind == UPDATE:
+        passes, why, oxigraph, confirm = evaluated(case, updates)
+        return Outcome(case, "pass" if passes else "fail", why, oxigraph, confirm)
     if case.kind == "result format":
         return Outcome(case, "fail", "CSV does not say what is an IRI")
     return _evaluation(case, kb) if case.kind == "evaluation" else _syntax(case)
 
 
 def _syntax(case: Case) -> Outcome:
-    try:
-        check(parse(case.text, base=case.base))
-        ours, why = True, "accepted"
-    except HybridkgError as e:
-        ours, why = False, e.message
-    except UnicodeDecodeError:
-        ours, why = False, "not UTF-8"
-    theirs = _oxigraph_accepts(case)
-    wanted = case.kind == "positive syntax"
+    if case.kind.endswith("of updates"):
+        (ours, why), theirs = accepts(case), oxigraph_accepts(case)
+    else:
+        (ours, why), theirs = _accepts(case), _oxigraph_accepts(case)
+    wanted = case.kind.startswith("positive")
     status = "pass" if ours == wanted else "fail"
     confirm = None if theirs is None else ours == theirs
     return Outcome(case, status, why, None if theirs is None else theirs == wanted, confirm)
+
+
+def _accepts(case: Case) -> tuple[bool, str]:
+    try:
+        check(parse(case.text, base=case.base))
+    except HybridkgError as e:
+        return False, e.message
+    except UnicodeDecodeError:
+        return False, "not UTF-8"
+    return True, "accepted"
 
 
 def _oxigraph_accepts(case: Case) -> bool | None:
@@ -171,7 +183,7 @@ def table(found: list[Outcome]) -> str:
         here = [outcome for outcome in found if (outcome.case.suite, outcome.case.kind) == (suite, kind)]
         status = Counter(outcome.status for outcome in here)
         cells: list[Any] = [SUITES[suite], kind, len(here), status["pass"], status["skip"], status["fail"]]
-        for name in ("oxigraph", "agree"):
+        for name in ("oxigraph", "confirm"):
             asked = [value for outcome in here if (value := getattr(outcome, name)) is not None]
             cells.append(f"{sum(asked)} of {len(asked)}" if asked else "")
         lines.append("| " + " | ".join(map(str, cells)) + " |")
