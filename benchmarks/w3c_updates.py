@@ -31,23 +31,23 @@ class Requests:
     """
 
     def __init__(self, transaction: Transaction):
-        self._transaction, self._state = transaction, transaction._open
+        self.transaction, self.state = transaction, transaction._open
 
     def after(self, data: Iterable[ox.Quad], text: str) -> list[ox.Quad]:
         """The quads after a request on some data. Raises HybridkgError: the request fails."""
         self.replace(data)
-        self._transaction.update(text)
+        self.transaction.update(text)
         return self.quads()
 
     def replace(self, data: Iterable[ox.Quad]) -> None:
         """Makes the graph the given one."""
-        self._state.graph.begin_request()
-        self._state.graph.apply(self.quads(), data)
-        self._state.changed()
+        self.state.graph.begin_request()
+        self.state.graph.apply(self.quads(), data)
+        self.state.changed()
 
     def quads(self) -> list[ox.Quad]:
         """The graph of this moment."""
-        return list(self._state.graph.store)
+        return list(self.state.graph.store)
 
 
 @contextmanager

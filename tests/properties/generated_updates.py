@@ -71,6 +71,7 @@ class UpdateMaker:
 
     def __init__(self, choose: Callable[[Sequence[T]], T], *, vectors: bool = True):
         self._choose, self.vectors = choose, vectors
+        self._part = 0
 
     def choose(self, options: Sequence[T]) -> T:
         return self._choose(options)
@@ -84,7 +85,7 @@ class UpdateMaker:
     # --- data --------------------------------------------------------------------------
 
     def triple(self, *, blank: bool = True) -> str:
-        subject = self.choose([*NODES, *(["_:n", "_:m"] if blank else [])])
+        subject = self.choose([*NODES, *([f"_:n{self._part}", f"_:m{self._part}"] if blank else [])])
         kind = self.choose(["text", "text", "text", "value", "node", "node", "type"])
         if kind == "text":
             return f"{subject} {self.choose(TEXT_PREDICATES)} {self.choose(TEXTS)} ."
@@ -92,13 +93,15 @@ class UpdateMaker:
             return f"{subject} {self.choose([':year', ':when', ':note'])} {self.choose(VALUES)} ."
         if kind == "type":
             return f"{subject} a {self.choose([':Film', ':Person'])} ."
-        target = self.choose([*NODES, *(["_:n"] if blank else [])])
+        target = self.choose([*NODES, *([f"_:n{self._part}"] if blank else [])])
         return f"{subject} {self.choose([':next', ':by', ':next'])} {target} ."
 
     def data(self, low: int = 1, high: int = 6, *, blank: bool = True) -> str:
         return " ".join(self.some(lambda: self.triple(blank=blank), low, high))
 
     def quads(self, *, blank: bool = True) -> str:
+        """The content of a DATA, whose labels of blank nodes no other one has."""
+        self._part += 1
         parts = [self.data(blank=blank)]
         if self.one_in(3):
             parts.append(f"GRAPH {self.choose(GRAPHS)} {{ {self.data(blank=blank)} }}")
