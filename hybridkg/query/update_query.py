@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import walk
 
 
-def query_of(modify: ast.Modify) -> ast.Query:
+def query_of(modify: ast.Modify, beside_new: Sequence[str] | None = None) -> ast.Query:
     """The query for the solutions of a modification, each once for every time it occurs.
 
     Its columns are the variables of the templates in the order of their first appearance; without any, one variable
     that WHERE binds, or `*`, because the number of solutions still counts. USING becomes FROM. `WITH <g>` without
     USING makes <g> the default graph while all named graphs stay visible (SPARQL 1.1 Update section 3.1.3), which is
     what `GRAPH <g> { WHERE }` says: GRAPH inside it, sub-selects and EXISTS mean the same in both. The difference is a
-    graph that does not exist: as a default graph it is empty and `{}` has one solution there, while SPARQL gives
-    `GRAPH <g> {}` none. Oxigraph gives one, so a WITH of a new graph works.
+    graph that does not exist: `GRAPH <g> {}` has no solution, and `{}` has one in the empty default graph. So FROM says
+    it there, with FROM NAMED for the others.
+
+    Args:
+        modify: the modification.
+        beside_new: IRIs of all named graphs where that of WITH does not exist; None where it does.
 
     >>> from hybridkg.query.parser import parse_update
     >>> from hybridkg.query.write import write
@@ -28,12 +34,17 @@ def query_of(modify: ast.Modify) -> ast.Query:
       }
     }
     """
-    where = modify.where
-    if modify.with_graph is not None and not modify.using:
+    where, dataset = modify.where, modify.using
+    if modify.with_graph is not None and not dataset and beside_new is not None:
+        clauses = [ast.DatasetClause(modify.with_graph, span=modify.with_graph.span)]
+        if any(isinstance(node, ast.GraphPattern) for node in walk(where)):
+            clauses += [ast.DatasetClause(ast.Iri(name), named=True) for name in beside_new]
+        dataset = tuple(clauses)
+    elif modify.with_graph is not None and not dataset:
         span = modify.with_graph.span
         where = ast.Group((ast.GraphPattern(modify.with_graph, where, span=span),), span=where.span)
     columns = tuple(ast.SelectItem(variable, span=variable.span) for variable in _columns(modify))
-    form = ast.SelectQuery(columns or None, where, dataset=modify.using, modifiers=modify.modifiers, span=modify.span)
+    form = ast.SelectQuery(columns or None, where, dataset=dataset, modifiers=modify.modifiers, span=modify.span)
     return ast.Query(form, span=modify.span)
 
 

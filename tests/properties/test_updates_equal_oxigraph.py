@@ -145,3 +145,10 @@ def test_errors_of_requests_have_the_place_in_the_text(requests):
         requests.after([], "PREFIX : <http://e/>\nINSERT DATA { :a :p :b } ;\n  DROP GRAPH :nowhere")
     assert "--> update:3:14" in caught.value.render()
     assert requests.quads() == []
+
+
+def test_the_graph_of_a_with_may_be_new(requests):
+    before = [ox.Quad(A, P, B), ox.Quad(A, P, A, G)]
+    for where in ("{}", "{ BIND(:a AS ?x) }", "{ OPTIONAL { ?x :p ?y } }", "{ GRAPH ?g { ?x :p ?y } }", "{ ?x :p ?y }"):
+        request = f"{PROLOGUE} WITH :new INSERT {{ :new :made ?x . :new :was :here }} WHERE {where}"
+        assert w3c_updates.same_graph(requests.after(before, request), w3c_updates.of_oxigraph(before, request)), where

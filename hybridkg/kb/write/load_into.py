@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
+from pathlib import Path
 
 from hybridkg.errors import LoadError
 from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
 from hybridkg.store.changes import GraphName
-from hybridkg.store.loading import Source, name_of_source, read_quads
+from hybridkg.store.loading import FEW, Source, name_of_source, read_quads
 
 MAX_QUADS = 2_000_000
 """Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
+
+SMALL = 1 << 20
+"""Bytes of a file, not compressed, that surely has few triples."""
+
+
+def is_small(source: Source) -> bool:
+    """Whether an input surely has few triples, so that each is looked up before it is added.
+
+    >>> is_small([("a", "b", "c")]), is_small(iter([]))
+    (True, False)
+    """
+    if isinstance(source, Path | str):
+        path = Path(source)
+        return path.stat().st_size <= SMALL and not extensions(path)[1]
+    return isinstance(source, Sized) and len(source) <= FEW
 
 
 def load_into(state: TransactionState, source: Source, graph: NamedNode | None) -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from hybridkg.entities.documents.document_lines import read_removals
+from hybridkg.entities.documents.document_lines import check_texts, read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
@@ -18,7 +18,7 @@ from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index
 from hybridkg.kb.write.index_step import IndexStep
-from hybridkg.kb.write.load_into import graph_named, load_in_place_of, remove_statements
+from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.transaction import refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
@@ -27,7 +27,7 @@ from hybridkg.query.scope import ranked_items
 from hybridkg.rdf.terms import NamedNode, from_rdflib
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
-from hybridkg.store.loading import Source
+from hybridkg.store.loading import Source, check_sources
 
 
 class Transaction:
@@ -58,17 +58,24 @@ class Transaction:
     def load(self, *inputs: Source, replace: str | None = None) -> UpdateReport:
         """Adds RDF files, rdflib graphs or iterables of triples; with `replace`, in place of a graph or `default`.
 
+        Large inputs go through the bulk loader, which does not tell their subjects: `entities` of the report is 0.
+
         Raises:
-            LoadError: an input is malformed. Without `replace` the transaction cannot be committed then.
+            LoadError: an input is malformed. After that of a large one nothing else can be done in the transaction.
         """
         state = self._open
         if not inputs:
             raise LoadError("nothing to load", hint="give RDF files or rdflib graphs")
-        state.graph.begin_request()
-        if replace is None:
-            added = sum(count.new for count in state.load(inputs))
-            return UpdateReport(added, 0, 0, is_behind=state.step is None)
-        load_in_place_of(state, inputs, graph_named(replace))
+        check_sources(inputs)
+        with _undone_on_failure(state):
+            if replace is not None:
+                load_in_place_of(state, inputs, graph_named(replace))
+            elif all(map(is_small, inputs)):
+                for source in inputs:
+                    load_into(state, source, None)
+            else:
+                added = sum(count.new for count in state.load(inputs))
+                return UpdateReport(added, 0, 0, is_behind=state.step is None)
         return report_of(None, state)
 
     def delete(self, *inputs: Source) -> UpdateReport:
@@ -80,22 +87,21 @@ class Transaction:
         state = self._open
         if not inputs:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
-        state.graph.begin_request()
-        for source in inputs:
-            remove_statements(state, source)
+        check_sources(inputs)
+        with _undone_on_failure(state):
+            for source in inputs:
+                remove_statements(state, source)
         return report_of(None, state)
 
     def text(self, entity: Any, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
 
         Raises:
-            ParameterError: the entity is no IRI, or a value no text.
+            ParameterError: the entity is no IRI.
+            LoadError: the name of a field or a text is not allowed.
         """
-        values = {name: [value] if isinstance(value, str) else list(value) for name, value in fields.items()}
-        for name, texts in values.items():
-            if not all(isinstance(text, str) for text in texts):
-                raise ParameterError(f"the field {name!r} takes a text or a list of texts, not {fields[name]!r}")
-        self._open.change_text(_entity(entity), values)
+        iri = _entity(entity)
+        self._open.change_text(iri, {name: check_texts(name, value, f"<{iri}>") for name, value in fields.items()})
 
     def delete_text(self, entity: Any, *fields: str) -> None:
         """Removes fields of the text of an entity that is not in the graph; all of them where none is named."""
@@ -122,11 +128,23 @@ class Transaction:
     def _open(self) -> TransactionState:
         if self._state is None:
             raise UserError("this transaction has ended", hint="use it inside: with kb.transaction() as t: ...")
+        self._state.check_whole()
         return self._state
 
     def end(self) -> None:
         """Ends the transaction for its user; called by the block."""
         self._state = None
+
+
+@contextmanager
+def _undone_on_failure(state: TransactionState) -> Iterator[None]:
+    state.graph.begin_request()
+    try:
+        yield
+    except BaseException:
+        state.graph.undo_request()
+        state.changed()
+        raise
 
 
 def report_of(run: UpdateRun | None, state: TransactionState, documents: int = 0) -> UpdateReport:
@@ -196,6 +214,7 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         state = TransactionState(folder, building, live, step, options.progress)
         stack.callback(state.close)
         yield state, outcome
+        state.check_whole()
         if options.dry_run or not state.is_changed:
             building.abandon()
             return

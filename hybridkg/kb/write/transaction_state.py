@@ -8,7 +8,7 @@ from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import UnsupportedQueryError
+from hybridkg.errors import LoadError, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
@@ -52,6 +52,7 @@ class TransactionState:
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
+        self._broken: BaseException | None = None
 
     @property
     def is_changed(self) -> bool:
@@ -64,11 +65,23 @@ class TransactionState:
         """Tells that graph or documents have changed, so the snapshots of before are old."""
         self._changes += 1
 
+    def check_whole(self) -> None:
+        """Raises LoadError: an input was loaded in part, so that there is no state to go on from, or to commit."""
+        if self._broken is not None:
+            raise LoadError(
+                "a load in this transaction has failed in the middle of its input, so nothing of it can be committed",
+                hint=f"begin another transaction; the error was: {self._broken}",
+            ) from self._broken
+
     def load(self, sources: Sequence[Source]) -> list[SourceCount]:
-        """Adds RDF to the graph."""
+        """Adds RDF to the graph; after an error nothing else can be done with this state."""
         self._close_stores()
         self._count()
-        counts = load_sources(self.building, sources, self.progress)
+        try:
+            counts = load_sources(self.building, sources, self.progress)
+        except BaseException as e:
+            self._broken = e
+            raise
         self.loaded += counts
         self.changed()
         return counts

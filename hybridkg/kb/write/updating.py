@@ -115,8 +115,8 @@ class UpdateRun:
 
     def solutions(self, operation: ast.Modify) -> ResultSet:
         """The solutions of a WHERE in the state of this moment."""
-        query = query_of(operation)
         state = self._state
+        query = query_of(operation, self._beside_new(operation))
         snapshot = state.snapshot(ranked=any(True for _ in ranked_items(query.form)))
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
@@ -128,6 +128,13 @@ class UpdateRun:
         self.exact = self.exact and result.exact
         self.warnings += result.warnings
         return result
+
+    def _beside_new(self, operation: ast.Modify) -> list[str] | None:
+        """The named graphs, if that of WITH is none of them."""
+        graph, with_graph = self._state.graph, operation.with_graph
+        if with_graph is None or graph.has_graph(NamedNode(with_graph.value)):
+            return None
+        return [name.value for name in graph.named_graphs() if isinstance(name, NamedNode)]
 
     # --- templates ------------------------------------------------------------------------
 
