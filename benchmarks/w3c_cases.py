@@ -28,18 +28,18 @@ QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 UT = "http://www.w3.org/2009/sparql/tests/test-update#"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-UPDATE = "evaluation of updates"
+UPDATE = "update evaluation"
 KINDS = {
     "PositiveSyntaxTest": "positive syntax",
     "PositiveSyntaxTest11": "positive syntax",
     "NegativeSyntaxTest": "negative syntax",
     "NegativeSyntaxTest11": "negative syntax",
+    "PositiveUpdateSyntaxTest": "positive update syntax",
+    "PositiveUpdateSyntaxTest11": "positive update syntax",
+    "NegativeUpdateSyntaxTest": "negative update syntax",
+    "NegativeUpdateSyntaxTest11": "negative update syntax",
     "QueryEvaluationTest": "evaluation",
     "CSVResultFormatTest": "result format",
-    "PositiveUpdateSyntaxTest": "positive syntax of updates",
-    "PositiveUpdateSyntaxTest11": "positive syntax of updates",
-    "NegativeUpdateSyntaxTest": "negative syntax of updates",
-    "NegativeUpdateSyntaxTest11": "negative syntax of updates",
     "UpdateEvaluationTest": UPDATE,
 }
 """The kinds that ask or change; every other kind speaks a protocol."""
@@ -55,7 +55,7 @@ class Case:
         suite: `sparql10`, `sparql11` or `sparql12`.
         name: its folder and name, unique: `sparql11/bind#bind01`.
         kind: a value of KINDS, or OTHER.
-        query: the file of its query; None for OTHER.
+        query: the file of its query or update; None for OTHER.
         data: files of the default graph.
         graphs: files of named graphs; their names are the IRIs of the files.
         result: the file of the expected answer.
@@ -83,7 +83,7 @@ class Case:
 
     @property
     def text(self) -> str:
-        """The query."""
+        """The query or update."""
         assert self.query is not None
         return self.query.read_text("utf-8")
 

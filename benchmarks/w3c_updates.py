@@ -1,4 +1,4 @@
-"""The W3C's tests of SPARQL Update: syntax, and the graph after each request, for us and for Oxigraph alone.
+"""The W3C's evaluation tests of SPARQL Update: the graph after each request, for us and for Oxigraph alone.
 
 All requests run in one transaction of a knowledge base, which ends without a commit: what decides is the graph that
 the transaction sees. Graphs are the same up to the names of blank nodes, with literals in the form of the store. A
@@ -17,8 +17,6 @@ from benchmarks.w3c_cases import Case
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
 from hybridkg.kb.write.open_transaction import Transaction
-from hybridkg.query.checks.check_update import check_update
-from hybridkg.query.parser import parse_update
 
 LOAD_ALLOWED = '\n[updates]\nload = "files"\n'
 
@@ -98,28 +96,6 @@ def of_oxigraph(before: Iterable[ox.Quad], text: str, base: str | None = None) -
     except (SyntaxError, RuntimeError, OSError, ValueError):
         return None
     return list(store)
-
-
-def accepts(case: Case) -> tuple[bool, str]:
-    """(whether we take a text for an update, why not)."""
-    try:
-        check_update(parse_update(case.text, base=case.base))
-    except HybridkgError as e:
-        return False, e.message
-    except UnicodeDecodeError:
-        return False, "not UTF-8"
-    return True, "accepted"
-
-
-def oxigraph_accepts(case: Case) -> bool:
-    """Whether Oxigraph takes a text for an update."""
-    try:
-        ox.Store().update(case.text, base_iri=case.base)
-    except (SyntaxError, UnicodeDecodeError):
-        return False
-    except (RuntimeError, OSError, ValueError):
-        pass
-    return True
 
 
 def _quads(graphs: Iterable[tuple[str, Path]]) -> Iterator[ox.Quad]:

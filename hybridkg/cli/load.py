@@ -16,6 +16,7 @@ from hybridkg.cli.options import (
     kb_argument,
     profile_option,
     remove_unfinished,
+    wait_option,
     yes_option,
 )
 
@@ -34,25 +35,34 @@ from hybridkg.cli.options import (
 @click.option(
     "--index/--no-index", "with_index", default=None, help="Build the indexes, too; default: if there are none yet."
 )
+@click.option(
+    "--replace",
+    metavar="GRAPH|default",
+    help="Put the triples in place of those of a graph, given by its IRI, or of the default graph.",
+)
 @profile_option
 @encoder_option
 @click.option("--text-engine", metavar="NAME", help=TEXT_ENGINE_HELP)
+@wait_option
 @yes_option
 def load(
     kb: Path,
     files: tuple[Path, ...],
     texts: tuple[Path, ...],
     with_index: bool | None,
+    replace: str | None,
     profile: str | None,
     encoder: str | None,
     text_engine: str | None,
+    wait: float,
     yes: bool,
 ) -> None:
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
     step: if one of them is malformed, nothing is added. The first load builds the indexes; later ones do with
-    --index, --profile, --encoder or --text-engine. The last three are written to kb.toml.
+    --index, --profile, --encoder or --text-engine. The last three are written to kb.toml. After --replace the indexes
+    follow, if they were up to date.
 
     \b
     Example:
@@ -78,7 +88,16 @@ def load(
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
         progress = TerminalProgress()
-        report = base.load(*files, text=texts, index=with_index, progress=progress, confirm=agreement(yes), **settings)
+        report = base.load(
+            *files,
+            text=texts,
+            replace=replace,
+            index=with_index,
+            wait=wait,
+            progress=progress,
+            confirm=agreement(yes),
+            **settings,
+        )
     except (NotAKnowledgeBaseError, LockedError):
         raise  # the folder belongs to another program
     except BaseException as e:
@@ -88,5 +107,5 @@ def load(
         raise
     print_lines(report.lines())
     tell_what_remains()
-    if report.index is None:
+    if base.stats()["stale_indexes"] if replace else report.index is None:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hybridkg.query import ast
+from hybridkg.query.walk import walk
 from hybridkg.query.write_expressions import ExpressionWriter
 from hybridkg.query.write_terms import _refuse
 
@@ -49,17 +50,26 @@ def write_update(update: ast.Update, *, prefixes: Mapping[str, str] | None = Non
     'CREATE GRAPH <http://e/g> ;\\nDROP ALL'
     """
     written: list[str] = []
-    used: set[tuple[str, str]] = set()
+    names = _Writer(prefixes or {})
     base: str | None = None
+    has_baseless = False
     for operation in update.operations:
         writer = _Writer(prefixes or {})
         writer.node(operation)
-        used |= writer.used
-        declared = writer.base is None or writer.base == base
-        base = writer.base or base
-        written.append(writer.text() if declared else f"BASE <{base}>\n{writer.text()}")
-    names = _Writer(prefixes or {})
-    names.used = used
+        names.used |= writer.used
+        text = writer.text()
+        if writer.base is not None and writer.base != base:
+            if base is None and not has_baseless:
+                # At the head, because Oxigraph 0.5.13 reads declarations before the first operation only.
+                names.use_base(writer.base)
+            else:
+                text = f"BASE <{writer.base}>\n{text}"
+            base = writer.base
+        has_baseless = has_baseless or any(
+            isinstance(node, ast.Call) and node.function in ("IRI", "URI") and node.base is None
+            for node in walk(operation)
+        )
+        written.append(text)
     return "\n".join([*_EXPLAIN[update.explain], *names.declarations(), " ;\n".join(written)])
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
+from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.parser import parse_update
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -39,6 +41,14 @@ def test_commands_md_has_the_commands_of_the_command_line_and_no_others():
 def test_commands_md_names_every_option_of_a_command_and_no_others(name):
     named = re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", " ".join(re.findall(r"^\| (`-.*?) \|", sections()[name], re.M)))
     assert sorted(set(named)) == sorted(set(options(cli.commands[name])))
+
+
+def test_the_update_of_language_md_is_one():
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```sparql\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found
+    for block in found:
+        check_update(parse_update(block))
 
 
 def anchors(page: Path) -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 import pytest
-from generated_updates import UpdateMaker, maker
+from generated_changes import UpdateMaker, maker
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rebuilt import PROLOGUE, E

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import toy_encoder
-from generated_updates import PREFIXES, Step, UpdateMaker
+from generated_changes import PREFIXES, Step, UpdateMaker
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rebuilt import PROLOGUE, answer, assert_equals_rebuilt, documents_of, entity, quads_of

@@ -41,11 +41,26 @@ def load_into(state: TransactionState, source: Source, graph: NamedNode | None) 
     state.changed()
 
 
-def load_in_place_of(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> None:
-    """Replaces the triples of a graph, None for the default graph, by those of inputs; raises as `load_into`."""
+def load_in_place_of(
+    state: TransactionState, sources: Sequence[Source], graph: NamedNode | None
+) -> list[tuple[Source, int]]:
+    """Replaces the triples of a graph, None for the default graph, by those of inputs.
+
+    Returns:
+        The number of statements of each input.
+
+    Raises:
+        LoadError: as `load_into`; or files without any statement would empty the graph.
+    """
     target: GraphName = DefaultGraph() if graph is None else graph
-    new = [quad for source in sources for quad in _placed(state, source, target)]
+    read = [(source, list(_placed(state, source, target))) for source in sources]
+    new = [quad for _, quads in read for quad in quads]
     old = state.graph.quads_of(target, MAX_QUADS + 1)
+    if old and not new and all(isinstance(source, str | Path) for source in sources):
+        raise LoadError(
+            f"no statement in {', '.join(repr(str(source)) for source in sources)}, and the graph would be emptied",
+            hint="if that is meant: hybridkg update KB 'CLEAR " + ("DEFAULT'" if graph is None else f"GRAPH {graph}'"),
+        )
     if len(old) > MAX_QUADS:
         raise LoadError(
             f"the graph {target} has more than {MAX_QUADS:,} triples, too many to be compared with a file",
@@ -53,25 +68,29 @@ def load_in_place_of(state: TransactionState, sources: Sequence[Source], graph: 
         )
     state.graph.apply(old, new)
     state.changed()
+    return [(source, len(quads)) for source, quads in read]
 
 
-def remove_statements(state: TransactionState, source: Source) -> None:
-    """Removes the triples of an input.
+def remove_statements(state: TransactionState, sources: Sequence[Source]) -> None:
+    """Removes the triples of inputs, once all of them have been read.
 
     Raises:
-        LoadError: the input is malformed or too large, or has a blank node.
+        LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
     """
-    quads = []
+    quads = [quad for source in sources for quad in _ground(state, source)]
+    state.graph.apply(quads, [])
+    state.changed()
+
+
+def _ground(state: TransactionState, source: Source) -> Iterator[Quad]:
     for quad in _placed(state, source, None):
         if any(isinstance(term, BlankNode) for term in quad):
             raise LoadError(
                 "a blank node here names nothing in the knowledge base",
-                hint="find it by DELETE ... WHERE: hybridkg update KB 'DELETE ... WHERE ...'",
+                hint="find it by DELETE ... WHERE",
                 place=name_of_source(source),
             )
-        quads.append(quad)
-    state.graph.apply(quads, [])
-    state.changed()
+        yield quad
 
 
 def _placed(state: TransactionState, source: Source, graph: GraphName | None) -> Iterator[Quad]:

@@ -17,6 +17,7 @@ from hybridkg.kb.query_run import QueryRun, source_of
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index
+from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
@@ -51,7 +52,18 @@ class Transaction:
         """
         state = self._open
         options = UpdateOptions(**limits)
-        run = UpdateRun(state, checked_update(text, params, options.name), text, options)
+        update = checked_update(text, params, options.name)
+        if update.explain:
+            plans = explained_update(
+                update,
+                text,
+                options,
+                state.folder,
+                lambda ranked: state.snapshot(ranked=ranked),
+                analyze=update.explain == "analyze",
+            )
+            return UpdateReport(0, 0, 0, is_behind=state.step is None, explanation=plans)
+        run = UpdateRun(state, update, text, options)
         run.run()
         return report_of(run, state)
 
@@ -89,8 +101,7 @@ class Transaction:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
         with _undone_on_failure(state):
-            for source in inputs:
-                remove_statements(state, source)
+            remove_statements(state, inputs)
         return report_of(None, state)
 
     def text(self, entity: Any, **fields: str | Sequence[str]) -> None:
@@ -183,11 +194,21 @@ class TransactionOptions:
 
 @dataclass
 class Committed:
-    """The outcome of a transaction, after its block: the index report, None where the indexes did not follow."""
+    """The outcome of a transaction, after its block.
+
+    Attributes:
+        index: the indexes; None where they did not follow.
+        rebuilt: why they were built from scratch; empty where they followed the change.
+        documents: documents that have changed.
+        is_new: whether there is a new generation.
+        is_behind: whether the indexes are older than the graph now.
+    """
 
     index: IndexReport | None = None
+    rebuilt: str = ""
     documents: int = 0
     is_new: bool = False
+    is_behind: bool = False
 
 
 @contextmanager
@@ -215,13 +236,15 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         stack.callback(state.close)
         yield state, outcome
         state.check_whole()
+        outcome.documents = len(state.write_documents().entities)
+        outcome.is_behind = step is None if state.is_changed else bool(building.previous.behind())
         if options.dry_run or not state.is_changed:
             building.abandon()
             return
         if step is not None:
             step.begin()
-        outcome.documents = len(state.write_documents().entities)
         outcome.index = state.finish()
+        outcome.rebuilt = state.rebuilt
         outcome.is_new = True
 
 

@@ -8,10 +8,11 @@ from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import LoadError, UnsupportedQueryError
+from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
@@ -47,12 +48,14 @@ class TransactionState:
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]
         self.progress = progress
-        self._changes = 0
+        # Indexes that were behind and follow now are as old for a MATCH as those of changed text.
+        self._changes = int(step is not None and self._is_behind)
         self._indexed: tuple[int, Snapshot, IndexReport] | None = None
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
         self._broken: BaseException | None = None
+        self.rebuilt = ""
 
     @property
     def is_changed(self) -> bool:
@@ -60,6 +63,23 @@ class TransactionState:
         return (
             any(self.graph.size()) or any(count.new for count in self.loaded) or bool(self.write_documents().entities)
         )
+
+    @property
+    def _is_behind(self) -> bool:
+        return self.live.text is None or bool(self.live.generation.behind())
+
+    def refuse_old_text(self, place: Span) -> None:
+        """Refuses a MATCH or a NEAR, at `place`, that would choose what is changed by text older than the graph.
+
+        Raises:
+            IndexMissingError: the text index was behind before this transaction, and stays behind.
+        """
+        if self.step is None and self.live.text is not None and self._is_behind:
+            raise IndexMissingError(
+                "the text index is behind the graph, and this update would choose by old text",
+                hint=f"hybridkg index {self.folder.path}",
+                span=place,
+            )
 
     def changed(self) -> None:
         """Tells that graph or documents have changed, so the snapshots of before are old."""
@@ -179,8 +199,18 @@ class TransactionState:
         assert self.step is not None
         self._close_stores()
         self._remove_indexes()
-        self.write_documents()
+        documents = self.write_documents()
         self._count()
+        self.rebuilt = "a load of this transaction has added triples" if self.loaded else ""
+        if not self.loaded:
+            try:
+                return IndexFollower(
+                    self.step, self.building, self.live, self.graph, documents.entities, self.progress
+                ).run()
+            except RebuildNeededError as e:
+                self.rebuilt = str(e)
+                self.graph.close()
+                self._remove_indexes()
         return self.step.run(self.building, self.progress)
 
     def _remove_indexes(self) -> None:

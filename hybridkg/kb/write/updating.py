@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from hybridkg.errors import HybridkgError, LoadError, SourceName, UserError
+from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
@@ -24,12 +24,13 @@ from hybridkg.kb.write.graph_operations import clear, copy_graph, create
 from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.query import ast
-from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.checks.check_update import check_update, unbound_template_variables
 from hybridkg.query.parameters.bind import bind_update
 from hybridkg.query.parser import parse_update
 from hybridkg.query.scope import ranked_items
-from hybridkg.query.update_query import query_of
+from hybridkg.query.update_query import bound_in, query_of
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Term
+from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
@@ -67,7 +68,7 @@ class UpdateRun:
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
-        self.warnings: list[HybridkgError] = []
+        self.warnings: list[HybridkgError] = [*_never_bound(update, SourceName(options.name, text))]
 
     def run(self) -> None:
         """Runs the operations; an error of one undoes them all."""
@@ -115,9 +116,12 @@ class UpdateRun:
 
     def solutions(self, operation: ast.Modify) -> ResultSet:
         """The solutions of a WHERE in the state of this moment."""
+        query = query_of(operation)
         state = self._state
-        query = query_of(operation, self._beside_new(operation))
-        snapshot = state.snapshot(ranked=any(True for _ in ranked_items(query.form)))
+        ranked = [item.span for item in ranked_items(query.form)]
+        if ranked:
+            state.refuse_old_text(ranked[0])
+        snapshot = state.snapshot(ranked=bool(ranked))
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
         own = self._options
@@ -126,15 +130,9 @@ class UpdateRun:
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact
-        self.warnings += result.warnings
+        known = {warning.span for warning in self.warnings}  # the query says only that nothing binds the variable
+        self.warnings += [warning for warning in result.warnings if warning.span not in known]
         return result
-
-    def _beside_new(self, operation: ast.Modify) -> list[str] | None:
-        """The named graphs, if that of WITH is none of them."""
-        graph, with_graph = self._state.graph, operation.with_graph
-        if with_graph is None or graph.has_graph(NamedNode(with_graph.value)):
-            return None
-        return [name.value for name in graph.named_graphs() if isinstance(name, NamedNode)]
 
     # --- templates ------------------------------------------------------------------------
 
@@ -201,8 +199,8 @@ class UpdateRun:
         source, settings = operation.source.value, self._state.folder.config.updates
         if settings.load == "refuse":
             raise UserError(
-                f'LOAD reads {source!r}, and kb.toml says load = "refuse" in the table [updates]',
-                hint=f"hybridkg load {self._state.folder.path} FILE",
+                f'LOAD reads {source!r}, and kb.toml says load = "refuse"',
+                hint=f'hybridkg load {self._state.folder.path} FILE\nor in kb.toml, below [updates]: load = "files"',
                 span=operation.source.span,
             )
         try:
@@ -228,6 +226,21 @@ def checked_update(text: str, params: Parameters | None, name: str) -> ast.Updat
     except HybridkgError as e:
         raise e.at(source) from e.__cause__
     return update
+
+
+def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgError]:
+    """A warning for each variable of a template that no WHERE binds: its triples are left out."""
+    for operation in update.operations:
+        if isinstance(operation, ast.Modify):
+            names = [f"?{name}" for name in sorted(bound_in(operation))]
+            for variable in unbound_template_variables(replace(update, operations=(operation,))):
+                yield QueryWarning(
+                    "W102",
+                    f"nothing in WHERE binds ?{variable.name}, so the triples with it are left out",
+                    hint=did_you_mean(f"?{variable.name}", names)
+                    or f"it binds: {', '.join(names[:8]) or 'no variable'}",
+                    span=variable.span,
+                ).at(source)
 
 
 def _iri(iri: ast.Iri) -> NamedNode:

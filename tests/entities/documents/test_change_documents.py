@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -30,7 +32,8 @@ fields = st.dictionaries(st.sampled_from(FIELDS), value, max_size=3)
 iri = st.sampled_from(IRIS)
 load = st.tuples(st.just("load"), st.lists(st.tuples(iri, fields), max_size=4))
 change = st.tuples(st.just("change"), st.dictionaries(iri, st.none() | fields, max_size=3))
-steps = st.lists(st.tuples(st.one_of(load, change), st.sampled_from([0, 0, 0, 1, 4])), min_size=1, max_size=14)
+merging = st.sampled_from([1, 1, 1, 2, 3, 99])  # how many of the newest segments become one
+steps = st.lists(st.tuples(st.one_of(load, change), merging), min_size=1, max_size=14)
 
 
 def lines(path, *values):
@@ -105,8 +108,8 @@ def test_after_any_changes_and_merges_the_documents_are_those_of_a_folder_built_
     base = tmp_path_factory.mktemp("docs")
     previous, state, folders = None, {}, []
     with pytest.MonkeyPatch.context() as patch:
-        for number, (step, growth) in enumerate(steps):
-            patch.setattr(next_segments, "GROWTH", growth)
+        for number, (step, merging) in enumerate(steps):
+            patch.setattr(next_segments, "_due", lambda sizes, most=merging: min(len(sizes), most))
             previous = applied(step, state, previous, base, number)
             if previous is not None and previous not in [folder for folder, _ in folders]:
                 folders.append((previous, contents(previous)))
@@ -148,6 +151,49 @@ def test_removed_documents_give_their_bytes_back(tmp_path):
     (only,) = newest_first(tmp_path / "2")
     assert not tombstones(only)
     assert only.stat().st_size < (tmp_path / "1" / "000001.texts").stat().st_size / 2
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hybridkg.entities.documents.change_documents import change_documents
+
+def dies_at(n):
+    def hook(event, _):
+        nonlocal n
+        if event in ("os.link", "os.remove", "os.rename", "os.mkdir", "sqlite3.connect", "open"):
+            n -= 1
+            if not n:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(hook)
+
+previous, n = Path(sys.argv[1]), 0
+while True:
+    n += 1
+    if not (child := os.fork()):
+        dies_at(n)
+        change_documents({"a:0": None, "a:1": {"t": ["new"]}}, previous, previous.with_name(f"after-{n}"))
+        os._exit(0)
+    if os.WIFEXITED(os.waitpid(child, 0)[1]):
+        break
+print(n)
+"""
+
+
+def test_a_process_that_is_killed_leaves_the_previous_folder_as_it_was(tmp_path, monkeypatch):
+    previous = None
+    for number, growth in enumerate([4, 0, 0]):
+        monkeypatch.setattr(next_segments, "GROWTH", growth)
+        change_documents({f"a:{number}": {"t": ["x"]}, "a:1": {"u": [f"{number}"]}}, previous, tmp_path / str(number))
+        previous = tmp_path / str(number)
+    before = contents(previous)
+    assert len(before) == 3
+    ended = subprocess.run([sys.executable, "-c", KILLED, previous], capture_output=True, text=True, check=True)
+    times = int(ended.stdout)
+    assert times > 20
+    assert contents(previous) == before
+    assert len(list((tmp_path / f"after-{times}").iterdir())) == 1, "the change that nobody killed has merged all"
+    assert Documents.open(tmp_path / f"after-{times}").document(NamedNode("a:1")) == {"t": ["new"], "u": ["2"]}
 
 
 def test_the_last_document_can_be_removed(tmp_path):
