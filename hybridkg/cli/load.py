@@ -107,5 +107,5 @@ def load(
         raise
     print_lines(report.lines())
     tell_what_remains()
-    if base.stats()["stale_indexes"] if replace else report.index is None:
+    if report.is_behind:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

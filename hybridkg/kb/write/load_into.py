@@ -10,35 +10,49 @@ from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
 from hybridkg.store.changes import GraphName
-from hybridkg.store.loading import FEW, Source, name_of_source, read_quads
+from hybridkg.store.loading import Source, name_of_source, read_quads
 
 MAX_QUADS = 2_000_000
 """Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
 
-SMALL = 1 << 20
-"""Bytes of a file, not compressed, that surely has few triples."""
+
+SMALL_QUADS = 10_000
+
+SMALL_BYTES = 1 << 20
+"""Bytes of a file of about SMALL_QUADS triples."""
+
+COMPRESSION = 8
+"""How many times as long a compressed file may be when it is read."""
 
 
 def is_small(source: Source) -> bool:
-    """Whether an input surely has few triples, so that each is looked up before it is added.
+    """Whether an input has so few triples that each is looked up, and the indexes can follow it.
 
-    >>> is_small([("a", "b", "c")]), is_small(iter([]))
-    (True, False)
+    >>> is_small([("a:s", "a:p", "a:o")])
+    True
     """
-    if isinstance(source, Path | str):
-        path = Path(source)
-        return path.stat().st_size <= SMALL and not extensions(path)[1]
-    return isinstance(source, Sized) and len(source) <= FEW
+    if isinstance(source, str | Path):
+        try:
+            size = Path(source).stat().st_size
+        except OSError:
+            return False
+        return size <= SMALL_BYTES // (COMPRESSION if extensions(Path(source))[1] else 1)
+    return isinstance(source, Sized) and len(source) <= SMALL_QUADS
 
 
-def load_into(state: TransactionState, source: Source, graph: NamedNode | None) -> None:
-    """Adds the triples of an input to a graph; with a graph of None, to the graphs of the input.
+def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> list[tuple[Source, int]]:
+    """Adds the triples of inputs to a graph, once all of them have been read; with None, to the graphs of the inputs.
+
+    Returns:
+        The number of statements of each input.
 
     Raises:
-        LoadError: the input is malformed or too large, or has named graphs where one graph is given.
+        LoadError: an input is malformed or too large, or has named graphs where one graph is given.
     """
-    state.graph.apply([], _placed(state, source, graph))
+    read = [(source, list(_placed(state, source, graph))) for source in sources]
+    state.graph.apply([], (quad for _, quads in read for quad in quads))
     state.changed()
+    return [(source, len(quads)) for source, quads in read]
 
 
 def load_in_place_of(

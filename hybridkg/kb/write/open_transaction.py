@@ -83,8 +83,7 @@ class Transaction:
             if replace is not None:
                 load_in_place_of(state, inputs, graph_named(replace))
             elif all(map(is_small, inputs)):
-                for source in inputs:
-                    load_into(state, source, None)
+                load_into(state, inputs, None)
             else:
                 added = sum(count.new for count in state.load(inputs))
                 return UpdateReport(added, 0, 0, is_behind=state.step is None)
@@ -183,6 +182,7 @@ class TransactionOptions:
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
         confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
     index: bool | None
@@ -190,6 +190,7 @@ class TransactionOptions:
     dry_run: bool
     progress: Progress
     confirm: ConfirmUpload | None
+    rebuilds: bool = True
 
 
 @dataclass
@@ -232,7 +233,7 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         building = stack.enter_context(folder.building(options.progress, options.wait))
         if live.generation.name != building.previous.name:
             live = Snapshot.open(folder)
-        state = TransactionState(folder, building, live, step, options.progress)
+        state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
         stack.callback(state.close)
         yield state, outcome
         state.check_whole()
@@ -244,7 +245,8 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         if step is not None:
             step.begin()
         outcome.index = state.finish()
-        outcome.rebuilt = state.rebuilt
+        outcome.rebuilt = state.rebuilt if outcome.index else ""
+        outcome.is_behind = state.step is None
         outcome.is_new = True
 
 

@@ -118,6 +118,8 @@ class LoadReport:
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement.
         removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
+        is_behind: whether the indexes are older than the graph now.
+        has_followed: whether the indexes have followed the change, instead of being built from scratch.
     """
 
     statements: int
@@ -126,6 +128,8 @@ class LoadReport:
     index: IndexReport | None = None
     warnings: tuple[LoadWarning, ...] = ()
     removed: int | None = field(default=None, kw_only=True)
+    is_behind: bool = field(default=False, kw_only=True)
+    has_followed: bool = field(default=False, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
@@ -144,6 +148,8 @@ class LoadReport:
             documents=self.documents
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
+        if self.has_followed and self.index:
+            index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
 
     def __str__(self) -> str:
@@ -200,7 +206,8 @@ class UpdateReport:
         anew = f", built anew: {self.rebuilt}" if self.rebuilt else ""
         counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
         inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
-        return [*count_lines(counts), *inexact]
+        notes = [] if self.index is None else [f"note: {note}" for note in self.index.notes if not self.rebuilt]
+        return [*count_lines(counts), *inexact, *notes]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

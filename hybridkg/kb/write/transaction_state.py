@@ -39,9 +39,20 @@ class TransactionState:
         live: the snapshot of the generation before it.
         step: builds the indexes; None where they stay behind.
         progress: receives the progress of long steps.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
-    def __init__(self, folder: Folder, building: Building, live: Snapshot, step: IndexStep | None, progress: Progress):
+    def __init__(
+        self,
+        folder: Folder,
+        building: Building,
+        live: Snapshot,
+        step: IndexStep | None,
+        progress: Progress,
+        *,
+        rebuilds: bool = True,
+    ):
+        self._rebuilds = rebuilds
         self.folder, self.building, self.live, self.step = folder, building, live, step
         self.graph = ChangingGraph(building.writable_graph)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
@@ -115,6 +126,11 @@ class TransactionState:
         self._documents = None
         self.changed()
 
+    def document_fields(self) -> tuple[str, ...]:
+        """Names of the fields that the earlier documents have."""
+        previous = self.building.previous.documents
+        return Documents.open(previous).fields() if previous.is_dir() else ()
+
     def _text_changes(self, entity: str) -> dict[str, Sequence[str]]:
         """The changed fields of a document; where it has been removed, every field that it had."""
         changes = self.texts.get(entity, {})
@@ -186,7 +202,11 @@ class TransactionState:
                 self.building.keep(name)
             return None
         is_indexed = self._indexed is not None and self._indexed[0] == self._changes
-        report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        try:
+            report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        except RebuildNeededError:
+            self.step = None
+            return self.finish()
         self.close()
         return report
 
@@ -195,7 +215,11 @@ class TransactionState:
         self._close_stores()
 
     def _index(self) -> IndexReport:
-        """Builds every index from the graph and the documents of this moment."""
+        """Writes every index of this moment, from the earlier ones where they can follow.
+
+        Raises:
+            RebuildNeededError: they cannot, and are not to be built from scratch.
+        """
         assert self.step is not None
         self._close_stores()
         self._remove_indexes()
@@ -211,6 +235,8 @@ class TransactionState:
                 self.rebuilt = str(e)
                 self.graph.close()
                 self._remove_indexes()
+                if not self._rebuilds:
+                    raise
         return self.step.run(self.building, self.progress)
 
     def _remove_indexes(self) -> None:

@@ -207,7 +207,7 @@ class UpdateRun:
             parts = urlsplit(source)
             if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
                 raise LoadError(f"LOAD reads local files only, not {source!r}", hint="file:///path/of/a/file.ttl")
-            load_into(self._state, url2pathname(parts.path), _iri(operation.into) if operation.into else None)
+            load_into(self._state, [url2pathname(parts.path)], _iri(operation.into) if operation.into else None)
         except (LoadError, OSError):
             if not operation.silent:
                 raise

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ from hybridkg.entities.documents import change_documents as change_module
 from hybridkg.entities.documents import next_segments
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_lines import read_removals
-from hybridkg.entities.documents.document_segment import connect
+from hybridkg.entities.documents.document_segment import SegmentSize, connect
 from hybridkg.entities.documents.document_store import Documents, add_documents
 from hybridkg.entities.documents.segments import newest_first
 from hybridkg.errors import LoadError
@@ -141,6 +143,35 @@ def test_small_changes_share_the_large_segment_and_make_few(tmp_path):
     assert [found.texts(NamedNode(f"http://e/{i * 50}"), "body") for i in range(60)] == [
         [f"new {i}"] for i in range(60)
     ]
+
+
+size = st.builds(SegmentSize, st.integers(1, 1 << 40), st.integers(1, 1 << 30))
+
+
+@given(st.lists(size, min_size=1, max_size=60))
+def test_each_segment_is_several_times_as_large_as_the_next_newer_one(changes):
+    sizes = []
+    for new in changes:
+        sizes.insert(0, new)
+        due = next_segments._due(sizes)
+        sizes[:due] = [sum(sizes[1:due], sizes[0])]
+        for newer, older in pairwise(sizes):
+            assert older.bytes >= 4 * newer.bytes
+            assert older.rows >= 4 * newer.rows
+    assert len(sizes) <= 1 + math.log(sum(one.rows for one in changes), 4)
+
+
+@pytest.mark.parametrize("number", [10, 1_000, 10_000])
+def test_equal_changes_are_written_again_a_few_times_and_make_few_segments(number):
+    sizes, written, most = [], 0, 0
+    for _ in range(number):
+        sizes.insert(0, SegmentSize(100_000, 1))
+        due = next_segments._due(sizes)
+        sizes[:due] = [sum(sizes[1:due], sizes[0])]
+        written += sizes[0].rows if due > 1 else 0
+        most = max(most, len(sizes))
+    assert most <= 1 + math.log(number, 4)
+    assert written <= number * 4 * math.log(number, 4)
 
 
 def test_removed_documents_give_their_bytes_back(tmp_path):
