@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
@@ -28,6 +29,7 @@ from hybridkg.query.scope import ranked_items
 from hybridkg.rdf.terms import NamedNode, from_rdflib
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import Source, check_sources
 
 
@@ -201,14 +203,14 @@ class Committed:
         index: the indexes; None where they did not follow.
         rebuilt: why they were built from scratch; empty where they followed the change.
         documents: documents that have changed.
-        is_new: whether there is a new generation.
+        is_live: whether the new generation is the live one, also where an exception has followed.
         is_behind: whether the indexes are older than the graph now.
     """
 
     index: IndexReport | None = None
     rebuilt: str = ""
     documents: int = 0
-    is_new: bool = False
+    is_live: Callable[[], bool] = lambda: False
     is_behind: bool = False
 
 
@@ -225,37 +227,55 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         LockedError: another writer has the lock.
     """
     refuse_at_endpoint(folder, ("update",))
-    step = _step(folder, options)
-    outcome = Committed()
-    with ExitStack() as stack:
-        if step is not None:
-            stack.enter_context(step.guarded())
-        building = stack.enter_context(folder.building(options.progress, options.wait))
-        if live.generation.name != building.previous.name:
-            live = Snapshot.open(folder)
-        state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
-        stack.callback(state.close)
-        yield state, outcome
-        state.check_whole()
-        outcome.documents = len(state.write_documents().entities)
-        outcome.is_behind = step is None if state.is_changed else bool(building.previous.behind())
-        if options.dry_run or not state.is_changed:
-            building.abandon()
-            return
-        if step is not None:
-            step.begin()
-        outcome.index = state.finish()
-        outcome.rebuilt = state.rebuilt if outcome.index else ""
-        outcome.is_behind = state.step is None
-        outcome.is_new = True
+    while True:
+        step = _step(folder, options)
+        outcome = Committed()
+        with ExitStack() as stack:
+            if step is not None:
+                stack.enter_context(step.guarded())
+            building = stack.enter_context(folder.building(options.progress, options.wait))
+            if _has_step(folder, options) != (step is not None):  # another writer was faster
+                building.abandon()
+                continue
+            if live.generation.name != building.previous.name:
+                live = Snapshot.open(folder)
+            state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
+            stack.callback(state.close)
+            outcome.is_live = partial(_is_live, folder, building)
+            yield state, outcome
+            _commit(state, outcome, options)
+        return
+
+
+def _commit(state: TransactionState, outcome: Committed, options: TransactionOptions) -> None:
+    """Completes the next generation, or abandons it."""
+    state.check_whole()
+    outcome.documents = len(state.write_documents().entities)
+    outcome.is_behind = state.step is None if state.is_changed else bool(state.building.previous.behind())
+    if options.dry_run or not state.is_changed:
+        state.building.abandon()
+        return
+    if state.step is not None:
+        state.step.begin()
+    outcome.index = state.finish()
+    outcome.rebuilt = state.rebuilt if outcome.index else ""
+    outcome.is_behind = state.step is None
+
+
+def _is_live(folder: Folder, building: Building) -> bool:
+    return folder.live_name() == f"{building.number:06d}"
+
+
+def _has_step(folder: Folder, options: TransactionOptions) -> bool:
+    """Whether the indexes follow."""
+    if options.index is not None:
+        return options.index
+    return not has_text_index(folder) or not folder.current().behind()
 
 
 def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
     """The index step of a commit; None where the indexes stay behind."""
-    if options.index is False:
-        return None
-    is_first = not has_text_index(folder)
-    if not is_first and folder.current().behind() and options.index is None:
+    if not _has_step(folder, options):
         return None
     return IndexStep.of(folder, configured_profile(folder), options.confirm)
 

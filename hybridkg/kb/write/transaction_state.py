@@ -97,7 +97,14 @@ class TransactionState:
         self._changes += 1
 
     def check_whole(self) -> None:
-        """Raises LoadError: an input was loaded in part, so that there is no state to go on from, or to commit."""
+        """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.
+
+        Raises:
+            LoadError: a load failed in the middle of its input.
+            OSError: the disk failed while the graph was written.
+        """
+        if self.graph.failure is not None:
+            raise self.graph.failure
         if self._broken is not None:
             raise LoadError(
                 "a load in this transaction has failed in the middle of its input, so nothing of it can be committed",
