@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from math import isnan
+from operator import pos
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,14 +233,12 @@ def ordered_by_number(
     order, ends = _descending(keys)
     if len(ends) == len(order):
         return solutions.take(order)
-    start, names = 0, _ties(tie_breakers, solutions)
-    for end in ends:
-        if first is not None and start >= first:
-            break
-        if end - start > 1:
-            tied = solutions.take(order[start:end])
-            order[start:end] = order[start:end][sorted_places(end - start, map(tied.cells, names))]
-        start = end
+    tied = [(start, end) for start, end in pairwise([0, *ends]) if end - start > 1 and (first is None or start < first)]
+    places = np.array([place for start, end in tied for place in range(start, end)], np.intp)
+    rows, runs = order[places], [run for run, (start, end) in enumerate(tied) for _ in range(start, end)]
+    columns = (solutions.column(name).take(rows).order(total=True) for name in _ties(tie_breakers, solutions))
+    numbers = chain([runs], (column.tolist() for column in columns))
+    order[places] = rows[sorted_places(len(rows), numbers, pos)]
     return solutions.take(order)
 
 

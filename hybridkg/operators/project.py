@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
-
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import blocks_over, whole_or_blocks
 from hybridkg.operators.columns import InColumns
@@ -37,8 +35,8 @@ class Project(OneChild):
         if not self.distinct:
             return solutions
         if isinstance(solutions, InColumns):
-            _, first = solutions.distinct(self.columns)
-            return solutions.take(np.sort(first))
+            first = solutions.first_rows(self.columns)
+            return solutions if first is None else solutions.take(first)
         width = len(self.columns)
         distinct: dict[Row, Row] = {}
         for row in solutions.rows:
