@@ -230,6 +230,8 @@ def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
     """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
+    if len(keys) < 2:
+        return solutions
     order, ends = _descending(keys)
     if len(ends) == len(order):
         return solutions.take(order)
