@@ -173,6 +173,12 @@ class Prepared:
         estimate = float(high) if low == high else min(max(self.node.estimate(variable), low), high)
         return Cardinality(low, estimate, high)
 
+    def domain(self, variable: str) -> float:
+        return self.node.domain(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return self.node.unbound_share(variable) if variable in self.node.variables else 1.0
+
     def work(self, variable: str | None = None) -> float:
         return work_of(self.node, variable)
 

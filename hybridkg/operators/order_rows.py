@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
 from hybridkg.operators.partition import FEW, Places, lexical_order
 from hybridkg.operators.project import Project, Slice
@@ -137,6 +139,9 @@ class OrderRows(OneChild):
 
     keys: tuple[tuple[str, bool], ...]
     tie_breakers: tuple[str, ...] | None
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(*[estimates.rows(self.child)] * (1 + len(self.keys)))
 
     def run(self, context: ExecutionContext) -> Solutions:
         first = wanted_first(context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hybridkg.algebra.nodes import Fragment, Match, Plan, SparqlQuery, children
@@ -18,6 +19,7 @@ from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.strategy import strategy_of
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.pushdown_conditions import say_all, whole
@@ -249,6 +251,11 @@ class PlannerContext:
             return plan
         return self.memoize_for_template(("relational", id(query)), lambda: compare_nodes(plan, graph))
 
+    @cached_property
+    def estimates(self) -> EstimationContext:
+        """Context of the estimates of operators."""
+        return EstimationContext(self.text, self.graph, "Oxigraph" if self.store is None else "endpoint")
+
     @property
     def entities(self) -> int:
         return 0 if self.text is None else self.text.counts.get("entities", 0)
@@ -267,6 +274,9 @@ class PlannerContext:
         Raises:
             UnboundParameterError: the operators depend on a value.
         """
+        return self.memoize(("root", strategy, id(logical)), lambda: self._root(strategy, logical))
+
+    def _root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
         roots, operators = self.template.roots, None
         if not self.values or strategy not in roots:
             operators = strategy_of(strategy).plan(logical, self)
