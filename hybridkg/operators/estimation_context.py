@@ -113,6 +113,10 @@ class EstimationContext:
             self._prepared[id(pattern)] = pattern, self.graph.compile(pattern)
         return self._prepared[id(pattern)][1]
 
+    def assume(self, pattern: AskedPattern, prepared: PreparedPattern | None) -> None:
+        """Makes a pattern with open parameters the compiled one of some values."""
+        self._prepared[id(pattern)] = pattern, prepared
+
     def size(self, pattern: AskedPattern | DeclinedPattern, variable: str | None = None) -> float | None:
         """Expected solutions of a pattern, or values of one of its variables."""
         prepared = self.prepared(pattern)

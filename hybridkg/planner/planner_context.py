@@ -277,16 +277,32 @@ class PlannerContext:
         return self.memoize(("root", strategy, id(logical)), lambda: self._root(strategy, logical))
 
     def _root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
-        roots, operators = self.template.roots, None
-        if not self.values or strategy not in roots:
-            operators = strategy_of(strategy).plan(logical, self)
         if not self.values:
-            return operators
-        if strategy not in roots:
-            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,))
-        template = roots[strategy]
+            return strategy_of(strategy).plan(logical, self)
+        template = self._root_template(strategy, logical)
         root: PhysicalOperator | None = None if template is None else template(self)
         return root
+
+    def _root_template(self, strategy: str, logical: Plan) -> Substitution | None:
+        roots = self.template.roots
+        if strategy not in roots:
+            operators = strategy_of(strategy).plan(logical, self)
+            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,))
+        return roots[strategy]
+
+    def open_root(self, strategy: str, logical: Plan, fragments: Iterable[Fragment]) -> PhysicalOperator | None:
+        """Operators of a strategy for `estimates`, with open parameters where those know the values of the fragments
+        all the same.
+        """
+        if not self.values:
+            return self.root(strategy, logical)
+        for fragment in fragments:
+            pattern = self.fragment(fragment).pattern
+            if isinstance(pattern, DeclinedPattern):  # a value decides on it
+                return self.root(strategy, logical)
+            self.estimates.assume(pattern, self.prepared(fragment))
+        template = self._root_template(strategy, logical)
+        return None if template is None else template.tree
 
     def match_count_bound(self, match: ast.RankedItem) -> int:
         """Upper bound on the entities that match; 0 if the index rejects the query, which the run reports."""

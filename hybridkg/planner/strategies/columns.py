@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.nodes import Plan, Slice, SparqlQuery
+from collections.abc import Sequence
+
+from hybridkg.algebra.nodes import Fragment, Plan, Slice, SparqlQuery
 from hybridkg.algebra.open_answers import open_answer
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.graph_index import Cardinality
@@ -34,8 +36,8 @@ class ColumnsStrategy(Strategy):
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """The sum of the prices of its operators, which EXPLAIN shows one by one."""
-        query = column_query(logical, planning)
-        us = None if query is None else operators_us(planning.root("columns", logical), planning)
+        operators = priced_operators(logical, planning)
+        us = None if operators is None else _us(operators, planning)
         return UNPRICED if us is None else Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
@@ -88,28 +90,38 @@ def declined(query: SparqlQuery, planning: PlannerContext) -> str:
     return ""
 
 
-def column_query(logical: Plan, planning: PlannerContext) -> ColumnQuery | None:
-    """Operators over columns of a query without ranked predicates; None if the projection does not answer it."""
+def priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalOperator, ...] | None:
+    """Operators over columns of a query without ranked predicates, in the order of EXPLAIN, for estimates: parameters
+    may be open. None if the projection does not answer the query.
+    """
+    return planning.memoize(("priced", id(logical)), lambda: _priced_operators(logical, planning))
+
+
+def _priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalOperator, ...] | None:
     query = below_slice(logical)
     plan = planning.relational(query) if isinstance(query, SparqlQuery) else None
-    root = planning.root("columns", logical) if plan is not None and is_held(plan, planning) else None
-    if root is None:
+    if plan is None or not is_held(plan, planning):
         return None
-    return next(operator for operator in root.walk() if isinstance(operator, ColumnQuery))
+    root = planning.open_root("columns", logical, fragments_in(plan, planning))
+    return None if root is None else planning.memoize_for_template(("walk", id(root)), lambda: (*root.walk(),))
+
+
+def fragments_in(plan: Plan, planning: PlannerContext) -> list[Fragment]:
+    """Fragments of a plan, found once for its template."""
+    return planning.memoize_for_template(("fragments", id(plan)), lambda: fragments_of(plan))
 
 
 def is_held(plan: Plan, planning: PlannerContext) -> bool:
     """Whether the projection holds every fragment of a plan."""
-    fragments = planning.memoize_for_template(("fragments", id(plan)), lambda: fragments_of(plan))
-    return all(planning.prepared(fragment) is not None for fragment in fragments)
+    return all(planning.prepared(fragment) is not None for fragment in fragments_in(plan, planning))
 
 
-def operators_us(root: PhysicalOperator | None, planning: PlannerContext) -> float | None:
+def _us(operators: Sequence[PhysicalOperator], planning: PlannerContext) -> float | None:
     """Microseconds of some operators together; None if the work of one is unknown."""
-    us = 0.0
-    for operator in () if root is None else root.walk():
-        work = operator.work(planning.estimates)
+    us, estimates, price = 0.0, planning.estimates, planning.cost.price
+    for operator in operators:
+        work = operator.work(estimates)
         if work is None:
             return None
-        us += planning.cost.price(work)
+        us += price(work) if work else 0.0
     return us

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.meter import ADJACENCY, ROWS_PASSED, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.bind_join import FragmentProbe
+from hybridkg.operators.bind_join import BindJoin, FragmentProbe
+from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.construct import Construct
 from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.describe import Describe
@@ -17,15 +21,15 @@ from hybridkg.operators.extend import Extend
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.group import GroupRows
 from hybridkg.operators.join import HashJoin
-from hybridkg.operators.left_join import LeftJoin
-from hybridkg.operators.minus import Minus
+from hybridkg.operators.left_join import BindLeftJoin, LeftJoin
+from hybridkg.operators.minus import BindMinus, Minus
 from hybridkg.operators.order_rows import OrderRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
-from hybridkg.planner.strategies.columns import below_slice, column_query, declined
+from hybridkg.planner.strategies.columns import below_slice, declined, priced_operators
 
 
 class OxigraphStrategy(Strategy):
@@ -38,10 +42,11 @@ class OxigraphStrategy(Strategy):
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """The price of what Oxigraph reads and joins, by the estimates of the operators over columns."""
-        columns = column_query(logical, planning)
-        if columns is None:
+        operators = priced_operators(logical, planning)
+        if operators is None:
             return UNPRICED
-        read, joined = _read(columns.child, planning.estimates)
+        parts = planning.memoize_for_template(("reading", id(operators[0])), lambda: Reading.of(operators))
+        read, joined = parts.read(planning.estimates)
         us = planning.cost.price({STORE_QUESTIONS: 1, STORE_ROWS: read, ROWS_PASSED: joined})
         return Cardinality(us, us, us)
 
@@ -54,55 +59,77 @@ class OxigraphStrategy(Strategy):
 
 OXIGRAPH = OxigraphStrategy()
 
-JOINS = (HashJoin, LeftJoin, Minus, FragmentProbe)
+JOINS = frozenset({HashJoin, LeftJoin, Minus, BindJoin, BindLeftJoin, BindMinus})
 
-WHOLE = (GroupRows, CountGroups, OrderRows)
+WHOLE = frozenset({GroupRows, CountGroups, OrderRows})
 """Operators whose first row comes after the last one that they read."""
 
 
-def _read(root: PhysicalOperator, estimates: EstimationContext) -> tuple[float, float]:
-    """(entries that Oxigraph reads, rows that it joins) for the rows of some operators.
+@dataclass(frozen=True)
+class Reading:
+    """What Oxigraph reads for the rows of some operators over columns.
 
-    Every entry that a pattern reads costs as much as a row: Oxigraph decodes its terms. It stops after the last
-    solution that is wanted, which are spread evenly over what it reads; what is grouped or sorted, and the right side
-    of a join of sub-plans, it reads whole.
+    It stops after the last solution that is wanted; those are spread evenly over what it reads. It reads whole what is
+    grouped or sorted, and the right side of a join of sub-plans.
+
+    Args:
+        root: the operator that returns the answer.
+        solutions: that of the solutions of a graph; the root where there is none.
+        listed: that whose rows come one by one; a LIMIT may be above it.
+        whole, streamed: operators that read patterns.
+        joins: those that join.
     """
-    solutions = root.child if isinstance(root, Construct | Describe) else root
-    whole = streamed = joined = 0.0
-    waiting: list[tuple[PhysicalOperator, bool]] = [(solutions, False)]
-    while waiting:
-        operator, is_whole = waiting.pop()
-        is_whole = is_whole or isinstance(operator, WHOLE)
-        entries = _entries(operator, estimates)
-        whole, streamed = (whole + entries, streamed) if is_whole else (whole, streamed + entries)
-        first, rest = operator.children[:1], operator.children[1:]
-        waiting += [*((child, is_whole) for child in first), *((child, True) for child in rest)]
-        if isinstance(operator, JOINS):
-            joined += estimates.rows(operator) or 0.0
-    below = solutions
-    while isinstance(below, Slice | Project | Extend):
-        below = below.child
-    rows = estimates.rows(below.fragment if isinstance(below, AnySolution) else below) or 0.0
-    wanted = estimates.rows(solutions) or 0.0
-    share = wanted / rows if wanted < rows and not isinstance(below, WHOLE) else 1.0
-    read, joined = max(wanted, whole + share * streamed), share * joined
-    if solutions is not root:
-        read = max(read + _entries(root, estimates), estimates.rows(root) or 0.0)
-    return read, joined
+
+    root: PhysicalOperator
+    solutions: PhysicalOperator
+    listed: PhysicalOperator
+    whole: tuple[PhysicalOperator, ...]
+    streamed: tuple[PhysicalOperator, ...]
+    joins: tuple[PhysicalOperator, ...]
+
+    @classmethod
+    def of(cls, operators: Sequence[PhysicalOperator]) -> Reading:
+        """The reading of a plan."""
+        root = next(operator for operator in operators if isinstance(operator, ColumnQuery)).child
+        solutions = root.child if isinstance(root, Construct | Describe) else root
+        whole, streamed, joins = list[PhysicalOperator](), list[PhysicalOperator](), list[PhysicalOperator]()
+        waiting: list[tuple[PhysicalOperator, bool]] = [(solutions, False)]
+        while waiting:
+            operator, is_whole = waiting.pop()
+            is_whole = is_whole or type(operator) in WHOLE
+            joins += [operator] if type(operator) in JOINS else []
+            if isinstance(operator, GraphFragment | FragmentProbe | CountGroups | AnySolution):
+                (whole if is_whole else streamed).append(operator)
+            waiting += [(child, is_whole or place > 0) for place, child in enumerate(operator.children)]
+        listed = solutions
+        while isinstance(listed, Slice | Project | Extend):
+            listed = listed.child
+        return cls(root, solutions, listed, tuple(whole), tuple(streamed), tuple(joins))
+
+    def read(self, estimates: EstimationContext) -> tuple[float, float]:
+        """(entries, rows of joins). Every entry costs as much as a row: Oxigraph decodes its terms."""
+        listed, share = self.listed, 1.0
+        wanted = estimates.rows(self.solutions) or 0.0
+        if type(listed) not in WHOLE:
+            rows = estimates.rows(listed.fragment if isinstance(listed, AnySolution) else listed) or 0.0
+            share = wanted / rows if wanted < rows else 1.0
+        whole = sum([_entries(operator, estimates) for operator in self.whole])
+        streamed = sum([_entries(operator, estimates) for operator in self.streamed])
+        read = max(wanted, whole + share * streamed)
+        if self.root is not self.solutions:
+            entries = _entries(self.root, estimates) if type(self.root) is Describe else 0.0
+            read = max(read + entries, estimates.rows(self.root) or 0.0)
+        return read, share * sum([estimates.rows(operator) or 0.0 for operator in self.joins])
 
 
 def _entries(operator: PhysicalOperator, estimates: EstimationContext) -> float:
     """Entries that an operator reads, or its rows of a pattern if they are more."""
-    match operator:
-        case GraphFragment(relational=None) if operator.group.elements:
-            rows = estimates.rows(operator)
-        case FragmentProbe():
-            size = operator.size(estimates)
-            rows = None if size is None else size.pairs
-        case CountGroups(fragment) | AnySolution(fragment):
-            rows = estimates.rows(fragment)
-        case Describe():
-            rows = 0.0
-        case _:
-            return 0.0
+    rows: float | None = 0.0
+    if isinstance(operator, GraphFragment):
+        rows = estimates.rows(operator) if operator.group.elements else 0.0
+    elif isinstance(operator, FragmentProbe):
+        size = operator.size(estimates)
+        rows = None if size is None else size.pairs
+    elif isinstance(operator, CountGroups | AnySolution):
+        rows = estimates.rows(operator.fragment)
     return max(rows or 0.0, (operator.work(estimates) or {}).get(ADJACENCY, 0.0))
