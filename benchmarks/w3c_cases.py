@@ -31,10 +31,14 @@ KINDS = {
     "PositiveSyntaxTest11": "positive syntax",
     "NegativeSyntaxTest": "negative syntax",
     "NegativeSyntaxTest11": "negative syntax",
+    "PositiveUpdateSyntaxTest": "positive update syntax",
+    "PositiveUpdateSyntaxTest11": "positive update syntax",
+    "NegativeUpdateSyntaxTest": "negative update syntax",
+    "NegativeUpdateSyntaxTest11": "negative update syntax",
     "QueryEvaluationTest": "evaluation",
     "CSVResultFormatTest": "result format",
 }
-"""The kinds that ask; every other kind changes data or speaks a protocol."""
+"""The kinds that ask, and the syntax of updates; every other kind changes data or speaks a protocol."""
 
 OTHER = "update, protocol"
 
@@ -47,7 +51,7 @@ class Case:
         suite: `sparql10`, `sparql11` or `sparql12`.
         name: its folder and name, unique: `sparql11/bind#bind01`.
         kind: a value of KINDS, or OTHER.
-        query: the file of its query; None for OTHER.
+        query: the file of its query or update; None for OTHER.
         data: files of the default graph.
         graphs: files of named graphs; their names are the IRIs of the files.
         result: the file of the expected answer.
@@ -71,7 +75,7 @@ class Case:
 
     @property
     def text(self) -> str:
-        """The query."""
+        """The query or update."""
         assert self.query is not None
         return self.query.read_text("utf-8")
 

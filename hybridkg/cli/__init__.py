@@ -15,11 +15,14 @@ import click
 
 from hybridkg import __version__
 from hybridkg.cli.analyze import analyze
+from hybridkg.cli.backup import backup
+from hybridkg.cli.check import check
 from hybridkg.cli.compare import compare
 from hybridkg.cli.completion import completion
 from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
+from hybridkg.cli.dump import dump
 from hybridkg.cli.echo import echo
 from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
@@ -29,24 +32,27 @@ from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
+from hybridkg.cli.remove import remove
 from hybridkg.cli.repl.command import repl
+from hybridkg.cli.restore import restore
 from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
 from hybridkg.cli.tune import tune
+from hybridkg.cli.update import update
 from hybridkg.errors import HybridkgError
 
 INTERRUPTED = 130
 """Exit code of Ctrl-C (128 + SIGINT)."""
 
-WRITERS = ("load", "index", "migrate")
-"""Commands that change a knowledge base."""
+WRITERS = ("load", "update", "remove", "index", "migrate", "check")
+"""Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, index, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, stats, schema, migrate),
     "Query": (query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
-    "Care": (doctor, prune, completion),
+    "Care": (doctor, check, dump, backup, restore, prune, completion),
 }
 """The commands in the order of `--help`."""
 

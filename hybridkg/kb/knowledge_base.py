@@ -1,4 +1,7 @@
-"""The facade: one class over the graph, the text index and the vectors; kb/reading.py has its queries."""
+"""The facade: one class over the graph, the text index and the vectors.
+
+kb/reading.py has its queries, kb/care.py what keeps it safe.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
-from hybridkg.kb.reading import ReadableKnowledgeBase
 from hybridkg.kb.temporary import make_in_temporary_folder
 from hybridkg.store.generations.folder import Folder, checked_path
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from hybridkg.entities.profile.profile import Profile
     from hybridkg.interfaces.encoder import ConfirmUpload
+    from hybridkg.kb.write.explaining import UpdateExplanation
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex, UpdateReport
 
@@ -28,7 +32,7 @@ DEFAULT_WAIT = 10.0
 """Seconds that an update waits for another writer."""
 
 
-class KnowledgeBase(ReadableKnowledgeBase):
+class KnowledgeBase(Care):
     """A folder with a graph, its indexes, and documents that are not in the graph.
 
     Safe to use from many threads. An open knowledge base answers from the generation it opened, also while a writer
@@ -129,25 +133,30 @@ class KnowledgeBase(ReadableKnowledgeBase):
         self,
         *inputs: str | Path | rdflib.Graph,
         text: str | Path | Sequence[str | Path] = (),
+        replace: str | None = None,
         index: bool | None = None,
         profile: str | Path | None = None,
         encoder: str | None = None,
         text_engine: str | None = None,
+        wait: float = 0.0,
         progress: Progress = SILENT,
         confirm: ConfirmUpload | None = None,
     ) -> LoadReport:
         """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
 
-        The first load builds the indexes. After a later load they are stale, and results carry a warning.
+        The first load builds the indexes. They follow a later one of few triples, and one with `replace`, if they were
+        up to date. After any other they are stale, and results carry a warning.
 
         Args:
             inputs: files of any supported format, or rdflib graphs.
             text: files of text documents that are not in the graph.
-            index: whether to build the indexes in the same step; None: if there are none yet, or if `profile`,
-                `encoder` or `text_engine` is set.
+            replace: a graph, by its IRI, or `default`, whose triples the inputs replace; at most 2,000,000 triples.
+            index: whether to build the indexes in the same step; None: if there are none yet, if `profile`, `encoder`
+                or `text_engine` is set, or if they can follow.
             profile: a name or a Turtle file, written to kb.toml.
             encoder: `lsa`, `sentence-transformers:MODEL` ... or `none`, written to kb.toml.
             text_engine: `embedded` or `elasticsearch`, written to kb.toml.
+            wait: seconds to wait for another writer.
             progress: receives the progress.
             confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
 
@@ -157,17 +166,48 @@ class KnowledgeBase(ReadableKnowledgeBase):
             LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
+        from hybridkg.kb.write.open_transaction import TransactionOptions
+        from hybridkg.kb.write.small_load import can_follow, load_small
         from hybridkg.kb.write.transaction import load
 
         texts = [text] if isinstance(text, str | Path) else text
         if not inputs and not texts:
             raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
+        if replace is not None:
+            return self._replace(folder, inputs, texts, replace, index, wait, progress, confirm)
+        paths = [Path(path) for path in texts]
+        if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
+            how = TransactionOptions(None, wait, False, progress, confirm, rebuilds=False)
+            report = load_small(folder, self._snapshot, inputs, paths, how)
+            self._after_commit(report.index is not None, progress)
+            return report
         if index is None:
             index = any((profile, encoder, text_engine)) or not has_text_index(folder)
         chosen = configured_profile(folder) if index else None
-        report = load(folder, inputs, [Path(path) for path in texts], chosen, progress, confirm)
+        report = load(folder, inputs, paths, chosen, progress, confirm, wait)
         self._after_writing(progress, indexed=index)
+        return report
+
+    def _replace(
+        self,
+        folder: Folder,
+        inputs: Sequence[Any],
+        texts: Sequence[str | Path],
+        graph: str,
+        index: bool | None,
+        wait: float,
+        progress: Progress,
+        confirm: ConfirmUpload | None,
+    ) -> LoadReport:
+        from hybridkg.kb.write.open_transaction import TransactionOptions
+        from hybridkg.kb.write.replacing import replace_graph
+
+        if texts:
+            raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
+        how = TransactionOptions(True if folder.has_changes else index, wait, False, progress, confirm)
+        report = replace_graph(folder, self._snapshot, inputs, graph, how)
+        self._after_commit(report.index is not None, progress)
         return report
 
     def index(
@@ -176,6 +216,7 @@ class KnowledgeBase(ReadableKnowledgeBase):
         *,
         encoder: str | None = None,
         text_engine: str | None = None,
+        wait: float = 0.0,
         progress: Progress = SILENT,
         confirm: ConfirmUpload | None = None,
     ) -> IndexReport:
@@ -192,7 +233,7 @@ class KnowledgeBase(ReadableKnowledgeBase):
         from hybridkg.kb.write.transaction import index
 
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
-        report = index(folder, configured_profile(folder), progress, confirm)
+        report = index(folder, configured_profile(folder), progress, confirm, wait)
         self._after_writing(progress)
         return report
 
@@ -247,9 +288,35 @@ class KnowledgeBase(ReadableKnowledgeBase):
         options = UpdateOptions(timeout, max_rows, max_megabytes, cancel, name)
         how = TransactionOptions(index, wait, dry_run, progress, confirm)
         report = run_update(self._folder, self._snapshot, text, params, options, how)
-        if not dry_run:
+        if not dry_run and report.explanation is None:
             self._after_commit(report.index is not None, progress)
         return report
+
+    def explain_update(
+        self,
+        text: str,
+        params: Parameters | None = None,
+        *,
+        analyze: bool = False,
+        timeout: float | None = None,
+        max_rows: int | None = None,
+        max_megabytes: float | None = None,
+        cancel: threading.Event | None = None,
+        name: str = "update",
+    ) -> UpdateExplanation:
+        """The plan of each WHERE of an update in the open generation; nothing is changed.
+
+        `update` with an EXPLAIN before the text has it in its report. With `analyze`, each WHERE is run within the same
+        limits, and its plan has actual rows and times as well.
+
+        Raises:
+            HybridkgError: as for `update`.
+        """
+        from hybridkg.kb.write.commits import explain_update
+        from hybridkg.kb.write.updating import UpdateOptions
+
+        options = UpdateOptions(timeout, max_rows, max_megabytes, cancel, name)
+        return explain_update(self._folder, self._snapshot, text, params, options, analyze=analyze)
 
     @contextmanager
     def transaction(
@@ -268,7 +335,7 @@ class KnowledgeBase(ReadableKnowledgeBase):
         >>> import tempfile
         >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
         >>> with kb.transaction() as t:
-        ...     _ = t.update("INSERT DATA { <http://e/f> a <http://e/Fish> }")
+        ...     _ = t.update("INSERT DATA { <http://e/f> a <http://e/Animal> }")
         ...     t.text("http://e/f", title="a red fish")
         >>> t.report.added, t.report.documents, len(kb.query('SELECT ?f { ?f MATCH "fishes" }'))
         (1, 1, 1)
@@ -288,8 +355,10 @@ class KnowledgeBase(ReadableKnowledgeBase):
         `options` are those of `transaction`. (`remove` deletes a whole knowledge base.)
 
         Raises:
-            LoadError: an input is malformed, or has a blank node, which names nothing here.
+            LoadError: there is no input, or one is malformed or has a blank node, which names nothing here.
         """
+        if not inputs and text is None:
+            raise LoadError("nothing to remove", hint="give RDF files, rdflib graphs, or text=")
         with self.transaction(**options) as t:
             if inputs:
                 t.delete(*inputs)

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import Config
-from hybridkg.errors import HybridkgError, UserError
+from hybridkg.errors import HybridkgError, QuerySyntaxError, UserError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb import describe
 from hybridkg.kb.background_check import BackgroundCheck
@@ -28,6 +28,7 @@ from hybridkg.kb.row_stream import opened
 from hybridkg.kb.shared_text import query_text
 from hybridkg.kb.snapshot import Snapshot, open_snapshot
 from hybridkg.kb.temporary import Removal
+from hybridkg.query.text_kind import update_keyword
 from hybridkg.results.result import Result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
@@ -234,6 +235,10 @@ class ReadableKnowledgeBase:
         Raises:
             HybridkgError: as for `query`.
         """
+        keyword = update_keyword(text) if isinstance(text, str) else None
+        if keyword is not None:
+            hint, source = "kb.explain_update(...) shows the plan of each WHERE", source_of(name, text)
+            raise QuerySyntaxError("this is an update", hint=hint, span=keyword, source=source)
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
             parsed = query_text(text, name).alone

@@ -87,14 +87,15 @@ class Snapshot:
             CorruptError: a file is missing or damaged.
             IndexCorruptError: a file of the text index is.
         """
-        generation = folder.current()
-        generation.check_opened("graph/")
-        return cls.of(generation, folder, open_graph(generation, folder.config))
+        return cls.of(folder.current(), folder)
 
     @classmethod
-    def of(cls, generation: Generation, folder: Folder, store: GraphStore) -> Self:
-        """Opens the indexes of a generation whose graph is open; raises as `open` does."""
+    def of(cls, generation: Generation, folder: Folder, store: GraphStore | None = None) -> Self:
+        """Opens a generation of a folder, whose graph may be open; raises as `open` does."""
         config = folder.config
+        if store is None:
+            generation.check_opened("graph/")
+            store = open_graph(generation, config)
         union = config.default_graph == "union"
         documents = _documents(generation)
         text_folder = generation.path / "text"

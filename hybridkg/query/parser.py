@@ -157,7 +157,7 @@ def _is_empty(states: list[int]) -> bool:
 
 
 def as_query(tree: Any, text: str) -> ast.Query:
-    """What the parser made of a text, if that is a query.
+    """The query that the parser made of a text.
 
     Raises:
         QuerySyntaxError: it is an update.
@@ -241,7 +241,7 @@ class _Run:
             tokens.append((token.start, position))
             if len(tokens) > MAX_TOKENS:
                 raise QueryLimitError(
-                    f"the query has more than {MAX_TOKENS:,} words and signs",
+                    f"the text has more than {MAX_TOKENS:,} words and signs",
                     hint="pass long lists of values as a parameter",
                     span=query.span(token.start, token.end),
                 )
@@ -301,7 +301,7 @@ class _Run:
         """The depth of a node above `size` symbols of the given depth."""
         if depth >= MAX_DEPTH:
             raise QueryLimitError(
-                f"the query is nested more than {MAX_DEPTH} levels deep",
+                f"the text is nested more than {MAX_DEPTH} levels deep",
                 hint="write a long chain of '||' over one variable as ?x IN (...) or VALUES",
                 span=self.query.span(self.starts[-size], self.ends[-1]),
             )

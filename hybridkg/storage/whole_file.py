@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 from hybridkg.errors import StorageError
 
@@ -31,16 +31,31 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     >>> path.read_text()
     '?s'
     """
+    with _part(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def whole_binary_file(path: Path) -> Iterator[IO[bytes]]:
+    """As `whole_file`, with bytes, which are on the disk before the file takes its name."""
+    with _part(path) as part, part.open("wb") as file:
+        yield file
+        file.flush()
+        if part.is_file():
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _part(path: Path) -> Iterator[Path]:
+    """The path to write to, which is renamed to the wanted one when the block has ended."""
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8", newline="") as file:
-                yield file
+            yield target
             return
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            with part.open("w", encoding="utf-8", newline="") as file:
-                yield file
+            yield part
             if target.exists():
                 shutil.copymode(target, part)
             part.replace(target)

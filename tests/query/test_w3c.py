@@ -12,8 +12,9 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
-from hybridkg.query.parser import parse
-from hybridkg.query.write import write
+from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.parser import parse, parse_update
+from hybridkg.query.write import write, write_update
 
 w3c = pytest.importorskip("benchmarks.w3c", reason="benchmarks/ is not part of the source package")
 w3c_cases = pytest.importorskip("benchmarks.w3c_cases")
@@ -53,6 +54,8 @@ def test_every_syntax_test_of_sparql_10_and_11_passes(found):
         ("sparql10", "negative syntax"): 50,
         ("sparql11", "positive syntax"): 66,
         ("sparql11", "negative syntax"): 48,
+        ("sparql11", "positive update syntax"): 42,
+        ("sparql11", "negative update syntax"): 13,
     }
 
 
@@ -86,6 +89,58 @@ def test_every_query_parses_back_from_what_we_write(found):
             assert parse(write(query)) == query
             count += 1
     assert count > 800
+
+
+def test_every_update_parses_back_from_what_we_write_and_has_the_effect_of_the_original(found):
+    count = changing = 0
+    for path in files_of_updates(found):
+        text, base = path.read_text("utf-8"), path.as_uri()
+        try:
+            update = parse_update(text, base=base)
+            check_update(update)
+        except HybridkgError:
+            continue
+        written = write_update(update)
+        assert parse_update(written) == update
+        quads = data_beside(path)
+        before, left = effect(quads, "", base), effect(quads, text, base)
+        assert left == effect(quads, written, None), text
+        count += 1
+        changing += left != before
+    assert count >= 128
+    assert changing >= 60
+
+
+def files_of_updates(found):
+    """Every update of SPARQL 1.1, those of the evaluation tests included."""
+    query = next(o.case.query for o in found if o.case.suite == "sparql11" and o.case.query is not None)
+    (root,) = (folder for folder in query.parents if folder.name == "sparql11")
+    return sorted(root.rglob("*.ru"))
+
+
+def data_beside(path):
+    """The data of the folder of a test, in the default graph and in the named graphs of these suites."""
+    graphs = [ox.DefaultGraph(), *(ox.NamedNode(f"http://example.org/g{number}") for number in (1, 2, 3))]
+    files = [file for file in sorted(path.parent.glob("*.ttl")) if "manifest" not in file.name]
+    return [
+        ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+        for number, file in enumerate(files)
+        for quad in ox.parse(path=str(file), base_iri=file.as_uri(), rename_blank_nodes=True)
+        for graph in (graphs[0], graphs[number % len(graphs)])
+    ]
+
+
+def effect(quads, text, base):
+    """What Oxigraph's update leaves of a store, or the kind of its error."""
+    store = ox.Store()
+    store.extend(quads)
+    try:
+        store.update(text, base_iri=base)
+    except (RuntimeError, OSError, ValueError) as e:
+        return type(e)
+    left = ox.Dataset(list(store))
+    left.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return left
 
 
 # --- the comparison itself -------------------------------------------------------------------

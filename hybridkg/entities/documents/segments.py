@@ -9,8 +9,8 @@ import heapq
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -61,7 +61,9 @@ class Segments:
         names: set[str] = set()
         for at in range(len(self.paths)):
             name = ""
-            while (row := self._one(at, "SELECT field FROM text WHERE field > ? LIMIT 1", name)) is not None:
+            while (
+                row := self._one(at, "SELECT field FROM text WHERE field > ? ORDER BY field LIMIT 1", name)
+            ) is not None:
                 name = row[0]
                 names.add(name)
         return tuple(sorted(filter(self._has_texts, names)))
@@ -77,13 +79,14 @@ class Segments:
 
     def count_entities(self) -> int:
         """Number of entities that have texts."""
-        with ExitStack() as stack:
-            query = "SELECT entity FROM entity ORDER BY entity"
-            count = sum(1 for _ in groupby(heapq.merge(*(_rows(stack, path, query) for path in self.paths))))
-        with ExitStack() as stack:
-            query = "SELECT entity FROM text WHERE texts = x'' ORDER BY entity"
-            hidden = groupby(heapq.merge(*(_rows(stack, path, query) for path in self.paths)))
-            return count - sum(next(self._rows_of(entity), None) is None for (entity,), _ in hidden)
+        if len(self.paths) == 1:
+            with _distinct(self.paths, "SELECT COUNT(*) FROM entity") as counts:
+                ((count,),) = counts
+        else:
+            with _distinct(self.paths, "SELECT entity FROM entity ORDER BY entity") as entities:
+                count = sum(1 for _ in entities)
+        with _distinct(self.paths, "SELECT entity FROM text WHERE texts = x'' ORDER BY entity") as hidden:
+            return int(count) - sum(next(self._rows_of(entity), None) is None for (entity,) in hidden)
 
     def _rows_of(self, entity: str) -> Iterator[tuple[str, tuple[bytes, Path]]]:
         holding = [
@@ -126,6 +129,41 @@ def merged(paths: Sequence[Path], field: str | None) -> Iterator[tuple[str, str,
         for _, same in groupby(heapq.merge(*rows), key=itemgetter(0, 1)):
             row_field, entity, age, stored = next(same)
             yield row_field, entity, stored, paths[age]
+
+
+def check_segments(
+    folder: Path, *, every: int = 1, advanced: Callable[[int], None] = lambda rows: None
+) -> tuple[int, int]:
+    """Reads all rows of a `documents` folder, and unpacks every so many; returns the numbers of documents and rows.
+
+    Raises:
+        CorruptError: a segment cannot be read, is not sorted, or lists other entities than its texts have.
+    """
+    rows, paths = 0, newest_first(folder)
+    for path in reversed(paths):
+        with ExitStack() as stack, read_errors(path):
+            previous, entities = ("", ""), set[str]()
+            for field, entity, stored in _rows(
+                stack, path, "SELECT field, entity, texts FROM text ORDER BY field, entity"
+            ):
+                if (field, entity) <= previous:
+                    raise ValueError(f"its rows are not sorted at {entity!r}")
+                previous, rows = (field, entity), rows + 1
+                entities.add(entity)
+                if rows % every == 0:
+                    unpacked(stored)
+                    advanced(every)
+            listed = [entity for (entity,) in _rows(stack, path, "SELECT entity FROM entity")]
+            if len(listed) != len(entities) or not entities.issuperset(listed):
+                raise ValueError("its list of entities is not that of its texts")
+    return Segments(paths).count_entities(), rows
+
+
+@contextmanager
+def _distinct(paths: Sequence[Path], query: str) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Distinct rows of a sorted query over all segments."""
+    with ExitStack() as stack:
+        yield (row for row, _ in groupby(heapq.merge(*(_rows(stack, path, query) for path in paths))))
 
 
 def _rows(stack: ExitStack, path: Path, query: str, *key: object) -> Iterator[tuple[Any, ...]]:

@@ -239,7 +239,7 @@ class PlainReader:
             lines += 1
             if rows_of is None and end[1] is not None and not every_graph:
                 continue
-            iri = _unescaped(start[3]) if rows_of is None else rows_of
+            iri = unescaped(start[3]) if rows_of is None else rows_of
             predicate = self._predicates.setdefault(iri, len(self._predicates))
             kind = self._kind(object_)
             if object_ is None or kind is None:
@@ -263,11 +263,11 @@ class PlainReader:
             if bare in (b"true", b"false"):
                 return BOOLEAN
             return DOUBLE if b"e" in bare.lower() else DECIMAL if b"." in bare else INTEGER
-        name = object_[4] if object_[4] is not None else _unescaped(object_[5]) if object_[5] is not None else None
+        name = object_[4] if object_[4] is not None else unescaped(object_[5]) if object_[5] is not None else None
         return STRING if name is None else self._kinds.setdefault(name, len(self._kinds))
 
     def _term(self, kind: int, text: bytes) -> int:
-        key = kind, _unescaped(text)
+        key = kind, unescaped(text)
         number = self._terms.setdefault(key, len(self._terms))
         if number == len(self._terms) - 1:
             self._bytes += len(key[1])
@@ -297,7 +297,8 @@ def _behind_triple_term(data: bytes, at: int) -> int:
     return at
 
 
-def _unescaped(text: bytes) -> bytes:
+def unescaped(text: bytes) -> bytes:
+    """The characters that a text of N-Quads or SPARQL TSV means."""
     return _ESCAPE.sub(_character, text) if b"\\" in text else text
 
 

@@ -100,7 +100,9 @@ class CommitQueue:
             raise
         for one in group:
             if one.report is not None:
-                one.report = replace(one.report, index=outcome.index, rebuilt=outcome.rebuilt)
+                one.report = replace(
+                    one.report, index=outcome.index, rebuilt=outcome.rebuilt, is_behind=outcome.is_behind
+                )
 
 
 def _run(one: _Waiting, state: TransactionState) -> None:

@@ -31,18 +31,21 @@ from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.stored_projection import about, open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, TEXT_ENGINES
+from hybridkg.interfaces.vector_index import kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
+from hybridkg.kb.write.follow_vectors import follow_vectors
 from hybridkg.kb.write.index_step import IndexStep
-from hybridkg.kb.write.reports import IndexReport
+from hybridkg.kb.write.reports import IndexReport, VectorReport
 from hybridkg.rdf.terms import DefaultGraph, NamedNode, Node, Quad, Term, Triple
 from hybridkg.storage.durable import link_tree
 from hybridkg.store.changes import ChangingGraph, GraphChange
-from hybridkg.store.generations.next_generation import Building
+from hybridkg.store.generations.next_generation import UNLEARNED, Building
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.index.build.incremental import merge_text
 from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.match_query.synonyms import stored_synonyms
+from hybridkg.vector.index.flat_files import describe_pieces
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +93,7 @@ class IndexFollower:
         nodes, ids = self._write_nodes(changed, after)
         counts = self._write_text(changed, before, after, nodes, ids)
         self._write_projection(change, nodes, ids)
+        vectors = self._write_vectors(changed, after, nodes, ids)
         self.building.built("text", EMBEDDED)
         self.building.built(PROJECTION, EMBEDDED)
         return IndexReport(
@@ -99,6 +103,8 @@ class IndexFollower:
             postings=counts["postings"],
             tokens=counts["tokens"],
             text_bytes=counts["text_bytes"],
+            vectors=vectors,
+            notes=self._notes(nodes),
         )
 
     # --- whether --------------------------------------------------------------------------
@@ -113,8 +119,7 @@ class IndexFollower:
             raise RebuildNeededError("the text index is on a server")
         if PROJECTION not in manifest.indexes or live.projection is None:
             raise RebuildNeededError("the graph has no projection")
-        if step.vectors is not None or VECTORS in manifest.indexes:
-            raise RebuildNeededError("the vectors are built again")
+        self._check_vectors()
         if self._profile().to_json() != live.profile.to_json():
             raise RebuildNeededError("the profile or the fields of the documents have changed")
         if stored_synonyms(self._previous / "text") != step.synonyms:
@@ -124,6 +129,23 @@ class IndexFollower:
         added, removed = self.graph.size()
         if added + removed > max(REBUILD_LEAST, REBUILD_SHARE * live.quads):
             raise RebuildNeededError(f"{added + removed:,} triples have changed")
+
+    def _check_vectors(self) -> None:
+        """Raises RebuildNeededError where other vectors are configured than the earlier ones."""
+        wanted, previous = self.step.vectors, self._previous / VECTORS
+        if (wanted is None) != (VECTORS not in self.live.generation.manifest.indexes):
+            raise RebuildNeededError("the encoder has changed")
+        if wanted is None:
+            return
+        fingerprint, index = wanted.kind.fingerprint(), self.live.vectors
+        if index is None or kind_of(previous) != wanted.name or wanted.index.is_remote:
+            raise RebuildNeededError("the index of vectors has changed, or is on a server")
+        stored = wanted.index.stored(previous)
+        if stored.kind != wanted.encoder or (fingerprint and stored.name != fingerprint):
+            raise RebuildNeededError("the encoder has changed")
+        pieces = describe_pieces(wanted.encoding) if wanted.encoding.what != "entity" else None
+        if index.about().get("what") != pieces:
+            raise RebuildNeededError("the pieces of text that have vectors have changed")
 
     @property
     def _previous(self) -> Path:
@@ -206,10 +228,7 @@ class IndexFollower:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
-        old_to_new = ids.copy()
-        known = self.live.nodes.find_many([*changed])
-        old_to_new[known[known >= 0]] = -1
-        own = after.only(changed)
+        old_to_new, own = self._staying(changed, ids), after.only(changed)
         new_ids = nodes.find_many([*own.texts]).tolist()
         records = [
             ((new_ids[place], values) for place, values in own.stream(position)) for position in range(len(own.fields))
@@ -226,6 +245,44 @@ class IndexFollower:
         if self.step.synonyms.rules:
             (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
         return counts
+
+    def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The next id of each earlier entity whose text is the same; -1 for the others."""
+        assert self.live.nodes is not None
+        known, staying = self.live.nodes.find_many([*changed]), ids.copy()
+        staying[known[known >= 0]] = -1
+        return staying
+
+    def _write_vectors(
+        self, changed: Collection[Node], after: SelectedTexts, nodes: NodeTable, ids: NDArray[np.int64]
+    ) -> VectorReport | None:
+        """Writes the vectors; None where there are none."""
+        if self.step.vectors is None:
+            return None
+        previous, folder = self._previous / VECTORS, self.building.path / VECTORS
+        own = after.only(changed)
+        report = follow_vectors(
+            previous,
+            folder,
+            self.step.vectors,
+            self._staying(changed, ids),
+            own,
+            nodes.find_many([*own.texts]).tolist(),
+            self.progress,
+        )
+        self.building.built(VECTORS, self.step.vectors.name)
+        if not self.step.vectors.kind.fingerprint():
+            self.building.counts[UNLEARNED] = self.building.counts.get(UNLEARNED, 0) + len(changed)
+        return report
+
+    def _notes(self, nodes: NodeTable) -> tuple[str, ...]:
+        """A sentence about an encoder that has been learned from other texts."""
+        unlearned = self.building.counts.get(UNLEARNED, 0)
+        if not unlearned or self.step.vectors is None:
+            return ()
+        share = min(1.0, unlearned / max(1, len(nodes)))
+        name, path = self.step.vectors.encoder, self.step.folder.path
+        return (f"{name} was learned before {share:.1%} of the texts changed; hybridkg index {path} learns anew",)
 
     def _write_projection(self, change: TripleChange, nodes: NodeTable, ids: NDArray[np.int64]) -> None:
         """Writes the projection and the statistics."""

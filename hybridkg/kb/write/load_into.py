@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
+from pathlib import Path
 
 from hybridkg.errors import LoadError
 from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
 from hybridkg.store.changes import GraphName
 from hybridkg.store.loading import Source, name_of_source, read_quads
@@ -14,21 +16,65 @@ MAX_QUADS = 2_000_000
 """Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
 
 
-def load_into(state: TransactionState, source: Source, graph: NamedNode | None) -> None:
-    """Adds the triples of an input to a graph; with a graph of None, to the graphs of the input.
+SMALL_QUADS = 10_000
+
+SMALL_BYTES = 1 << 20
+"""Bytes of a file of about SMALL_QUADS triples."""
+
+COMPRESSION = 8
+"""How many times as long a compressed file may be when it is read."""
+
+
+def is_small(source: Source) -> bool:
+    """Whether an input has so few triples that each is looked up, and the indexes can follow it.
+
+    >>> is_small([("a:s", "a:p", "a:o")])
+    True
+    """
+    if isinstance(source, str | Path):
+        try:
+            size = Path(source).stat().st_size
+        except OSError:
+            return False
+        return size <= SMALL_BYTES // (COMPRESSION if extensions(Path(source))[1] else 1)
+    return isinstance(source, Sized) and len(source) <= SMALL_QUADS
+
+
+def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> list[tuple[Source, int]]:
+    """Adds the triples of inputs to a graph, once all of them have been read; with None, to the graphs of the inputs.
+
+    Returns:
+        The number of statements of each input.
 
     Raises:
-        LoadError: the input is malformed or too large, or has named graphs where one graph is given.
+        LoadError: an input is malformed or too large, or has named graphs where one graph is given.
     """
-    state.graph.apply([], _placed(state, source, graph))
+    read = [(source, list(_placed(state, source, graph))) for source in sources]
+    state.graph.apply([], (quad for _, quads in read for quad in quads))
     state.changed()
+    return [(source, len(quads)) for source, quads in read]
 
 
-def load_in_place_of(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> None:
-    """Replaces the triples of a graph, None for the default graph, by those of inputs; raises as `load_into`."""
+def load_in_place_of(
+    state: TransactionState, sources: Sequence[Source], graph: NamedNode | None
+) -> list[tuple[Source, int]]:
+    """Replaces the triples of a graph, None for the default graph, by those of inputs.
+
+    Returns:
+        The number of statements of each input.
+
+    Raises:
+        LoadError: as `load_into`; or files without any statement would empty the graph.
+    """
     target: GraphName = DefaultGraph() if graph is None else graph
-    new = [quad for source in sources for quad in _placed(state, source, target)]
+    read = [(source, list(_placed(state, source, target))) for source in sources]
+    new = [quad for _, quads in read for quad in quads]
     old = state.graph.quads_of(target, MAX_QUADS + 1)
+    if old and not new and all(isinstance(source, str | Path) for source in sources):
+        raise LoadError(
+            f"no statement in {', '.join(repr(str(source)) for source in sources)}, and the graph would be emptied",
+            hint="if that is meant: hybridkg update KB 'CLEAR " + ("DEFAULT'" if graph is None else f"GRAPH {graph}'"),
+        )
     if len(old) > MAX_QUADS:
         raise LoadError(
             f"the graph {target} has more than {MAX_QUADS:,} triples, too many to be compared with a file",
@@ -36,25 +82,29 @@ def load_in_place_of(state: TransactionState, sources: Sequence[Source], graph: 
         )
     state.graph.apply(old, new)
     state.changed()
+    return [(source, len(quads)) for source, quads in read]
 
 
-def remove_statements(state: TransactionState, source: Source) -> None:
-    """Removes the triples of an input.
+def remove_statements(state: TransactionState, sources: Sequence[Source]) -> None:
+    """Removes the triples of inputs, once all of them have been read.
 
     Raises:
-        LoadError: the input is malformed or too large, or has a blank node.
+        LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
     """
-    quads = []
+    quads = [quad for source in sources for quad in _ground(state, source)]
+    state.graph.apply(quads, [])
+    state.changed()
+
+
+def _ground(state: TransactionState, source: Source) -> Iterator[Quad]:
     for quad in _placed(state, source, None):
         if any(isinstance(term, BlankNode) for term in quad):
             raise LoadError(
                 "a blank node here names nothing in the knowledge base",
-                hint="find it by DELETE ... WHERE: hybridkg update KB 'DELETE ... WHERE ...'",
+                hint="find it by DELETE ... WHERE",
                 place=name_of_source(source),
             )
-        quads.append(quad)
-    state.graph.apply(quads, [])
-    state.changed()
+        yield quad
 
 
 def _placed(state: TransactionState, source: Source, graph: GraphName | None) -> Iterator[Quad]:

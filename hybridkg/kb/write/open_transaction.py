@@ -9,16 +9,19 @@ from typing import Any
 
 from hybridkg.entities.documents.document_lines import read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
-from hybridkg.interfaces.encoder import ConfirmUpload
+from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun, source_of
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index
+from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.index_step import IndexStep
-from hybridkg.kb.write.load_into import graph_named, load_in_place_of, remove_statements
+from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.transaction import refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
@@ -27,7 +30,7 @@ from hybridkg.query.scope import ranked_items
 from hybridkg.rdf.terms import NamedNode, from_rdflib
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
-from hybridkg.store.loading import Source
+from hybridkg.store.loading import Source, check_sources
 
 
 class Transaction:
@@ -51,7 +54,18 @@ class Transaction:
         """
         state = self._open
         options = UpdateOptions(**limits)
-        run = UpdateRun(state, checked_update(text, params, options.name), text, options)
+        update = checked_update(text, params, options.name)
+        if update.explain:
+            plans = explained_update(
+                update,
+                text,
+                options,
+                state.folder,
+                lambda ranked: state.snapshot(ranked=ranked),
+                analyze=update.explain == "analyze",
+            )
+            return UpdateReport(0, 0, 0, is_behind=state.step is None, explanation=plans)
+        run = UpdateRun(state, update, text, options)
         run.run()
         return report_of(run, state)
 
@@ -64,11 +78,15 @@ class Transaction:
         state = self._open
         if not inputs:
             raise LoadError("nothing to load", hint="give RDF files or rdflib graphs")
+        check_sources(inputs)
         state.graph.begin_request()
-        if replace is None:
+        if replace is not None:
+            load_in_place_of(state, inputs, graph_named(replace))
+        elif all(map(is_small, inputs)):
+            load_into(state, inputs, None)
+        else:
             added = sum(count.new for count in state.load(inputs))
             return UpdateReport(added, 0, 0, is_behind=state.step is None)
-        load_in_place_of(state, inputs, graph_named(replace))
         return report_of(None, state)
 
     def delete(self, *inputs: Source) -> UpdateReport:
@@ -81,8 +99,8 @@ class Transaction:
         if not inputs:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
         state.graph.begin_request()
-        for source in inputs:
-            remove_statements(state, source)
+        check_sources(inputs)
+        remove_statements(state, inputs)
         return report_of(None, state)
 
     def text(self, entity: Any, **fields: str | Sequence[str]) -> None:
@@ -91,9 +109,9 @@ class Transaction:
         Raises:
             ParameterError: the entity is no IRI, or a value no text.
         """
-        values = {name: [value] if isinstance(value, str) else list(value) for name, value in fields.items()}
+        values = {name: [value] if isinstance(value, str) else value for name, value in fields.items()}
         for name, texts in values.items():
-            if not all(isinstance(text, str) for text in texts):
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise ParameterError(f"the field {name!r} takes a text or a list of texts, not {fields[name]!r}")
         self._open.change_text(_entity(entity), values)
 
@@ -149,11 +167,12 @@ class TransactionOptions:
     """How a transaction commits.
 
     Args:
-        index: whether the indexes follow; None: if they are up to date, or there are none yet.
+        index: whether the indexes follow; None: if they are up to date and not on a server, or there are none yet.
         wait: seconds to wait for another writer.
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
         confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
     index: bool | None
@@ -161,6 +180,7 @@ class TransactionOptions:
     dry_run: bool
     progress: Progress
     confirm: ConfirmUpload | None
+    rebuilds: bool = True
 
 
 @dataclass
@@ -172,12 +192,14 @@ class Committed:
         rebuilt: why they were built from scratch; empty where they followed the change.
         documents: documents that have changed.
         is_new: whether there is a new generation.
+        is_behind: whether the indexes are older than the graph now.
     """
 
     index: IndexReport | None = None
     rebuilt: str = ""
     documents: int = 0
     is_new: bool = False
+    is_behind: bool = False
 
 
 @contextmanager
@@ -201,17 +223,24 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         building = stack.enter_context(folder.building(options.progress, options.wait))
         if live.generation.name != building.previous.name:
             live = Snapshot.open(folder)
-        state = TransactionState(folder, building, live, step, options.progress)
+        state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
         stack.callback(state.close)
         yield state, outcome
+        if state.is_half_loaded:
+            raise LoadError(
+                "a load of this transaction failed when a part of it had been added, so nothing is committed",
+                hint="let its error end the block, or load the file with replace=, which reads it whole first",
+            )
+        outcome.documents = len(state.write_documents().entities)
+        outcome.is_behind = step is None if state.is_changed else bool(building.previous.behind())
         if options.dry_run or not state.is_changed:
             building.abandon()
             return
         if step is not None:
             step.begin()
-        outcome.documents = len(state.write_documents().entities)
         outcome.index = state.finish()
-        outcome.rebuilt = state.rebuilt
+        outcome.rebuilt = state.rebuilt if outcome.index else ""
+        outcome.is_behind = state.step is None
         outcome.is_new = True
 
 
@@ -219,16 +248,27 @@ def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
     """The index step of a commit; None where the indexes stay behind."""
     if options.index is False:
         return None
-    is_first = not has_text_index(folder)
-    if not is_first and folder.current().behind() and options.index is None:
+    if options.index is None and has_text_index(folder) and not _can_follow(folder):
         return None
     return IndexStep.of(folder, configured_profile(folder), options.confirm)
+
+
+def _can_follow(folder: Folder) -> bool:
+    """Whether the indexes are up to date and local: those on a server would be sent again as a whole."""
+    config = folder.config
+    is_remote = TEXT_ENGINES.get(config.text).is_remote
+    if config.encoder != NO_ENCODER:
+        is_remote = is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
+    return not is_remote and not folder.current().behind()
 
 
 def _entity(entity: Any) -> str:
     """The IRI of an entity, given as a str or a term."""
     if isinstance(entity, str) and type(entity) is str:
-        return NamedNode(entity).value
+        try:
+            return NamedNode(entity).value
+        except ValueError as e:
+            raise ParameterError(f"{entity!r} is no IRI: {e}", hint="an absolute IRI, such as http://...") from None
     term = from_rdflib(entity)
     if not isinstance(term, NamedNode):
         raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")

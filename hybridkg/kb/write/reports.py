@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from hybridkg.errors import HybridkgError, LoadWarning
+from hybridkg.results.result import ExplainedPlan
 from hybridkg.store.changes import GraphChange
 from hybridkg.terminal_text import count_lines
 
@@ -116,6 +117,9 @@ class LoadReport:
         documents: text documents; None where no file of documents was loaded.
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement.
+        removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
+        is_behind: whether the indexes are older than the graph now.
+        has_followed: whether the indexes have followed the change, instead of being built from scratch.
     """
 
     statements: int
@@ -123,22 +127,29 @@ class LoadReport:
     documents: int | None = None
     index: IndexReport | None = None
     warnings: tuple[LoadWarning, ...] = ()
+    removed: int | None = field(default=None, kw_only=True)
+    is_behind: bool = field(default=False, kw_only=True)
+    has_followed: bool = field(default=False, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
         return {
             "statements": self.statements,
             "triples": self.triples,
+            **_present(removed=self.removed),
             **_present(documents=self.documents, index=self.index.to_json() if self.index else None),
             "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings],
         }
 
     def lines(self) -> list[str]:
         """The text for people: `triples: 128 new`, with the index indented, and the warnings."""
-        counts = {"statements": self.statements, "triples": f"{self.triples:,} new"} | _present(
+        removed = "" if self.removed is None else f", {self.removed:,} removed"
+        counts = {"statements": self.statements, "triples": f"{self.triples:,} new{removed}"} | _present(
             documents=self.documents
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
+        if self.has_followed and self.index:
+            index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
 
     def __str__(self) -> str:
@@ -160,6 +171,7 @@ class UpdateReport:
         rebuilt: why they were built from scratch; empty where they followed the change.
         is_behind: whether the indexes are older than the graph now.
         change: the triples themselves.
+        explanation: the plans of an EXPLAIN, which changes nothing.
     """
 
     added: int
@@ -172,9 +184,12 @@ class UpdateReport:
     rebuilt: str = ""
     is_behind: bool = False
     change: GraphChange | None = field(default=None, repr=False)
+    explanation: ExplainedPlan | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON form, without the triples."""
+        """JSON form, without the triples; of an EXPLAIN, that of the plans."""
+        if self.explanation is not None:
+            return self.explanation.to_json()
         counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
         index = "behind" if self.is_behind else "up to date"
         warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
@@ -182,15 +197,17 @@ class UpdateReport:
 
     def lines(self) -> list[str]:
         """The text for people."""
+        if self.explanation is not None:
+            return self.explanation.text().splitlines()
         counts: dict[str, Any] = {"triples": f"{self.added:,} added, {self.removed:,} removed"}
         if self.documents:
             counts["documents"] = f"{self.documents:,} replaced or removed"
         counts["entities"] = f"{self.entities:,} changed"
-        counts["index"] = (
-            "behind the graph" if self.is_behind else "up to date" + (", built anew" if self.index else "")
-        )
+        anew = f", built anew: {self.rebuilt}" if self.rebuilt else ""
+        counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
         inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
-        return [*count_lines(counts), *inexact]
+        notes = [] if self.index is None else [f"note: {note}" for note in self.index.notes if not self.rebuilt]
+        return [*count_lines(counts), *inexact, *notes]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
@@ -23,7 +23,7 @@ from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building
-from hybridkg.store.loading import SourceCount, check_sources
+from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def load(
     profile: Profile | None,
     progress: Progress,
     confirm: ConfirmUpload | None = None,
+    wait: float = 0.0,
 ) -> LoadReport:
     """Adds RDF and text documents in one generation; with a profile, indexes it as well.
 
@@ -55,7 +56,7 @@ def load(
     with ExitStack() as stack:
         if step is not None:
             stack.enter_context(step.guarded())
-        building = stack.enter_context(folder.building(progress))
+        building = stack.enter_context(folder.building(progress, wait))
         _settle_graph(building, folder)
         previous = building.previous.documents
         finish_documents = stack.enter_context(
@@ -83,25 +84,28 @@ def load(
         sum(one.new for one in loaded),
         documents,
         built,
-        _warnings(inputs, loaded),
+        warnings_of((source, count.statements) for source, count in zip(inputs, loaded, strict=bool(loaded))),
+        is_behind=built is None,
     )
 
 
-def _warnings(inputs: Sequence[str | Path | rdflib.Graph], loaded: Sequence[SourceCount]) -> tuple[LoadWarning, ...]:
-    """A warning for each file without a statement: a download that failed, perhaps, or an export of nothing."""
+def warnings_of(counts: Iterable[tuple[object, int]]) -> tuple[LoadWarning, ...]:
+    """A warning for each file of 0 statements: a download that failed, perhaps, or an export of nothing."""
     return tuple(
         LoadWarning(
-            f"no statement in {count.name!r}", hint="nothing of it was added; check that it is the file you meant"
+            f"no statement in {str(source)!r}", hint="nothing of it was added; check that it is the file you meant"
         )
-        for source, count in zip(inputs, loaded, strict=bool(loaded))
-        if isinstance(source, str | Path) and not count.statements
+        for source, statements in counts
+        if isinstance(source, str | Path) and not statements
     )
 
 
-def index(folder: Folder, profile: Profile, progress: Progress, confirm: ConfirmUpload | None = None) -> IndexReport:
+def index(
+    folder: Folder, profile: Profile, progress: Progress, confirm: ConfirmUpload | None = None, wait: float = 0.0
+) -> IndexReport:
     """Builds the node table and every index again, in a generation with the same graph and documents."""
     step = IndexStep.of(folder, profile, confirm)
-    with step.guarded(), folder.building(progress) as building:
+    with step.guarded(), folder.building(progress, wait) as building:
         step.begin()
         _settle_graph(building, folder)
         built = step.run(building, progress)
@@ -132,8 +136,8 @@ def refuse_at_endpoint(folder: Folder, inputs: Sequence[object]) -> None:
     graph = folder.config.graph
     if inputs and graph != EMBEDDED:
         raise UserError(
-            f"the graph of {str(folder.path)!r} is at {graph}, and hybridkg only reads there",
-            hint=f"load it there, then: hybridkg index {folder.path}; or load into another knowledge base",
+            f"the graph of {str(folder.path)!r} lies at {graph}, and hybridkg only reads there",
+            hint=f"change it there, then: hybridkg index {folder.path}; or use another knowledge base",
         )
 
 

@@ -8,7 +8,7 @@ from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import UnsupportedQueryError
+from hybridkg.errors import IndexMissingError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
@@ -39,20 +39,33 @@ class TransactionState:
         live: the snapshot of the generation before it.
         step: builds the indexes; None where they stay behind.
         progress: receives the progress of long steps.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
-    def __init__(self, folder: Folder, building: Building, live: Snapshot, step: IndexStep | None, progress: Progress):
+    def __init__(
+        self,
+        folder: Folder,
+        building: Building,
+        live: Snapshot,
+        step: IndexStep | None,
+        progress: Progress,
+        *,
+        rebuilds: bool = True,
+    ):
+        self._rebuilds = rebuilds
         self.folder, self.building, self.live, self.step = folder, building, live, step
         self.graph = ChangingGraph(building.writable_graph)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]
         self.progress = progress
-        self._changes = 0
+        # Indexes that were behind and follow now are as old for a MATCH as those of changed text.
+        self._changes = int(step is not None and self._is_behind)
         self._indexed: tuple[int, Snapshot, IndexReport] | None = None
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
+        self.is_half_loaded = False
         self.rebuilt = ""
 
     @property
@@ -62,15 +75,37 @@ class TransactionState:
             any(self.graph.size()) or any(count.new for count in self.loaded) or bool(self.write_documents().entities)
         )
 
+    @property
+    def _is_behind(self) -> bool:
+        return self.live.text is None or bool(self.live.generation.behind())
+
+    def refuse_old_text(self, place: Span) -> None:
+        """Refuses a MATCH or a NEAR, at `place`, that would choose what is changed by text older than the graph.
+
+        Raises:
+            IndexMissingError: the text index was behind before this transaction, and stays behind.
+        """
+        if self.step is None and self.live.text is not None and self._is_behind:
+            raise IndexMissingError(
+                "the text index is behind the graph, and this update would choose by old text",
+                hint=f"hybridkg index {self.folder.path}",
+                span=place,
+            )
+
     def changed(self) -> None:
         """Tells that graph or documents have changed, so the snapshots of before are old."""
         self._changes += 1
 
     def load(self, sources: Sequence[Source]) -> list[SourceCount]:
-        """Adds RDF to the graph."""
+        """Adds RDF to the graph. After an error in the midst of it, the transaction cannot be committed."""
         self._close_stores()
         self._count()
-        counts = load_sources(self.building, sources, self.progress)
+        before = self.building.counts["quads"]
+        try:
+            counts = load_sources(self.building, sources, self.progress)
+        except BaseException:
+            self.is_half_loaded = self.is_half_loaded or len(self.graph.store) != before
+            raise
         self.loaded += counts
         self.changed()
         return counts
@@ -83,6 +118,11 @@ class TransactionState:
             self.texts[entity] = {**self._text_changes(entity), **fields}
         self._documents = None
         self.changed()
+
+    def document_fields(self) -> tuple[str, ...]:
+        """Names of the fields that the earlier documents have."""
+        previous = self.building.previous.documents
+        return Documents.open(previous).fields() if previous.is_dir() else ()
 
     def _text_changes(self, entity: str) -> dict[str, Sequence[str]]:
         """The changed fields of a document; where it has been removed, every field that it had."""
@@ -155,7 +195,11 @@ class TransactionState:
                 self.building.keep(name)
             return None
         is_indexed = self._indexed is not None and self._indexed[0] == self._changes
-        report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        try:
+            report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        except RebuildNeededError:
+            self.step = None
+            return self.finish()
         self.close()
         return report
 
@@ -164,7 +208,11 @@ class TransactionState:
         self._close_stores()
 
     def _index(self) -> IndexReport:
-        """Builds every index from the graph and the documents of this moment."""
+        """Writes every index of this moment, from the earlier ones where they can follow.
+
+        Raises:
+            RebuildNeededError: they cannot, and are not to be built from scratch.
+        """
         assert self.step is not None
         self._close_stores()
         self._remove_indexes()
@@ -180,6 +228,8 @@ class TransactionState:
                 self.rebuilt = str(e)
                 self.graph.close()
                 self._remove_indexes()
+                if not self._rebuilds:
+                    raise
         return self.step.run(self.building, self.progress)
 
     def _remove_indexes(self) -> None:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from hybridkg.errors import HybridkgError, LoadError, SourceName, UserError
+from hybridkg.config.settings import LimitSettings
+from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.limits import Limits
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
@@ -24,12 +26,13 @@ from hybridkg.kb.write.graph_operations import clear, copy_graph, create
 from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.query import ast
-from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.checks.check_update import check_update, unbound_template_variables
 from hybridkg.query.parameters.bind import bind_update
 from hybridkg.query.parser import parse_update
 from hybridkg.query.scope import ranked_items
-from hybridkg.query.update_query import query_of
+from hybridkg.query.update_query import bound_in, query_of
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Term
+from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
@@ -42,13 +45,20 @@ Cell: TypeAlias = Callable[[Row], Term | None]
 
 @dataclass(frozen=True)
 class UpdateOptions:
-    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together."""
+    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together.
+
+    Raises:
+        UserError: one of them is no number, or out of range.
+    """
 
     timeout: float | None = None
     max_rows: int | None = None
     max_megabytes: float | None = None
     cancel: threading.Event | None = None
     name: str = "update"
+
+    def __post_init__(self) -> None:
+        Limits.of(LimitSettings(), self.timeout, self.max_rows, self.max_megabytes)
 
 
 class UpdateRun:
@@ -67,7 +77,7 @@ class UpdateRun:
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
-        self.warnings: list[HybridkgError] = []
+        self.warnings: list[HybridkgError] = [*_never_bound(update, SourceName(options.name, text))]
 
     def run(self) -> None:
         """Runs the operations; an error of one undoes them all."""
@@ -117,16 +127,20 @@ class UpdateRun:
         """The solutions of a WHERE in the state of this moment."""
         query = query_of(operation)
         state = self._state
-        snapshot = state.snapshot(ranked=any(True for _ in ranked_items(query.form)))
+        ranked = [item.span for item in ranked_items(query.form)]
+        if ranked:
+            state.refuse_old_text(ranked[0])
+        snapshot = state.snapshot(ranked=bool(ranked))
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
         own = self._options
-        left = None if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
+        left = own.timeout if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
         options = QueryOptions(None, None, left, own.max_rows, own.max_megabytes, own.cancel, own.name)
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact
-        self.warnings += result.warnings
+        known = {warning.span for warning in self.warnings}  # the query says only that nothing binds the variable
+        self.warnings += [warning for warning in result.warnings if warning.span not in known]
         return result
 
     # --- templates ------------------------------------------------------------------------
@@ -194,15 +208,15 @@ class UpdateRun:
         source, settings = operation.source.value, self._state.folder.config.updates
         if settings.load == "refuse":
             raise UserError(
-                f'LOAD reads {source!r}, and kb.toml says load = "refuse" in the table [updates]',
-                hint=f"hybridkg load {self._state.folder.path} FILE",
+                f'LOAD reads {source!r}, and kb.toml says load = "refuse"',
+                hint=f'hybridkg load {self._state.folder.path} FILE\nor in kb.toml, below [updates]: load = "files"',
                 span=operation.source.span,
             )
         try:
             parts = urlsplit(source)
             if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
                 raise LoadError(f"LOAD reads local files only, not {source!r}", hint="file:///path/of/a/file.ttl")
-            load_into(self._state, url2pathname(parts.path), _iri(operation.into) if operation.into else None)
+            load_into(self._state, [url2pathname(parts.path)], _iri(operation.into) if operation.into else None)
         except (LoadError, OSError):
             if not operation.silent:
                 raise
@@ -221,6 +235,21 @@ def checked_update(text: str, params: Parameters | None, name: str) -> ast.Updat
     except HybridkgError as e:
         raise e.at(source) from e.__cause__
     return update
+
+
+def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgError]:
+    """A warning for each variable of a template that no WHERE binds: its triples are left out."""
+    for operation in update.operations:
+        if isinstance(operation, ast.Modify):
+            names = [f"?{name}" for name in sorted(bound_in(operation))]
+            for variable in unbound_template_variables(replace(update, operations=(operation,))):
+                yield QueryWarning(
+                    "W102",
+                    f"nothing in WHERE binds ?{variable.name}, so the triples with it are left out",
+                    hint=did_you_mean(f"?{variable.name}", names)
+                    or f"it binds: {', '.join(names[:8]) or 'no variable'}",
+                    span=variable.span,
+                ).at(source)
 
 
 def _iri(iri: ast.Iri) -> NamedNode:

@@ -170,12 +170,13 @@ def template_triples(items: Iterable[ast.TriplePattern | ast.RankedItem], place:
     for item in items:
         if isinstance(item, ast.Match | ast.Near):
             kind = type(item).__name__.upper()
-            raise at_node(f"a {kind} cannot stand in {place}", item)
+            raise at_node(f"a {kind} cannot stand in {place}", item, f"write the {kind} in WHERE")
         if not isinstance(item.predicate, ast.Var | ast.Iri):
-            raise at_node(f"a property path cannot stand in {place}", item.predicate)
+            hint = "write an IRI or a variable; WHERE may have paths"
+            raise at_node(f"a property path cannot stand in {place}", item.predicate, hint)
         triples.append(item)
     return tuple(triples)
 
 
-def at_node(message: str, node: ast.Syntax) -> Exception:
-    return QuerySyntaxError(message, span=node.span)
+def at_node(message: str, node: ast.Syntax, hint: str = "") -> Exception:
+    return QuerySyntaxError(message, hint=hint, span=node.span)

@@ -123,8 +123,9 @@ class Updates(Queries):
         return _quads(c[1], "the template of INSERT")
 
     def update_modifier(self, c: list[Any], start: int, end: int) -> ast.Modifiers:
-        """RANK BY or ORDER BY, RERANK, LIMIT and OFFSET; no groups."""
-        return self.solution_modifier([(), (), *c], start, end)
+        """RANK BY or ORDER BY, LIMIT and OFFSET; neither groups nor RERANK."""
+        ordering, limits = c
+        return self.solution_modifier([(), (), ordering, None, limits], start, end)
 
 
 def _quads(blocks: list[Block], place: str) -> tuple[ast.QuadTemplate, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from hybridkg.errors import QueryCheckError, UnsupportedQueryError
+from hybridkg.errors import QueryCheckError
 from hybridkg.query import ast
 from hybridkg.query.checks.check import PatternChecker
 from hybridkg.query.checks.check_ranking import check_rank_functions
@@ -78,12 +78,6 @@ def _check_modify(modify: ast.Modify, checker: PatternChecker) -> None:
     _check_templates(modify.delete)
     _refuse_blank_nodes(modify.delete)
     _check_templates(modify.insert)
-    if modifiers.rerank is not None:
-        raise UnsupportedQueryError(
-            "RERANK cannot stand in an update",
-            hint="rank by the scores of MATCH and NEAR, or give the entities as a parameter after a query with RERANK",
-            span=modifiers.rerank.span,
-        )
     bindings = checker.group(modify.where)
     check_order(modifiers)
     check_rank_functions(ast.SelectQuery(None, modify.where, modifiers=modifiers), bindings)

@@ -141,6 +141,11 @@ class Folder:
         """The same folder with new settings by name (PLACES); kb.toml gets them with the next generation."""
         return Folder(self.path, {**self._changes, **changes})
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether there are new settings."""
+        return bool(self._changes)
+
     def write_settings(self) -> None:
         """Writes the changed settings into kb.toml in place. Raises ConfigError: it cannot be edited."""
         place = self.path / "kb.toml"

@@ -92,12 +92,16 @@ class Generation:
         return sum(entry.size for entry in self.manifest.files.values())
 
 
-def open_generation(path: Path) -> Generation:
-    """Opens and holds a generation. Raises CorruptError: a missing, damaged or foreign manifest or file."""
+def open_generation(path: Path, *, but: tuple[str, ...] = DISPENSABLE) -> Generation:
+    """Opens and holds a generation; files whose names begin with `but` may be missing or have another size.
+
+    Raises:
+        CorruptError: a missing, damaged or foreign manifest or file.
+    """
     descriptor = _hold(path)
     try:
         manifest = read_manifest(path)
-        check_sizes(path, manifest, but=DISPENSABLE)
+        check_sizes(path, manifest, but=but)
     except BaseException:
         if descriptor is not None:
             os.close(descriptor)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 TRUTH = ("graph", "documents")
 """Parts that are never dropped: a writer that does not change them links them into the next generation."""
 
+UNLEARNED = "texts_since_learned"
+"""The count of texts that have changed since an encoder was learned from all of them."""
+
 OXIGRAPH_SCRATCH = ("LOG", "LOCK", "IDENTITY")
 """RocksDB's log, lock and identity: no reader needs them, and they differ at every run."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -33,9 +34,10 @@ def writer_lock(folder: Path, wait: float = 0.0) -> Iterator[None]:
         wait: seconds to wait for another writer.
 
     Raises:
-        LockedError: another process, or another thread, has the lock.
+        LockedError: another process, another thread, or this thread has the lock.
         StorageError: the folder cannot be written.
     """
+    refuse_nested(folder)
     from filelock import FileLock, Timeout  # 40 ms, and readers never need it
 
     lock = FileLock(folder / "LOCK", timeout=max(wait, 0.0))
@@ -45,15 +47,30 @@ def writer_lock(folder: Path, wait: float = 0.0) -> Iterator[None]:
         raise _locked(folder, wait) from e
     except OSError as e:
         raise storage_error(e, f"locking {str(folder)!r}") from e
-    record = folder / RECORD
+    record, place = folder / RECORD, folder.resolve()
     try:
+        _holders[place] = threading.get_ident()
         with suppress(OSError):  # without a record, the lock holds all the same
             record.write_text(json.dumps({"pid": os.getpid(), "command": _command(), "since": time.time()}))
         yield
     finally:
         with suppress(OSError):
             record.unlink()
+        del _holders[place]
         lock.release()
+
+
+_holders: dict[Path, int] = {}
+"""The thread of this process that has the lock of a knowledge base."""
+
+
+def refuse_nested(folder: Path) -> None:
+    """Raises LockedError if this thread has the lock, for which it would wait in vain."""
+    if _holders.get(folder.resolve()) == threading.get_ident():
+        raise LockedError(
+            f"this thread has been writing to {str(folder)!r} in a transaction that has not ended",
+            hint="inside `with kb.transaction() as t:` write t.update(...), t.load(...), t.delete(...)",
+        )
 
 
 def _command() -> str:

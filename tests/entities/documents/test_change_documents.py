@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import shutil
+import subprocess
+import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +19,7 @@ from hybridkg.entities.documents import change_documents as change_module
 from hybridkg.entities.documents import next_segments
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_lines import read_removals
-from hybridkg.entities.documents.document_segment import connect
+from hybridkg.entities.documents.document_segment import SegmentSize, connect
 from hybridkg.entities.documents.document_store import Documents, add_documents
 from hybridkg.entities.documents.segments import newest_first
 from hybridkg.errors import LoadError
@@ -30,7 +34,8 @@ fields = st.dictionaries(st.sampled_from(FIELDS), value, max_size=3)
 iri = st.sampled_from(IRIS)
 load = st.tuples(st.just("load"), st.lists(st.tuples(iri, fields), max_size=4))
 change = st.tuples(st.just("change"), st.dictionaries(iri, st.none() | fields, max_size=3))
-steps = st.lists(st.tuples(st.one_of(load, change), st.sampled_from([0, 0, 0, 1, 4])), min_size=1, max_size=14)
+merging = st.sampled_from([1, 1, 1, 2, 3, 99])  # how many of the newest segments become one
+steps = st.lists(st.tuples(st.one_of(load, change), merging), min_size=1, max_size=14)
 
 
 def lines(path, *values):
@@ -105,8 +110,8 @@ def test_after_any_changes_and_merges_the_documents_are_those_of_a_folder_built_
     base = tmp_path_factory.mktemp("docs")
     previous, state, folders = None, {}, []
     with pytest.MonkeyPatch.context() as patch:
-        for number, (step, growth) in enumerate(steps):
-            patch.setattr(next_segments, "GROWTH", growth)
+        for number, (step, merging) in enumerate(steps):
+            patch.setattr(next_segments, "_due", lambda sizes, most=merging: min(len(sizes), most))
             previous = applied(step, state, previous, base, number)
             if previous is not None and previous not in [folder for folder, _ in folders]:
                 folders.append((previous, contents(previous)))
@@ -140,6 +145,35 @@ def test_small_changes_share_the_large_segment_and_make_few(tmp_path):
     ]
 
 
+size = st.builds(SegmentSize, st.integers(1, 1 << 40), st.integers(1, 1 << 30))
+
+
+@given(st.lists(size, min_size=1, max_size=60))
+def test_each_segment_is_several_times_as_large_as_the_next_newer_one(changes):
+    sizes = []
+    for new in changes:
+        sizes.insert(0, new)
+        due = next_segments._due(sizes)
+        sizes[:due] = [sum(sizes[1:due], sizes[0])]
+        for newer, older in pairwise(sizes):
+            assert older.bytes >= 4 * newer.bytes
+            assert older.rows >= 4 * newer.rows
+    assert len(sizes) <= 1 + math.log(sum(one.rows for one in changes), 4)
+
+
+@pytest.mark.parametrize("number", [10, 1_000, 10_000])
+def test_equal_changes_are_written_again_a_few_times_and_make_few_segments(number):
+    sizes, written, most = [], 0, 0
+    for _ in range(number):
+        sizes.insert(0, SegmentSize(100_000, 1))
+        due = next_segments._due(sizes)
+        sizes[:due] = [sum(sizes[1:due], sizes[0])]
+        written += sizes[0].rows if due > 1 else 0
+        most = max(most, len(sizes))
+    assert most <= 1 + math.log(number, 4)
+    assert written <= number * 4 * math.log(number, 4)
+
+
 def test_removed_documents_give_their_bytes_back(tmp_path):
     ids = [f"http://e/{i}" for i in range(4_000)]
     add_documents([lines(tmp_path / "d.jsonl", *({"id": i, "t": "word " * 9} for i in ids))], None, tmp_path / "1")
@@ -148,6 +182,49 @@ def test_removed_documents_give_their_bytes_back(tmp_path):
     (only,) = newest_first(tmp_path / "2")
     assert not tombstones(only)
     assert only.stat().st_size < (tmp_path / "1" / "000001.texts").stat().st_size / 2
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hybridkg.entities.documents.change_documents import change_documents
+
+def dies_at(n):
+    def hook(event, _):
+        nonlocal n
+        if event in ("os.link", "os.remove", "os.rename", "os.mkdir", "sqlite3.connect", "open"):
+            n -= 1
+            if not n:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(hook)
+
+previous, n = Path(sys.argv[1]), 0
+while True:
+    n += 1
+    if not (child := os.fork()):
+        dies_at(n)
+        change_documents({"a:0": None, "a:1": {"t": ["new"]}}, previous, previous.with_name(f"after-{n}"))
+        os._exit(0)
+    if os.WIFEXITED(os.waitpid(child, 0)[1]):
+        break
+print(n)
+"""
+
+
+def test_a_process_that_is_killed_leaves_the_previous_folder_as_it_was(tmp_path, monkeypatch):
+    previous = None
+    for number, growth in enumerate([4, 0, 0]):
+        monkeypatch.setattr(next_segments, "GROWTH", growth)
+        change_documents({f"a:{number}": {"t": ["x"]}, "a:1": {"u": [f"{number}"]}}, previous, tmp_path / str(number))
+        previous = tmp_path / str(number)
+    before = contents(previous)
+    assert len(before) == 3
+    ended = subprocess.run([sys.executable, "-c", KILLED, previous], capture_output=True, text=True, check=True)
+    times = int(ended.stdout)
+    assert times > 20
+    assert contents(previous) == before
+    assert len(list((tmp_path / f"after-{times}").iterdir())) == 1, "the change that nobody killed has merged all"
+    assert Documents.open(tmp_path / f"after-{times}").document(NamedNode("a:1")) == {"t": ["new"], "u": ["2"]}
 
 
 def test_the_last_document_can_be_removed(tmp_path):
