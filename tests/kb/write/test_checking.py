@@ -355,6 +355,17 @@ def test_what_is_derived_is_repaired_however_it_is_damaged(path, how, damage):
         assert states(kb.check(full=True)) == {}
 
 
+def test_indexes_of_another_default_graph_are_behind(path):
+    settings_file = path / "kb.toml"
+    settings_file.write_text(settings_file.read_text().replace('default_graph = "default"', 'default_graph = "union"'))
+    report = checked(path)
+    assert states(report) == {"projection": "behind", "text": "behind", "vectors": "behind"}
+    again = checked(path, repair=True)
+    assert states(again) == {}
+    quads = live(path).manifest.counts["quads"]
+    assert next(p.found for p in again.parts if p.part == "projection").startswith(f"{quads:,} triples")
+
+
 def test_a_damaged_graph_is_not_repaired_but_restored(path):
     generation = live(path)
     rot(generation, next(name for name in generation.manifest.files if name.endswith(".sst")))

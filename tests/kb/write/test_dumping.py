@@ -54,7 +54,9 @@ def test_a_dump_that_is_loaded_has_the_same_quads(statements, extension):
             assert report.statements == len(quads(kb))
 
 
-@pytest.mark.parametrize(("extension", "compression"), zip([".nq", ".trig"] * 2, OPENERS, strict=True))
+@pytest.mark.parametrize(
+    ("extension", "compression"), [(".nq", ""), (".trig", ".gz"), (".nq", ".bz2"), (".trig", ".xz")]
+)
 def test_every_format_and_compression_has_every_quad_with_its_labels(path, tmp_path, extension, compression):
     file = tmp_path / f"all{extension}{compression}"
     with KnowledgeBase.open(path) as kb:
