@@ -6,7 +6,7 @@ Needs atheris (`pip install atheris`, Linux or macOS), which is no dependency of
 the project. Only a HybridkgError may leave the front end, in bounded time, and
 text that we wrote is text that we read. A finding is kept in its folder, one
 file for each place in the code, and the run goes on; tests/query/
-test_fuzz_findings.py repeats what was ever found. Seeds: the queries of the W3C
+test_fuzz_findings.py repeats what was ever found. Seeds: the queries and updates of the W3C
 suites where the shared data is there, of examples/ and of tests/cases/.
 """
 
@@ -46,7 +46,7 @@ def seeds() -> list[bytes]:
     if archive.is_file():
         with tarfile.open(archive) as tar:
             for member in tar:
-                if member.name.endswith(".rq") and (file := tar.extractfile(member)):
+                if member.name.endswith((".rq", ".ru")) and (file := tar.extractfile(member)):
                     found.append(file.read())
     return list(dict.fromkeys(text[:MAX_INPUT_LENGTH] for text in found))
 
@@ -61,34 +61,41 @@ def dictionary() -> str:
 
 
 def examine(data: bytes) -> bool:
-    """Whether the text is a query; anything but a HybridkgError that comes out is a finding.
+    """Whether the text is a query or an update; anything but a HybridkgError that comes out is a finding.
 
     Raises:
         SlowError: it took too long.
-        AssertionError: what we wrote is another query than the one we read.
+        AssertionError: what we wrote is another text than the one we read.
     """
     from hybridkg.errors import HybridkgError, QueryLimitError
+    from hybridkg.query import ast
     from hybridkg.query.checks.check import check
-    from hybridkg.query.parser import parse
+    from hybridkg.query.checks.check_update import check_update
+    from hybridkg.query.parser import parse, parse_update
     from hybridkg.query.write import write
 
     text = data.decode("utf-8", "surrogateescape" if data[:1] == b"\0" else "replace")
     started = time.process_time()
-    try:
-        query = parse(text)
-    except HybridkgError as e:
-        e.render()
-        query = None
+    query = None
+    for read in (parse, parse_update):
+        try:
+            query = read(text)
+            break
+        except HybridkgError as e:
+            e.render()
     if query is not None:
         try:
-            again = parse(write(query))
-            assert again == query, "another query comes back"
+            again = read(write(query))
+            assert again == query, "another text comes back"
         except QueryLimitError:
             pass  # canonical text may have more brackets
         except HybridkgError as e:
             raise AssertionError(f"what we wrote cannot be read: {e.message}") from e
         try:
-            check(query)
+            if isinstance(query, ast.Update):
+                check_update(query)
+            else:
+                check(query)
         except HybridkgError as e:
             e.render()
     if time.process_time() - started > MAX_TIME_S:
@@ -110,6 +117,7 @@ def fuzz(arguments: list[str], findings: Path) -> None:
 
     with atheris.instrument_imports(include=["hybridkg.query"]):
         import hybridkg.query.checks.check
+        import hybridkg.query.checks.check_update
         import hybridkg.query.diagnostics.syntax_help
         import hybridkg.query.parser
         import hybridkg.query.write  # noqa: F401

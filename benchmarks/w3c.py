@@ -6,6 +6,7 @@ Syntax: parse and check accept what they must and reject what they must.
 Evaluation: `KnowledgeBase.query` on the test's data is compared with the
 expected answer, and with Oxigraph's answer to the original text. The knowledge
 base reads its graph from memory here, everything else is as it always is.
+Updates (w3c_updates.py): the graph after the request, in the same way.
 What does not pass is in tests/query/w3c-skips.toml with its reason, or it fails.
 """
 
@@ -23,14 +24,17 @@ from typing import Any
 import pyoxigraph as ox
 
 from benchmarks.w3c_answers import Answer, of_file, of_oxigraph, of_result_set, same
-from benchmarks.w3c_cases import ARCHIVE, OTHER, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_cases import ARCHIVE, OTHER, UPDATE, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_updates import Requests, evaluated, requests
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
 from hybridkg.query.checks.check import check
-from hybridkg.query.parser import parse
+from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.parser import parse, parse_update
 from hybridkg.store.oxigraph import OxigraphStore
 
 SUITES = {"sparql10": "SPARQL 1.0", "sparql11": "SPARQL 1.1", "sparql12": "SPARQL 1.2"}
+LOAD = re.compile(r"\bLOAD\b", re.IGNORECASE)
 SERVICE = re.compile(r"\bSERVICE\b", re.IGNORECASE)
 
 
@@ -58,7 +62,8 @@ class Outcome:
 def outcomes(suite: Path, kb: KnowledgeBase, chosen: Iterable[Skip] | None = None) -> list[Outcome]:
     """Runs every test."""
     listed = list(skips() if chosen is None else chosen)
-    return [_excused(_run(case, kb), listed) for case in cases(suite)]
+    with requests(kb) as updates:
+        return [_excused(_run(case, kb, updates), listed) for case in cases(suite)]
 
 
 def stale(found: list[Outcome]) -> list[str]:
@@ -76,9 +81,12 @@ def _excused(outcome: Outcome, listed: list[Skip]) -> Outcome:
     return outcome
 
 
-def _run(case: Case, kb: KnowledgeBase) -> Outcome:
+def _run(case: Case, kb: KnowledgeBase, updates: Requests) -> Outcome:
     if case.kind == OTHER:
-        return Outcome(case, "fail", "not a query")
+        return Outcome(case, "fail", "neither a query nor an update")
+    if case.kind == UPDATE:
+        passes, why, oxigraph, confirm = evaluated(case, updates)
+        return Outcome(case, "pass" if passes else "fail", why, oxigraph, confirm)
     if case.kind == "result format":
         return Outcome(case, "fail", "CSV does not say what is an IRI")
     return _evaluation(case, kb) if case.kind == "evaluation" else _syntax(case)
@@ -86,26 +94,39 @@ def _run(case: Case, kb: KnowledgeBase) -> Outcome:
 
 def _syntax(case: Case) -> Outcome:
     try:
-        check(parse(case.text, base=case.base))
+        _accept(case)
         ours, why = True, "accepted"
     except HybridkgError as e:
         ours, why = False, e.message
     except UnicodeDecodeError:
         ours, why = False, "not UTF-8"
     theirs = _oxigraph_accepts(case)
-    wanted = case.kind == "positive syntax"
+    wanted = case.kind.startswith("positive")
     status = "pass" if ours == wanted else "fail"
     confirm = None if theirs is None else ours == theirs
     return Outcome(case, status, why, None if theirs is None else theirs == wanted, confirm)
 
 
+def _accept(case: Case) -> None:
+    """Raises a HybridkgError unless the text of a syntax test is a good query, or a good update."""
+    if "update" in case.kind:
+        check_update(parse_update(case.text, base=case.base))
+    else:
+        check(parse(case.text, base=case.base))
+
+
 def _oxigraph_accepts(case: Case) -> bool | None:
-    """None for a query that would reach for the network."""
+    """None for a query or an update that would reach for the network."""
     try:
         text = case.text
         if SERVICE.search(text):
             return None
-        ox.Store().query(text, base_iri=case.base)
+        if "update" in case.kind:
+            if LOAD.search(text):
+                return None
+            ox.Store().update(text, base_iri=case.base)
+        else:
+            ox.Store().query(text, base_iri=case.base)
     except (SyntaxError, UnicodeDecodeError):
         return False
     except (RuntimeError, OSError, ValueError):
@@ -171,7 +192,7 @@ def table(found: list[Outcome]) -> str:
         here = [outcome for outcome in found if (outcome.case.suite, outcome.case.kind) == (suite, kind)]
         status = Counter(outcome.status for outcome in here)
         cells: list[Any] = [SUITES[suite], kind, len(here), status["pass"], status["skip"], status["fail"]]
-        for name in ("oxigraph", "agree"):
+        for name in ("oxigraph", "confirm"):
             asked = [value for outcome in here if (value := getattr(outcome, name)) is not None]
             cells.append(f"{sum(asked)} of {len(asked)}" if asked else "")
         lines.append("| " + " | ".join(map(str, cells)) + " |")

@@ -6,9 +6,9 @@
     for row in kb.query('SELECT ?p { ?p MATCH "machine translation" AS ?s } RANK BY ?s LIMIT 3'):
         print(row["p"], row.scores["s"])
 
-Public names: KnowledgeBase and PreparedQuery; their results Result, ResultSet, ResultStream, Row, Why and Explanation;
-Profile and Schema; every error (hybridkg.errors). They are imported at their first use, so that `import hybridkg`
-costs nothing.
+Public names: KnowledgeBase, Transaction and PreparedQuery; their results Result, ResultSet, ResultStream, Row, Why,
+Explanation, UpdateReport and UpdateExplanation; Profile and Schema; every error (hybridkg.errors). They are imported at
+their first use, so that `import hybridkg` costs nothing.
 """
 
 from __future__ import annotations
@@ -54,12 +54,15 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
     from hybridkg.kb.knowledge_base import KnowledgeBase
     from hybridkg.kb.prepared import PreparedQuery
+    from hybridkg.kb.write.explaining import UpdateExplanation
+    from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import (
         IndexReport,
         LoadReport,
         MigrateReport,
         MovedIndex,
         UnusedIndex,
+        UpdateReport,
         VectorReport,
     )
     from hybridkg.planner.explain import Explanation
@@ -111,9 +114,12 @@ __all__ = [
     "StorageError",
     "TextQueryError",
     "TextServerError",
+    "Transaction",
     "UnknownNameError",
     "UnsupportedQueryError",
     "UnusedIndex",
+    "UpdateExplanation",
+    "UpdateReport",
     "UserError",
     "VectorQueryError",
     "VectorReport",
@@ -128,6 +134,9 @@ _HOMES = {
     "KnowledgeBase": "hybridkg.kb.knowledge_base",
     "PreparedQuery": "hybridkg.kb.prepared",
     "Explanation": "hybridkg.planner.explain",
+    "Transaction": "hybridkg.kb.write.open_transaction",
+    "UpdateExplanation": "hybridkg.kb.write.explaining",
+    "UpdateReport": "hybridkg.kb.write.reports",
     "IndexReport": "hybridkg.kb.write.reports",
     "LoadReport": "hybridkg.kb.write.reports",
     "MigrateReport": "hybridkg.kb.write.reports",

@@ -32,22 +32,24 @@ from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
+from hybridkg.cli.remove import remove
 from hybridkg.cli.repl.command import repl
 from hybridkg.cli.restore import restore
 from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
 from hybridkg.cli.tune import tune
+from hybridkg.cli.update import update
 from hybridkg.errors import HybridkgError
 
 INTERRUPTED = 130
 """Exit code of Ctrl-C (128 + SIGINT)."""
 
-WRITERS = ("load", "index", "migrate", "check")
+WRITERS = ("load", "update", "remove", "index", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, index, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, stats, schema, migrate),
     "Query": (query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),

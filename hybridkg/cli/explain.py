@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hybridkg.cli.options import opened, query_options, read_parameters, read_query
+from hybridkg.errors import UserError
 
 
 @click.command()
@@ -17,7 +18,7 @@ from hybridkg.cli.options import opened, query_options, read_parameters, read_qu
 def explain(
     kb: Path, text: str | None, file: Path | None, parameters: tuple[str, ...], analyze: bool, fmt: str, **options: Any
 ) -> None:
-    """Show the plan of a query: logical plan, operators, estimates.
+    """Show the plan of a query, or of each WHERE of an update: logical plan, operators, estimates.
 
     \b
     Example:
@@ -26,10 +27,29 @@ def explain(
     from threading import Event
 
     from hybridkg.cli.output import print_explanation
+    from hybridkg.query.text_kind import update_keyword
 
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
+    if update_keyword(query_text) is not None:
+        _explain_update(kb, query_text, name, values, analyze, fmt, options)
+        return
     with opened(kb) as base:
         options |= {"cancel": Event(), "name": name}  # with an event the query has a thread, which Ctrl-C stops at once
         explanation = base.explain(query_text, values, analyze=analyze, **options)
         print_explanation(explanation, fmt)
+
+
+def _explain_update(
+    kb: Path, text: str, name: str, values: dict[str, Any], analyze: bool, fmt: str, options: dict[str, Any]
+) -> None:
+    from threading import Event
+
+    from hybridkg.cli.output import print_explanation
+
+    for option in ("limit", "strategy"):
+        if options.pop(option) is not None:
+            raise UserError(f"--{option} is for a query, and this is an update", hint="leave it out")
+    with opened(kb) as base:
+        plans = base.explain_update(text, values, analyze=analyze, name=name, cancel=Event(), **options)
+        print_explanation(plans, fmt)

@@ -14,6 +14,7 @@ from hybridkg.cli.options import (
     kb_argument,
     profile_option,
     remove_unfinished,
+    wait_option,
     yes_option,
 )
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--text-engine", "--text", "text_engine", metavar="NAME", help=TEXT_ENGINE_HELP)
 @click.option("--graph", metavar="URL", help="Create a knowledge base whose graph is at this SPARQL endpoint.")
 @click.option("--dry-run", is_flag=True, help="Show the fields that would be indexed, and stop.")
+@wait_option
 @yes_option
 def index(
     kb: Path,
@@ -36,6 +38,7 @@ def index(
     text_engine: str | None,
     graph: str | None,
     dry_run: bool,
+    wait: float,
     yes: bool,
 ) -> None:
     """Build the text index and the vectors from the graph and the text documents.
@@ -56,7 +59,12 @@ def index(
         return
     try:
         report = base.index(
-            profile, encoder=encoder, text_engine=text_engine, progress=TerminalProgress(), confirm=agreement(yes)
+            profile,
+            encoder=encoder,
+            text_engine=text_engine,
+            wait=wait,
+            progress=TerminalProgress(),
+            confirm=agreement(yes),
         )
     except BaseException:
         if not existed and not (kb / ".graph-work").is_dir():

@@ -16,6 +16,7 @@ from hybridkg.cli.options import (
     kb_argument,
     profile_option,
     remove_unfinished,
+    wait_option,
     yes_option,
 )
 
@@ -32,27 +33,39 @@ from hybridkg.cli.options import (
     help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
 )
 @click.option(
-    "--index/--no-index", "with_index", default=None, help="Build the indexes, too; default: if there are none yet."
+    "--index/--no-index",
+    "with_index",
+    default=None,
+    help="Build the indexes, too; default: if they are missing or can follow.",
+)
+@click.option(
+    "--replace",
+    metavar="GRAPH|default",
+    help="Put the triples in place of those of a graph, given by its IRI, or of the default graph.",
 )
 @profile_option
 @encoder_option
 @click.option("--text-engine", metavar="NAME", help=TEXT_ENGINE_HELP)
+@wait_option
 @yes_option
 def load(
     kb: Path,
     files: tuple[Path, ...],
     texts: tuple[Path, ...],
     with_index: bool | None,
+    replace: str | None,
     profile: str | None,
     encoder: str | None,
     text_engine: str | None,
+    wait: float,
     yes: bool,
 ) -> None:
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
-    step: if one of them is malformed, nothing is added. The first load builds the indexes; later ones do with
-    --index, --profile, --encoder or --text-engine. The last three are written to kb.toml.
+    step: if one of them is malformed, nothing is added. The first load builds the indexes. They follow a later
+    load of few triples, and one with --replace, if they were up to date; others need --index, --profile,
+    --encoder or --text-engine. The last three are written to kb.toml.
 
     \b
     Example:
@@ -78,7 +91,16 @@ def load(
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
         progress = TerminalProgress()
-        report = base.load(*files, text=texts, index=with_index, progress=progress, confirm=agreement(yes), **settings)
+        report = base.load(
+            *files,
+            text=texts,
+            replace=replace,
+            index=with_index,
+            wait=wait,
+            progress=progress,
+            confirm=agreement(yes),
+            **settings,
+        )
     except (NotAKnowledgeBaseError, LockedError):
         raise  # the folder belongs to another program
     except BaseException as e:
@@ -88,5 +110,5 @@ def load(
         raise
     print_lines(report.lines())
     tell_what_remains()
-    if report.index is None:
+    if report.is_behind:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

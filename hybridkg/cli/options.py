@@ -16,6 +16,7 @@ from hybridkg.cli.echo import echo
 from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.query.text_kind import update_keyword
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
@@ -39,9 +40,12 @@ def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
         except (FileNotFoundError, NotADirectoryError):
             text = str(path)
             if is_kb and "{" in text and any(c.isspace() for c in text) and not os.path.lexists(text):
+                is_update = update_keyword(text) is not None
+                what, place = ("an update", "UPDATE") if is_update else ("a query", "QUERY")
                 raise NotAKnowledgeBaseError(
-                    f"{_cut(text)!r} is a query, not a knowledge base",
-                    hint="the knowledge base comes first, the query second: KB 'QUERY'",
+                    f"{_cut(text)!r} is {what}, not a knowledge base",
+                    hint=f"the knowledge base comes first, {what.replace('an ', 'the ').replace('a ', 'the ')} second: "
+                    f"KB '{place}'",
                 ) from None
         except OSError as e:
             message = f"cannot look at {_cut(str(path))!r}: {e.strerror}"
@@ -201,17 +205,38 @@ format_option: Decorator = click.option(
 )
 
 
-def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
-    """(query text, name in errors) from the argument, a file, or standard input.
+wait_option: Decorator = click.option(
+    "--wait",
+    metavar="SECONDS",
+    type=Duration(),
+    default="10",
+    show_default=True,
+    help="Time to wait for another writer, such as 60 or 2m.",
+)
+update_index_option: Decorator = click.option(
+    "--no-index",
+    is_flag=True,
+    help="Leave the indexes behind the graph; default: they follow, if they are up to date.",
+)
+dry_run_option: Decorator = click.option(
+    "--dry-run", is_flag=True, help="Print the triples that would change, A for added and D for removed, and stop."
+)
+
+
+def read_query(text: str | None, file: Path | None, *, what: str = "query") -> tuple[str, str]:
+    """(text, name in errors) of a query or an update, from the argument, a file, or standard input.
 
     Raises:
         QuerySyntaxError: both or neither are there.
         LoadError: the file, or standard input, cannot be read.
     """
+    article = "an" if what == "update" else "a"
     if (text is None) == (file is None):
         raise QuerySyntaxError(
-            "no query is given" if text is None else "a query and a query file are given; one is needed",
-            hint="write it in quotes, give -f FILE.hq, or - to read standard input",
+            f"no {what} is given"
+            if text is None
+            else f"{article} {what} and {article} {what} file are given; one is needed",
+            hint=f"write it in quotes, give -f FILE{'.hq' if what == 'query' else ''}, or - to read standard input",
         )
     try:
         if file is not None:
@@ -221,11 +246,11 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
     except (OSError, UnicodeDecodeError) as e:
         reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
         source = "from standard input" if file is None else f"file {str(file)!r}"
-        raise LoadError(f"cannot read the query {source}: {reason}") from None
+        raise LoadError(f"cannot read the {what} {source}: {reason}") from None
     assert text is not None
     if _is_query_file(text):
-        raise QuerySyntaxError(f"{text!r} is the name of a file, not a query", hint=f"give it with -f {text}")
-    return text, "query"
+        raise QuerySyntaxError(f"{text!r} is the name of a file, not {article} {what}", hint=f"give it with -f {text}")
+    return text, what
 
 
 def read_parameters(items: tuple[str, ...]) -> dict[str, Any]:
@@ -252,7 +277,7 @@ def read_parameters(items: tuple[str, ...]) -> dict[str, Any]:
     return parameters
 
 
-QUERY_FILES = (".hq", ".rq", ".sparql")
+QUERY_FILES = (".hq", ".rq", ".ru", ".sparql")
 """Extensions that identify a query file in place of another argument."""
 
 
@@ -260,18 +285,34 @@ def _is_query_file(text: str) -> bool:
     return text.lower().endswith(QUERY_FILES) and not any(c.isspace() or c == "{" for c in text)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[KnowledgeBase]:
-    """The knowledge base in a folder; for an RDF file, a temporary one, deleted afterwards."""
+def opened_for_update(path: Path) -> KnowledgeBase:
+    """The knowledge base in a folder, for a command that changes it: an RDF file is none, as its change would be lost.
+
+    Raises:
+        NotAKnowledgeBaseError: there is none at this path.
+    """
+    from hybridkg.cli.output import TerminalProgress
     from hybridkg.kb import KnowledgeBase
 
+    _refuse_query_file(path)
+    return KnowledgeBase.open(path, progress=TerminalProgress())
+
+
+def _refuse_query_file(path: Path) -> None:
     if _is_query_file(str(path)):
         raise NotAKnowledgeBaseError(
             f"{str(path)!r} is a query file, not a knowledge base",
             hint=f"the knowledge base comes first, and a query file is given with -f: KB -f {path}",
         )
-    from hybridkg.cli.output import TerminalProgress
 
+
+@contextmanager
+def opened(path: Path) -> Iterator[KnowledgeBase]:
+    """The knowledge base in a folder; for an RDF file, a temporary one, deleted afterwards."""
+    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.kb import KnowledgeBase
+
+    _refuse_query_file(path)
     if not path.is_file():
         yield KnowledgeBase.open(path, progress=TerminalProgress())
         return

@@ -56,12 +56,14 @@ def query(
     """
     from threading import Event
 
+    from hybridkg.cli.changes import refuse_update
     from hybridkg.cli.output import print_result
     from hybridkg.results.build import explained
 
     if output is not None and (why or explain or analyze):
         raise _no_rows()
     query_text, name = read_query(text, file)
+    refuse_update(query_text, name, kb, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
         # With an event the query has a thread of its own, which Ctrl-C stops at once.

@@ -31,6 +31,7 @@ CHOICES = {
     "aggregate": ("max", "mean3", "sum"),
     "projection": ("export", "none"),
     "method": ("post", "get"),
+    "load": ("refuse", "files"),
 }
 """Settings with a few possible values; other texts take any string that is not empty."""
 
@@ -156,6 +157,13 @@ class LimitSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateSettings:
+    """The table `[updates]`; `load`: whether LOAD in an update may read: `refuse`, or `files` of this machine."""
+
+    load: str = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
 class EncodingSettings:
     """The other settings of the table `[vectors]`: the unit of encoding, and the use of the encoder's model.
 
@@ -208,6 +216,7 @@ class Config:
         endpoint: settings of that endpoint.
         elasticsearch: settings of Elasticsearch.
         limits: default limits of queries.
+        updates: settings of updates.
         encoding: settings of encoding.
         reranking: server of the reranker `llm`.
         sections: tables of plug-ins with their settings, unchecked.
@@ -224,6 +233,7 @@ class Config:
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    updates: UpdateSettings = field(default_factory=UpdateSettings)
     encoding: EncodingSettings = field(default_factory=EncodingSettings)
     reranking: RerankingSettings = field(default_factory=RerankingSettings)
     sections: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = ()

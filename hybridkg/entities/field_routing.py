@@ -103,6 +103,7 @@ class Gathering:
         self.nodes: dict[str, str] = {}
         self.keep_nodes = keep_nodes
         self._local_names: dict[str, str] = {}
+        self._takers: dict[FieldRoute, Callable[[str, str, str, str], None]] = {}
 
     def add_lines(self, route: FieldRoute, lines: Sequence[str]) -> None:
         """Adds rows (node, end of the route) as lines of SPARQL TSV."""
@@ -136,7 +137,9 @@ class Gathering:
         subject = self._interned(start)
         if isinstance(target, Literal):
             language = target.language or ""
-            take = self._literal_taker(route)
+            take = self._takers.get(route)
+            if take is None:
+                take = self._takers[route] = self._literal_taker(route)
             take(subject, target.value, language, "" if language else target.datatype.value)
         elif isinstance(target, NamedNode | BlankNode):
             for i in route.links:

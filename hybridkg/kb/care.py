@@ -6,27 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.kb.snapshot import Snapshot
-from hybridkg.store.generations.folder import Folder, checked_path
+from hybridkg.kb.reading import ReadableKnowledgeBase
+from hybridkg.store.generations.folder import checked_path
 
 if TYPE_CHECKING:
     from hybridkg.kb.write.care_reports import BackupReport, CheckReport, DumpReport
 
 
-class Care:
-    """The methods of care; KnowledgeBase has the rest."""
-
-    @property
-    def _folder(self) -> Folder:
-        raise NotImplementedError
-
-    @property
-    def _snapshot(self) -> Snapshot:
-        raise NotImplementedError
-
-    def refresh(self) -> None:
-        """Switches to the newest generation."""
-        raise NotImplementedError
+class Care(ReadableKnowledgeBase):
+    """The methods of care; KnowledgeBase adds opening and writing."""
 
     def check(self, full: bool = False, repair: bool = False, *, progress: Progress = SILENT) -> CheckReport:
         """Compares the newest generation with its checksums, and its indexes with the graph and the documents.

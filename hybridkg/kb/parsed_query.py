@@ -144,6 +144,13 @@ class ParsedQuery:
         check(written)
         self.text, self.tree = text, CheckedTree(written, text)
 
+    @classmethod
+    def of(cls, query: ast.Query, text: str) -> ParsedQuery:
+        """A checked query that is a part of another text, into which its spans point."""
+        parsed = cls.__new__(cls)
+        parsed.text, parsed.tree = text, CheckedTree(query, text)
+        return parsed
+
     @property
     def written(self) -> ast.Query:
         """The syntax tree of the text."""

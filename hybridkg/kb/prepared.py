@@ -11,7 +11,7 @@ from hybridkg.query import ast
 from hybridkg.query.walk import walk
 
 if TYPE_CHECKING:
-    from hybridkg.kb import KnowledgeBase
+    from hybridkg.kb.reading import ReadableKnowledgeBase
     from hybridkg.planner.explain import Explanation
     from hybridkg.results.result import Result
     from hybridkg.results.result_set import ResultSet
@@ -24,7 +24,7 @@ class PreparedQuery:
     also after its `refresh`.
     """
 
-    def __init__(self, kb: KnowledgeBase, text: ParsedQuery, name: str):
+    def __init__(self, kb: ReadableKnowledgeBase, text: ParsedQuery, name: str):
         self._kb, self._text, self._name = kb, text, name
 
     @property

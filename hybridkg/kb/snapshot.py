@@ -90,12 +90,13 @@ class Snapshot:
         return cls.of(folder.current(), folder)
 
     @classmethod
-    def of(cls, generation: Generation, folder: Folder) -> Self:
-        """Opens a generation of a folder. Raises the errors of `open`."""
+    def of(cls, generation: Generation, folder: Folder, store: GraphStore | None = None) -> Self:
+        """Opens a generation of a folder, whose graph may be open; raises as `open` does."""
         config = folder.config
+        if store is None:
+            generation.check_opened("graph/")
+            store = open_graph(generation, config)
         union = config.default_graph == "union"
-        generation.check_opened("graph/")
-        store = open_graph(generation, config)
         documents = _documents(generation)
         text_folder = generation.path / "text"
         if not text_folder.is_dir() or lies_at(generation) != config.graph:

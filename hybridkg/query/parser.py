@@ -8,12 +8,13 @@ text in seconds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, TypeAlias
 
-from hybridkg.errors import HybridkgError, QueryLimitError
+from hybridkg.errors import HybridkgError, QueryLimitError, QuerySyntaxError, Span
 from hybridkg.query import ast, tables
 from hybridkg.query.builders import LISTS, TRANSPARENT, Builder
 from hybridkg.query.lexer import END, Lexer, Token
@@ -99,7 +100,8 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
         base: absolute IRI against which relative IRIs are resolved, as if BASE came first.
 
     Raises:
-        QuerySyntaxError: the text does not follow the grammar; shows the place and the accepted alternatives.
+        QuerySyntaxError: the text does not follow the grammar, or is an update; shows the place and the accepted
+            alternatives.
         QueryLimitError: it is too long or too deep.
         UnsupportedQueryError: it uses a part of the language that arrives in a later version.
 
@@ -108,28 +110,86 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     """
     query = read_text(text, name)
     try:
-        result = _Run(machine(), query, Builder(query, base)).result()
+        return as_query(_Run(machine(), query, Builder(query, base)).result(), text)
     except UnexpectedTokenError as stop:
         from hybridkg.query.diagnostics.syntax_help import explain
 
         raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
     except HybridkgError as e:
         raise e.at(query.source) from e.__cause__
-    assert isinstance(result, ast.Query)
-    return result
+
+
+def parse_update(text: str, *, name: str = "update", base: str = "") -> ast.Update:
+    """The syntax tree of an update request, which may be empty. Arguments and errors are those of `parse`.
+
+    Raises:
+        QuerySyntaxError: also, the text is a query.
+
+    >>> parse_update("INSERT DATA { <http://e/a> a <http://e/C> }").operations[0].quads[0].triples[0].object
+    Iri(value='http://e/C')
+    """
+    query = read_text(text, name)
+    builder = Builder(query, base)
+    try:
+        result = _Run(machine(), query, builder).result()
+        if isinstance(result, ast.Query):
+            raise QuerySyntaxError(
+                "this is a query",
+                hint="hybridkg query KB ...; in Python: kb.query(...)",
+                span=_first_word(result.form, text),
+            )
+        assert isinstance(result, ast.Update)
+        return result
+    except UnexpectedTokenError as stop:
+        if stop.token.type == END and _is_empty(stop.states):
+            return ast.Update((), "", tuple(builder.prefixes.items()))
+        from hybridkg.query.diagnostics.syntax_help import explain
+
+        raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
+    except HybridkgError as e:
+        raise e.at(query.source) from e.__cause__
+
+
+def _is_empty(states: list[int]) -> bool:
+    """Whether the parser has read nothing but declarations."""
+    loaded = machine().tables
+    return states in ([loaded.start], [loaded.start, loaded.rows[loaded.start]["declarations"]])
+
+
+def as_query(tree: Any, text: str) -> ast.Query:
+    """The query that the parser made of a text.
+
+    Raises:
+        QuerySyntaxError: it is an update.
+    """
+    if isinstance(tree, ast.Update):
+        raise QuerySyntaxError(
+            "this is an update",
+            hint="hybridkg update KB ...; in Python: kb.update(...)",
+            span=_first_word(tree.operations[0], text),
+        )
+    assert isinstance(tree, ast.Query)
+    return tree
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _first_word(node: ast.Syntax, text: str) -> Span:
+    """The place of the keyword with which a form or an operation begins."""
+    word = _WORD.match(text, node.span.start)
+    return node.span if word is None else Span(*word.span())
 
 
 def parse_by(builder: Builder) -> tuple[ast.Query, list[tuple[int, int]]]:
-    """The syntax tree that a builder makes of its text, and the (start, end) of each token.
+    """The syntax tree that a builder makes of the query in its text, and the (start, end) of each token.
 
     Raises:
         HybridkgError: as `parse`, without a source.
         UnexpectedTokenError: the text does not follow the grammar.
     """
     run = _Run(machine(type(builder)), builder.query, builder)  # type: ignore[arg-type]
-    result = run.result()
-    assert isinstance(result, ast.Query)
-    return result, run.tokens
+    return as_query(run.result(), builder.query.source.text), run.tokens
 
 
 class UnexpectedTokenError(Exception):
@@ -181,7 +241,7 @@ class _Run:
             tokens.append((token.start, position))
             if len(tokens) > MAX_TOKENS:
                 raise QueryLimitError(
-                    f"the query has more than {MAX_TOKENS:,} words and signs",
+                    f"the text has more than {MAX_TOKENS:,} words and signs",
                     hint="pass long lists of values as a parameter",
                     span=query.span(token.start, token.end),
                 )
@@ -241,7 +301,7 @@ class _Run:
         """The depth of a node above `size` symbols of the given depth."""
         if depth >= MAX_DEPTH:
             raise QueryLimitError(
-                f"the query is nested more than {MAX_DEPTH} levels deep",
+                f"the text is nested more than {MAX_DEPTH} levels deep",
                 hint="write a long chain of '||' over one variable as ?x IN (...) or VALUES",
                 span=self.query.span(self.starts[-size], self.ends[-1]),
             )

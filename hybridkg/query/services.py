@@ -1,4 +1,4 @@
-"""SERVICE, the only part of a query that reaches another machine."""
+"""SERVICE, the only pattern that reaches another machine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from hybridkg.query import ast
 from hybridkg.query.walk import walk
 
 
-def refuse_services(query: ast.Query) -> None:
+def refuse_services(query: ast.Syntax) -> None:
     """Refuses a SERVICE, SILENT or not; called unless kb.toml allows services.
 
     Raises:
-        UnsupportedQueryError: the query has a SERVICE.
+        UnsupportedQueryError: the query, or the update, has a SERVICE.
     """
     service = _first(query)
     if service is not None:
@@ -22,7 +22,7 @@ def refuse_services(query: ast.Query) -> None:
         )
 
 
-def blamed(error: StorageError, query: ast.Query) -> HybridkgError:
+def blamed(error: StorageError, query: ast.Syntax) -> HybridkgError:
     """The error of a query whose rows could not be read: a ServiceError if it has a SERVICE.
 
     Oxigraph reports a failed service and a failed disk alike.
@@ -34,5 +34,5 @@ def blamed(error: StorageError, query: ast.Query) -> HybridkgError:
     return ServiceError(f"a service failed: {reason}", hint="SERVICE SILENT goes on without it", span=service.span)
 
 
-def _first(query: ast.Query) -> ast.ServicePattern | None:
+def _first(query: ast.Syntax) -> ast.ServicePattern | None:
     return next((node for node in walk(query) if isinstance(node, ast.ServicePattern)), None)

@@ -66,7 +66,7 @@ def read_text(text: str, name: str) -> SourceText:
     source = SourceName(name, text)
     if len(text) > MAX_CHARACTERS:
         raise QueryLimitError(
-            f"the query has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
+            f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
             hint="pass long lists of values as a parameter",
         ).at(source)
     if surrogate := _SURROGATE.search(text):

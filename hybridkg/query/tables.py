@@ -21,6 +21,9 @@ from typing import Any
 from hybridkg.resources import cache_dir, resource
 
 START = "query_unit"
+GRAMMARS = ("hybrid.lark", "sparql_update.lark", "sparql.lark")
+"""The grammar files; each extends the next one."""
+
 FORMAT = 1
 """Version of the layout of the cached file."""
 
@@ -59,7 +62,7 @@ def load() -> Tables:
     path = None if folder is None else folder / f"parser-{_key()}.json"
     if path is not None and (cached := _read(path)) is not None:
         return cached
-    data = build("hybrid.lark")
+    data = build(GRAMMARS[0])
     if path is not None:
         _write(path, data)
     return _tables(data)
@@ -67,7 +70,9 @@ def load() -> Tables:
 
 def _key() -> str:
     parts = [str(FORMAT), version("lark"), f"{sys.version_info[0]}.{sys.version_info[1]}"]
-    parts += [resource("grammar", name).read_text("utf-8") for name in ("hybrid.lark", "sparql.lark")]
+    parts += [
+        resource("grammar", name).read_text("utf-8") for name in ("hybrid.lark", "sparql_update.lark", "sparql.lark")
+    ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -169,8 +174,8 @@ def _plain(lexer: dict[str, Any], rules: list[dict[str, Any]], parser: dict[str,
 
 
 def _own_name(name: str) -> str:
-    """The name without the grammar's name, which Lark prefixes to imported terminals."""
-    return name.removeprefix("sparql__")
+    """The name without the names of grammars, which Lark prefixes to imported symbols."""
+    return name.rpartition("__")[2]
 
 
 def _rule(rule: dict[str, Any]) -> list[Any]:

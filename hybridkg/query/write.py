@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hybridkg.query import ast
-from hybridkg.query.write_expressions import ExpressionWriter
+from hybridkg.query.walk import walk
+from hybridkg.query.write_operations import OperationWriter
 
 
 def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str:
     """The canonical text of a node, without a newline at its end.
 
     Args:
-        node: a query, a query form, a group or an element of one.
+        node: a query, an update, a query form, a group or an element of one.
         prefixes: names of namespaces, to shorten IRIs for display; a whole query then declares those it uses.
 
     Raises:
@@ -26,149 +27,53 @@ def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str
     >>> write(ast.Binary("*", ast.Binary("+", ast.Var("a"), ast.Var("b")), ast.Lit("say \\"hi\\"")))
     '(?a + ?b) * "say \\\\"hi\\\\""'
     """
+    if isinstance(node, ast.Update):
+        return write_update(node, prefixes=prefixes)
     writer = _Writer(prefixes or {})
     if isinstance(node, ast.Query):
-        head = {"": [], "plan": ["EXPLAIN"], "analyze": ["EXPLAIN ANALYZE"]}[node.explain]
         writer.node(node.form)
-        return "\n".join([*head, *writer.declarations(), writer.text()])
+        return "\n".join([*_EXPLAIN[node.explain], *writer.declarations(), writer.text()])
     writer.node(node)
     if isinstance(node, ast.SelectQuery | ast.AskQuery | ast.ConstructQuery | ast.DescribeQuery):
         return "\n".join([*writer.declarations(), writer.text()])
     return writer.text().removeprefix("\n")
 
 
-class _Writer(ExpressionWriter):
-    """Writer of queries and patterns; it appends to one list of strings, so the work is linear in the text."""
+_EXPLAIN: dict[str, list[str]] = {"": [], "plan": ["EXPLAIN"], "analyze": ["EXPLAIN ANALYZE"]}
 
-    def group(self, group: ast.Group) -> None:
-        """`{ ... }`, one element a line, without a newline at the end."""
-        if not group.elements:
-            self.add("{}")
-            return
-        self.add("{")
-        self.indent += 1
-        for element in group.elements:
-            self.element(element)
-        self.indent -= 1
-        self.line("}")
 
-    def element(self, element: ast.Element) -> None:
-        """An element on lines of its own."""
-        if isinstance(element, ast.Triples):
-            self.items(element.items)
-            return
-        self.line("")
-        self.node(element)
+def write_update(update: ast.Update, *, prefixes: Mapping[str, str] | None = None) -> str:
+    """The canonical text of an update: `parse_update(write_update(u)) == u`. Arguments and errors are those of `write`.
 
-    def items(self, items: tuple[ast.TriplePattern | ast.RankedItem, ...]) -> None:
-        """One predicate, ranked or not, a line. A repeated subject or predicate is written once: as many triples as the
-        text has could share one that is as long as the text.
-        """
-        last: ast.TriplePattern | None = None
-        for i, item in enumerate(items):
-            triple = item if isinstance(item, ast.TriplePattern) else None
-            if last is None or triple is None or triple.subject != last.subject:
-                if i:
-                    self.add(" .")
-                self.line("")
-                self.node(item)
-            elif triple.predicate != last.predicate:
-                self.add(" ;")
-                self.line("  ")
-                self.predicate(triple.predicate)
-                self.add(" ")
-                self.term(triple.object)
+    >>> write_update(ast.Update((ast.CreateGraph(ast.Iri("http://e/g")), ast.ClearGraphs("ALL", drop=True))))
+    'CREATE GRAPH <http://e/g> ;\\nDROP ALL'
+    """
+    written: list[str] = []
+    names = _Writer(prefixes or {})
+    base: str | None = None
+    has_baseless = False
+    for operation in update.operations:
+        writer = _Writer(prefixes or {})
+        writer.node(operation)
+        names.used |= writer.used
+        text = writer.text()
+        if writer.base is not None and writer.base != base:
+            if base is None and not has_baseless:
+                # At the head, because Oxigraph 0.5.13 reads declarations before the first operation only.
+                names.use_base(writer.base)
             else:
-                self.add(", ")
-                self.term(triple.object)
-            last = triple
-        if items:
-            self.add(" .")
+                text = f"BASE <{writer.base}>\n{text}"
+            base = writer.base
+        has_baseless = has_baseless or any(
+            isinstance(node, ast.Call) and node.function in ("IRI", "URI") and node.base is None
+            for node in walk(operation)
+        )
+        written.append(text)
+    return "\n".join([*_EXPLAIN[update.explain], *names.declarations(), " ;\n".join(written)])
 
-    def triples(self, triples: ast.Triples) -> None:
-        self.items(triples.items)
 
-    def optional(self, node: ast.OptionalPattern) -> None:
-        self.add("OPTIONAL ")
-        self.group(node.pattern)
-
-    def minus(self, node: ast.MinusPattern) -> None:
-        self.add("MINUS ")
-        self.group(node.pattern)
-
-    def union(self, node: ast.UnionPattern) -> None:
-        for i, branch in enumerate(node.branches):
-            self.add(" UNION " if i else "")
-            self.group(branch)
-
-    def graph(self, node: ast.GraphPattern) -> None:
-        self.add("GRAPH ")
-        self.term(node.name)
-        self.add(" ")
-        self.group(node.pattern)
-
-    def service(self, node: ast.ServicePattern) -> None:
-        self.add("SERVICE SILENT " if node.silent else "SERVICE ")
-        self.term(node.endpoint)
-        self.add(" ")
-        self.group(node.pattern)
-
-    def filter(self, node: ast.Filter) -> None:
-        if isinstance(node.condition, ast.Exists):
-            self.add("FILTER ")
-            self.expression(node.condition)
-        else:
-            self.add("FILTER")
-            self.bracketed(node.condition)
-
-    def bind(self, node: ast.Bind) -> None:
-        self.add("BIND")
-        self.named(node.expression, node.variable)
-
-    def inline_data(self, node: ast.InlineData) -> None:
-        """VALUES; one variable on one line, several variables with one row a line."""
-        if len(node.variables) == 1:
-            self.add("VALUES ")
-            self.term(node.variables[0])
-            self.add(" {")
-            for row in node.rows:
-                self.add(" ")
-                self.cell(row[0])
-            self.add(" }" if node.rows else "}")
-            return
-        self.add("VALUES (")
-        self.separated(node.variables, " ")
-        self.add(") {")
-        self.indent += 1
-        for row in node.rows:
-            self.line("(")
-            for i, value in enumerate(row):
-                self.add(" " if i else "")
-                self.cell(value)
-            self.add(")")
-        self.indent -= 1
-        self.closing(node.rows)
-
-    def closing(self, contents: tuple[object, ...]) -> None:
-        """The closing brace, on its own line unless the braces are empty."""
-        if contents:
-            self.line("}")
-        else:
-            self.add("}")
-
-    def cell(self, value: ast.Iri | ast.Lit | None) -> None:
-        if value is None:
-            self.add("UNDEF")
-        else:
-            self.term(value)
-
-    def sub_select(self, node: ast.SubSelect) -> None:
-        self.add("{")
-        self.indent += 1
-        self.line("")
-        self.node(node.query)
-        self.indent -= 1
-        self.line("}")
+class _Writer(OperationWriter):
+    """Writer of queries and updates; it appends to one list of strings, so the work is linear in the text."""
 
     def select(self, query: ast.SelectQuery) -> None:
         self.add(f"SELECT {query.reduction} " if query.reduction else "SELECT ")
@@ -281,18 +186,25 @@ _METHODS: dict[type[ast.Syntax], Callable[[_Writer, Any], None]] = {
     ast.AskQuery: _Writer.ask,
     ast.Bind: _Writer.bind,
     ast.Blank: _Writer.term,
+    ast.ClearGraphs: _Writer.clear,
     ast.ConstructQuery: _Writer.construct,
+    ast.CopyGraph: _Writer.copy,
+    ast.CreateGraph: _Writer.create,
     ast.DatasetClause: _Writer.dataset_clause,
+    ast.DeleteData: _Writer.delete_data,
     ast.DescribeQuery: _Writer.describe,
     ast.Filter: _Writer.filter,
     ast.GraphPattern: _Writer.graph,
     ast.Group: _Writer.group,
     ast.GroupKey: _Writer.group_key,
     ast.InlineData: _Writer.inline_data,
+    ast.InsertData: _Writer.insert_data,
+    ast.LoadFile: _Writer.load,
     ast.Match: _Writer.match,
     ast.MinusPattern: _Writer.minus,
     ast.Model: _Writer.model,
     ast.Modifiers: _Writer.modifiers,
+    ast.Modify: _Writer.modify,
     ast.NamedArgument: _Writer.argument,
     ast.Near: _Writer.near,
     ast.OnField: _Writer.on_field,

@@ -100,6 +100,25 @@ def load(
         del store  # closes it; the frames of an exception would keep it open while its folder is removed
 
 
+def name_of_source(source: Source) -> str:
+    """The name of an input in errors and progress."""
+    return str(source) if isinstance(source, Path | str) else name_of(source)
+
+
+def read_quads(source: Source, document: int, progress: Progress = SILENT) -> Iterator[Quad]:
+    """The quads of an input one by one, with its blank nodes renamed as those of the document of this number.
+
+    Raises:
+        LoadError: the input cannot be read or is malformed; names file and line.
+    """
+    check_sources([source])
+    with _opened(source, document, progress, None) as reading:
+        for batch in reading:
+            yield from parse(batch.plain, RdfFormat.N_QUADS, lenient=True)
+            yield from batch.renamed
+        progress.done(reading.statements)
+
+
 def _load(
     store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None, also: Also | None
 ) -> SourceCount:

@@ -23,7 +23,7 @@ from pyoxigraph import (
     Store,
 )
 
-from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError
+from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError, UserError
 from hybridkg.rdf.solutions import Row, SolutionStream
 from hybridkg.rdf.terms import Literal, Quad, Term, Triple, Variable
 from hybridkg.store.result_lines import Output, Writer, read_chunks, read_lines
@@ -45,7 +45,18 @@ class OxigraphStore:
     """
 
     def __init__(self, store: Store, *, union_default_graph: bool = False, folder: Path | None = None):
-        self._store, self._union, self._folder = store, union_default_graph, folder
+        self._open_store: Store | None = store
+        self._union, self._folder = union_default_graph, folder
+
+    @property
+    def _store(self) -> Store:
+        if self._open_store is None:
+            raise UserError("the transaction of this state has ended", hint="ask the knowledge base again")
+        return self._open_store
+
+    def close(self) -> None:
+        """Drops the store, so that its files can be closed whoever still has this object; later use is an error."""
+        self._open_store = None
 
     @property
     def url(self) -> str:

@@ -175,6 +175,17 @@ def test_text_documents_become_fields(tmp_path):
     assert "http://e/1,a masterpiece of **fog**" in result.stdout
 
 
+def test_a_document_whose_text_is_removed_is_gone_with_its_field(tmp_path):
+    kb, documents = tmp_path / "f.kb", tmp_path / "docs.jsonl"
+    counts = []
+    for review in (["slow"], None):
+        documents.write_text(json.dumps({"id": "http://e/1", "review": review}) + "\n")
+        assert run("load", kb, *[FILMS] * bool(review), "--text", documents, "--index").exit_code == 0
+        found = json.loads(run("stats", kb, "--format", "json").stdout)
+        counts.append((found["documents"], "review" in [field["field"] for field in found["fields"]]))
+    assert counts == [(1, True), (0, False)]
+
+
 def test_stats_show_counts_and_fields(films):
     found = json.loads(run("stats", films, "--format", "json", "--verify").stdout)
     assert found["triples"] > 50

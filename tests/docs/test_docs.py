@@ -11,6 +11,8 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
+from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.parser import parse_update
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -41,6 +43,14 @@ def test_commands_md_names_every_option_of_a_command_and_no_others(name):
     assert sorted(set(named)) == sorted(set(options(cli.commands[name])))
 
 
+def test_the_update_of_language_md_is_one():
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```sparql\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found
+    for block in found:
+        check_update(parse_update(block))
+
+
 def anchors(page: Path) -> set[str]:
     """The anchors of the headings of a page, as GitHub makes them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -58,7 +68,7 @@ def test_links_lead_to_a_file_and_a_heading(page):
         assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("name", ["python.md", "text-index.md"])
+@pytest.mark.parametrize("name", ["python.md", "text-index.md", "updates.md"])
 def test_python_examples_print_what_they_show(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,3 +98,21 @@ def test_a_truncated_or_missing_file_is_corrupt(tmp_path, file, cut):
     path.unlink()
     with pytest.raises(CorruptError, match=file):
         NodeTable.open(tmp_path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(old=st.sets(node, max_size=12), new=st.sets(node, max_size=12))
+def test_a_changed_table_has_the_bytes_of_a_new_one(old, new):
+    with tempfile.TemporaryDirectory() as name:
+        first, second, changed = (Path(name) / part for part in ("first", "second", "changed"))
+        for folder in (first, second, changed):
+            folder.mkdir()
+        NodeTable.write(first, old)
+        NodeTable.write(second, new)
+        table = NodeTable.open(first)
+        removed = [i for i in range(len(table)) if table.node(i) not in new]
+        ids = table.write_changed(changed, np.array(removed, np.int64), [node for node in new if node not in old])
+        for part in ("nodes.text", "nodes.offsets", "nodes.hashes"):
+            assert (changed / part).read_bytes() == (second / part).read_bytes()
+        after = NodeTable.open(second)
+        assert ids.tolist() == [-1 if (i := after.find(table.node(n))) is None else i for n in range(len(table))]

@@ -124,7 +124,7 @@ def test_many_threads_read_beside_a_writer(tmp_path):
 
 def test_a_second_writer_is_told_to_wait(tmp_path):
     kb = KnowledgeBase.create(tmp_path / "f.kb")
-    with kb._folder.building(), pytest.raises(LockedError, match="is writing to"):
+    with kb._folder.building(), pytest.raises(LockedError, match="has been writing to"):
         kb.load(FILMS, index=False)
     assert kb.load(FILMS).triples == 128
 

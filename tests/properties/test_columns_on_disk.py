@@ -119,10 +119,10 @@ def outcome(graph: list[ox.Triple], text: str) -> str:
     return min(outcomes, key=["on disk", "in memory", "declined with less memory"].index)
 
 
-SLICES = [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 67))]
+SLICES = [range(100), range(100, 300), *(range(300 * n, 300 * (n + 1)) for n in range(1, 67))]
 
 
-@pytest.mark.parametrize("part", SLICES)
-def test_hundreds_of_plain_queries_have_the_same_rows_with_little_memory(part):
-    found = Counter(outcome(*larger_query(seed)) for seed in range(300 * part, 300 * (part + 1)))
-    assert found["on disk"] > 60, found
+@pytest.mark.parametrize("seeds", [SLICES[0], *(pytest.param(one, marks=pytest.mark.exhaustive) for one in SLICES[1:])])
+def test_hundreds_of_plain_queries_have_the_same_rows_with_little_memory(seeds):
+    found = Counter(outcome(*larger_query(seed)) for seed in seeds)
+    assert found["on disk"] > len(seeds) // 5, found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -272,6 +273,68 @@ class Maker:
         subjects = dict.fromkeys(self.some(self.var) + self.some(self.iri))
         return ast.DescribeQuery(tuple(subjects), where if self.chance() else None, **rest)
 
+    # --- updates ---------------------------------------------------------------------------
+
+    def quads(self, triple):
+        """Blocks as the parser makes them: two without a graph are one, and none without a graph is empty."""
+        blocks = []
+        for graph in self.some(lambda: self.one_of(None, self.iri(), self.var())):
+            if graph is not None or not blocks or blocks[-1].graph is not None:
+                blocks.append(ast.QuadTemplate(self.some(triple, low=1 if graph is None else 0, high=2), graph))
+        return tuple(blocks)
+
+    def template_triple(self):
+        return self.triple(0)
+
+    def fixed_triple(self):
+        subject = ast.Blank(f"own{self.number(0, 10**9)}") if self.blanks and self.chance() else self.iri()
+        return ast.TriplePattern(subject, self.iri(), self.constant())
+
+    def modify(self, depth):
+        if self.number(0, 3) == 0:
+            delete = self.quads(self.template_triple)
+            return ast.Modify(pattern_of(delete), delete, is_short=True)
+        return ast.Modify(
+            self.group(depth),
+            self.quads(self.template_triple) if self.chance() else (),
+            self.quads(self.template_triple) if self.chance() else (),
+            self.iri() if self.chance() else None,
+            self.some(self.dataset_clause, high=2),
+            replace(self.modifiers(1), group_by=(), having=()) if self.ranked else ast.Modifiers(),
+        )
+
+    def operation(self, depth=2):
+        kind, silent = self.number(0, 8), self.chance()
+        if kind <= 4:
+            return self.modify(depth)
+        if kind == 5:
+            return self.one_of(ast.InsertData, ast.DeleteData)(
+                self.quads(self.one_of(self.template_triple, self.fixed_triple))
+            )
+        if kind == 6:
+            return ast.LoadFile(self.iri(), self.iri() if self.chance() else None, silent)
+        if kind == 7:
+            graphs = self.one_of("DEFAULT", "NAMED", "ALL", self.iri())
+            return (
+                ast.ClearGraphs(graphs, self.chance(), silent) if self.chance() else ast.CreateGraph(self.iri(), silent)
+            )
+        ends = [self.iri() if self.chance() else None for _ in range(2)]
+        return ast.CopyGraph(self.one_of("ADD", "MOVE", "COPY"), *ends, silent)
+
+
+def pattern_of(quads):
+    """The WHERE that DELETE WHERE has, by the grammar: each block is a triples block or a GRAPH."""
+
+    def element(block):
+        triples = ast.Triples(block.triples)
+        return (
+            triples
+            if block.graph is None
+            else ast.GraphPattern(block.graph, ast.Group((triples,) * bool(block.triples)))
+        )
+
+    return ast.Group(tuple(map(element, quads)))
+
 
 @st.composite
 def queries(draw, *, ranked, names=NAMES):
@@ -280,8 +343,22 @@ def queries(draw, *, ranked, names=NAMES):
     return ast.Query(maker.form(), explain)
 
 
+@st.composite
+def updates(draw, *, ranked, names=NAMES):
+    maker = Maker(draw, ranked, names)
+    maker.blanks = ranked
+    operations = maker.some(maker.operation, low=1)
+    return ast.Update(operations, maker.one_of("", "plan", "analyze") if ranked else "")
+
+
 @pytest.fixture(scope="session")
 def trees():
-    """Strategies: `queries` has everything, `plain` only SPARQL with many names, so that few rules are broken."""
+    """Strategies: `queries` has everything, `plain` only SPARQL with many names, so that few rules are broken;
+    `updates` and `plain_updates` likewise."""
     many = [f"v{number}" for number in range(30)]
-    return SimpleNamespace(queries=queries(ranked=True), plain=queries(ranked=False, names=many))
+    return SimpleNamespace(
+        queries=queries(ranked=True),
+        plain=queries(ranked=False, names=many),
+        updates=updates(ranked=True),
+        plain_updates=updates(ranked=False, names=many),
+    )

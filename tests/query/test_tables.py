@@ -44,7 +44,7 @@ def fresh(tmp_path, monkeypatch):
     tables.load.cache_clear()
 
 
-@pytest.mark.parametrize("grammar", ["sparql.lark", "hybrid.lark"])
+@pytest.mark.parametrize("grammar", tables.GRAMMARS)
 def test_a_grammar_builds_without_conflicts(grammar):
     assert len(tables.build(grammar)["rows"]) > 400
 

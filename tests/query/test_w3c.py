@@ -12,12 +12,14 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
-from hybridkg.query.parser import parse
-from hybridkg.query.write import write
+from hybridkg.query.checks.check_update import check_update
+from hybridkg.query.parser import parse, parse_update
+from hybridkg.query.write import write, write_update
 
 w3c = pytest.importorskip("benchmarks.w3c", reason="benchmarks/ is not part of the source package")
 w3c_cases = pytest.importorskip("benchmarks.w3c_cases")
 answers = pytest.importorskip("benchmarks.w3c_answers")
+w3c_updates = pytest.importorskip("benchmarks.w3c_updates")
 
 pytestmark = [pytest.mark.needs_shared, pytest.mark.quick]
 
@@ -53,6 +55,8 @@ def test_every_syntax_test_of_sparql_10_and_11_passes(found):
         ("sparql10", "negative syntax"): 50,
         ("sparql11", "positive syntax"): 66,
         ("sparql11", "negative syntax"): 48,
+        ("sparql11", "positive update syntax"): 42,
+        ("sparql11", "negative update syntax"): 13,
     }
 
 
@@ -60,6 +64,12 @@ def test_the_evaluation_suites_are_complete_and_most_of_them_pass(found):
     evaluation = [o for o in found if o.case.suite in OLD and o.case.kind == "evaluation"]
     assert Counter(outcome.case.suite for outcome in evaluation) == {"sparql10": 284, "sparql11": 309}
     assert Counter(outcome.status for outcome in evaluation)["pass"] >= 518
+
+
+def test_every_evaluation_test_of_updates_passes_and_leaves_the_graph_of_oxigraph(found):
+    updates = [o for o in found if o.case.suite in OLD and o.case.kind == w3c_cases.UPDATE]
+    assert {(outcome.status, outcome.confirm) for outcome in updates} == {("pass", True)}
+    assert len(updates) == 94
 
 
 def test_our_answers_are_those_of_oxigraph_to_the_original_text(found):
@@ -86,6 +96,58 @@ def test_every_query_parses_back_from_what_we_write(found):
             assert parse(write(query)) == query
             count += 1
     assert count > 800
+
+
+def test_every_update_parses_back_from_what_we_write_and_has_the_effect_of_the_original(found):
+    count = changing = 0
+    for path in files_of_updates(found):
+        text, base = path.read_text("utf-8"), path.as_uri()
+        try:
+            update = parse_update(text, base=base)
+            check_update(update)
+        except HybridkgError:
+            continue
+        written = write_update(update)
+        assert parse_update(written) == update
+        quads = data_beside(path)
+        before, left = effect(quads, "", base), effect(quads, text, base)
+        assert left == effect(quads, written, None), text
+        count += 1
+        changing += left != before
+    assert count >= 128
+    assert changing >= 60
+
+
+def files_of_updates(found):
+    """Every update of SPARQL 1.1, those of the evaluation tests included."""
+    query = next(o.case.query for o in found if o.case.suite == "sparql11" and o.case.query is not None)
+    (root,) = (folder for folder in query.parents if folder.name == "sparql11")
+    return sorted(root.rglob("*.ru"))
+
+
+def data_beside(path):
+    """The data of the folder of a test, in the default graph and in the named graphs of these suites."""
+    graphs = [ox.DefaultGraph(), *(ox.NamedNode(f"http://example.org/g{number}") for number in (1, 2, 3))]
+    files = [file for file in sorted(path.parent.glob("*.ttl")) if "manifest" not in file.name]
+    return [
+        ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+        for number, file in enumerate(files)
+        for quad in ox.parse(path=str(file), base_iri=file.as_uri(), rename_blank_nodes=True)
+        for graph in (graphs[0], graphs[number % len(graphs)])
+    ]
+
+
+def effect(quads, text, base):
+    """What Oxigraph's update leaves of a store, or the kind of its error."""
+    store = ox.Store()
+    store.extend(quads)
+    try:
+        store.update(text, base_iri=base)
+    except (RuntimeError, OSError, ValueError) as e:
+        return type(e)
+    left = ox.Dataset(list(store))
+    left.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return left
 
 
 # --- the comparison itself -------------------------------------------------------------------
@@ -132,6 +194,16 @@ def test_a_lax_comparison_lets_repeated_rows_be_left_out_but_no_others():
     assert answers.same(rows(A, A, B), rows(A, B), lax=True)
     assert not answers.same(rows(A, A, B), rows(A, A), lax=True)
     assert not answers.same(rows(A, B), rows(A, A, B), lax=True)
+
+
+def test_graphs_after_an_update_are_compared_with_their_names():
+    def quads(blank, graph=None):
+        return [ox.Quad(ox.BlankNode(blank), A, B, graph or ox.DefaultGraph())]
+
+    assert w3c_updates.same_graph(quads("a"), quads("b"))
+    assert not w3c_updates.same_graph(quads("a"), [])
+    assert not w3c_updates.same_graph(quads("a"), quads("a", A))
+    assert w3c_updates.of_oxigraph([], "INSERT DATA { <urn:a> <urn:a> <urn:b> }") == [ox.Quad(A, A, B)]
 
 
 def test_graphs_are_compared_up_to_the_names_of_blank_nodes():

@@ -28,7 +28,7 @@ MAX_INPUT = 16_000_000
 @kb_argument
 @format_option
 def repl(kb: Path, fmt: str) -> None:
-    """Run queries interactively, with completion, history, and tables that fit the terminal.
+    """Run queries and updates interactively, with completion, history, and tables that fit the terminal.
 
     KB is a knowledge base folder, or an RDF file, from which a temporary knowledge base is built. Type .help for the
     commands. Piped input runs without a prompt: rows on stdout, the rest on stderr, exit code 2 if a query failed.
@@ -38,7 +38,7 @@ def repl(kb: Path, fmt: str) -> None:
       echo 'SELECT ?film { ?film MATCH "space" AS ?s } RANK BY ?s LIMIT 3' | hybridkg repl films.ttl
     """
     with opened(kb) as base:
-        code, busy = _interactive(base, kb, fmt) if _is_terminal() else (_piped(base, fmt), False)
+        code, busy = _interactive(base, kb, fmt) if _is_terminal() else (_piped(base, kb, fmt), False)
     if busy:
         # A cancelled query in native code must not return into a Python that shuts down.
         sys.stdout.flush()
@@ -63,7 +63,7 @@ def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
 
     interrupts = Interrupts()
     workers = InterruptibleRunner(interrupts)
-    session = Session(base, Terminal(), fmt=fmt, limit=ROWS_ON_A_TERMINAL, runner=workers)
+    session = Session(base, Terminal(), fmt=fmt, limit=ROWS_ON_A_TERMINAL, runner=workers, place=str(path))
     stats = base.stats()
     session.screen.say(
         f"hybridkg {__version__}, {path.name}: {stats['triples']:,} triples, {stats['entities']:,} entities"
@@ -90,7 +90,7 @@ def _leaving_on_hangup() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _piped(base: KnowledgeBase, fmt: str) -> int:
+def _piped(base: KnowledgeBase, path: Path, fmt: str) -> int:
     from hybridkg.cli.repl.screen import Streams
     from hybridkg.cli.repl.session import Session
     from hybridkg.errors import LoadError
@@ -103,5 +103,5 @@ def _piped(base: KnowledgeBase, fmt: str) -> int:
         raise LoadError(f"cannot read the queries from standard input: {reason}") from None
     if len(data) > MAX_INPUT:
         raise LoadError(f"standard input has more than {MAX_INPUT:,} bytes", hint="give the queries in parts")
-    session = Session(base, Streams(sys.stdout, sys.stderr), fmt=fmt)
+    session = Session(base, Streams(sys.stdout, sys.stderr), fmt=fmt, place=str(path))
     return 0 if session.run_all(text, "stdin") else 2

@@ -77,7 +77,7 @@ def _files(typed: str) -> Iterator[tuple[str, str]]:
                 continue
             if entry.is_dir():
                 yield f"{head}{slash}{entry.name}/", "folder"
-            elif entry.suffix in (".hq", ".rq", ".sparql"):
+            elif entry.suffix in (".hq", ".rq", ".ru", ".sparql"):
                 yield f"{head}{slash}{entry.name}", ""
     except (OSError, RuntimeError, ValueError):
         return

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from hybridkg.cli.repl.listing import facts, listing
 from hybridkg.cli.repl.session import Session
+from hybridkg.cli.repl.updates import run_update
 from hybridkg.cli.repl.vocabulary import MAX_TRIPLES
 from hybridkg.errors import IndexMissingError, LoadError, ParameterError, QuerySyntaxError, UnknownNameError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
@@ -52,11 +53,14 @@ def run_command(session: Session, text: str, name: str, whole: str) -> None:
     argument = argument.strip()
     if argument and not command.argument:
         raise QuerySyntaxError(f"{word} takes no argument, not {argument!r}")
-    if word in (".explain", ".analyze") and argument:
+    if word in (".explain", ".analyze", ".update") and argument:
         # Blanks replace the command, so that the caret of an error is at the right column.
         at = whole.rindex(argument)
         before = "".join("\n" if character == "\n" else " " for character in whole[:at])
-        session.query(before + argument, name, typed=whole.rstrip(), explain=word[1:])
+        if word == ".update":
+            run_update(session, before + argument, name, typed=whole.rstrip())
+        else:
+            session.query(before + argument, name, typed=whole.rstrip(), explain=word[1:])
         return
     command.run(session, argument)
 
@@ -75,8 +79,8 @@ def _help(session: Session, _: str) -> None:
 
 
 KEYS = """\
-Anything else is a query. Enter runs it when it is complete (or wrong), else starts a new line;
-Alt-Enter or Ctrl-J always starts a new line; Enter on an empty line runs the input as it is.
+Anything else is a query or an update. Enter runs it when it is complete (or wrong), else starts a
+new line; Alt-Enter or Ctrl-J always starts one; Enter on an empty line runs the input as it is.
 Tab completes. Up and Down, and Ctrl-R, find earlier input. Ctrl-C clears the input, or cancels
 the running query; Ctrl-D on an empty line ends the session.
 A prefix that is well known, declared in an earlier query or listed by .prefix needs no PREFIX line."""
@@ -114,6 +118,10 @@ def _explain(kind: str) -> Run:
         session.query(session.last_query, explain=kind)
 
     return run
+
+
+def _update(_: Session, __: str) -> None:
+    raise QuerySyntaxError(".update needs an update", hint=".update DELETE WHERE { ?s ?p ?o }; or type it alone")
 
 
 def _why(session: Session, argument: str) -> None:
@@ -207,9 +215,10 @@ COMMANDS = {
     ".explain": Command("[QUERY]", "the plan of a query, or of the last one", _explain("explain")),
     ".analyze": Command("[QUERY]", "the same, run, with actual rows and times", _explain("analyze")),
     ".why": Command("[N]", "explain the score of row N of the last answer; alone, of its first row", _why),
+    ".update": Command("UPDATE", "change the data by SPARQL Update; asks first if it is many entities", _update),
     ".format": Command("[NAME]", f"output format of rows: {', '.join(OUTPUT_FORMATS.names())}", _format),
     ".prefix": Command("[name: <iri>]", "declare a prefix for all queries; alone, show them", _prefix),
-    ".load": Command("FILE.hq", "run the queries and commands of a file", _load),
+    ".load": Command("FILE.hq", "run the queries, updates and commands of a file", _load),
     ".timeout": Command("[DURATION]", "time limit of a query: 10s, 500ms, none", _timeout),
     ".limit": Command("[N]", "maximum number of rows of an answer, or none", _limit),
     ".stats": Command("", "counts of the knowledge base", _stats),

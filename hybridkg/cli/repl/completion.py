@@ -42,7 +42,12 @@ PLACEHOLDERS = {
 }
 """(beginning of the token, note in the menu) of terminals that are no fixed word."""
 
-NO_NAME_OF_THE_DATA = frozenset({"PREFIX", "FROM", "NAMED", "BASE", "GRAPH", "SERVICE"})
+NO_NAME_OF_THE_DATA = frozenset(
+    ("PREFIX", "FROM", "NAMED", "BASE", "GRAPH", "SERVICE", "WITH", "USING", "SILENT", "LOAD", "ADD", "MOVE", "COPY",
+     "TO")
+)  # fmt: skip
+"""Keywords before an IRI that is no class, predicate or entity of the graph."""
+
 DATATYPES = ("string", "integer", "decimal", "double", "boolean", "date", "dateTime", "gYear")
 WORD_TOKENS = frozenset(
     {"WORD", "NAME", "VAR1", "VAR2", "PNAME_LN", "PNAME_NS", "LANGTAG", "BLANK_NODE_LABEL", "a", FUSION}

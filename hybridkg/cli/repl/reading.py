@@ -193,8 +193,8 @@ def statements(text: str) -> Iterator[Statement]:
         yield Statement(text[start:position].rstrip(" \t\r\n"), start)
 
 
-QUERY_COMMAND = re.compile(r"\.(?:explain|analyze)\s+", re.IGNORECASE)
-"""Start of a command whose argument is a query, which may have several lines."""
+QUERY_COMMAND = re.compile(r"\.(?:explain|analyze|update)\s+", re.IGNORECASE)
+"""Start of a command whose argument is a query or an update, which may have several lines."""
 
 
 def _end_of_command(query: SourceText, start: int) -> int:

@@ -32,6 +32,10 @@ class Streams:
         self._err.write(f"{printable(text)}\n")
         self._err.flush()
 
+    def ask(self, question: str) -> bool | None:
+        """None: there is nobody to ask."""
+        return None
+
 
 class TerminalBuffer(io.StringIO):
     """A buffer of text for a terminal: writers may use colour, if the environment allows it."""
@@ -60,6 +64,12 @@ class Terminal:
         """Shows a message."""
         self._out.write(f"{fitted(printable(text), shutil.get_terminal_size().columns)}\n")
         self._out.flush()
+
+    def ask(self, question: str) -> bool | None:
+        """Asks, and reads a line: y or yes is a yes, anything else and the end of the input are a no."""
+        self._out.write(printable(question))
+        self._out.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def pager(environment: Mapping[str, str]) -> list[str] | None:

@@ -7,16 +7,18 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from shutil import get_terminal_size
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
-from hybridkg.cli.repl.reading import COMMAND_LINE, QUERY_COMMAND, declared, read, statements, undeclared
+from hybridkg.cli.repl.reading import COMMAND_LINE, QUERY_COMMAND, all_tokens, declared, read, statements, undeclared
 from hybridkg.cli.repl.running import Runner, directly
 from hybridkg.cli.repl.vocabulary import NOTHING, CompletionVocabulary, read_vocabulary
-from hybridkg.errors import HybridkgError, LoadError, SourceName, Span
+from hybridkg.errors import HybridkgError, LoadError, SourceName, Span, UserError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.query.text_kind import update_keyword
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.terminal_text import for_whom, printable, printable_json
 
@@ -43,6 +45,9 @@ class Screen(Protocol):
     def say(self, text: str) -> None:
         """Shows a message: errors, notes, timings."""
 
+    def ask(self, question: str) -> bool | None:
+        """Whether the user says yes to a question; None where there is nobody to ask."""
+
 
 class Session:
     """An interactive session with one knowledge base.
@@ -54,6 +59,7 @@ class Session:
         limit: maximum number of rows of an answer; None for all.
         runner: runs queries and other work; Ctrl-C does not interrupt the default while Oxigraph reads the names.
         timeout: seconds for a query; 0 for no limit, None for that of kb.toml.
+        place: the knowledge base, as it is named on the command line.
     """
 
     def __init__(
@@ -65,9 +71,10 @@ class Session:
         limit: int | None = None,
         runner: Runner = directly,
         timeout: float | None = None,
+        place: str = "KB",
     ):
         self.kb, self.screen, self.fmt, self.limit, self.runner = kb, screen, fmt, limit, runner
-        self.timeout = timeout
+        self.timeout, self.place = timeout, place
         self.declared: dict[str, str] = {}
         self.vocabulary: CompletionVocabulary = NOTHING
         self.last_query = ""
@@ -75,7 +82,7 @@ class Session:
         self.failed = 0
         self.done = False
         self._depth = 0
-        self._names_wanted = False
+        self._names_wanted = self._names_are_old = False
         self._reading_names = Lock()
 
     @property
@@ -84,13 +91,17 @@ class Session:
         return {**WELL_KNOWN, **dict(self.vocabulary.prefixes), **self.declared}
 
     def names(self) -> CompletionVocabulary:
-        """The names in the data, read at the first call."""
-        if self.vocabulary is NOTHING:
+        """The names in the data, read at the first call, and at the first one after a change."""
+        if self.vocabulary is NOTHING or self._names_are_old:
             self.runner(self._read_names)
         return self.vocabulary
 
+    def forget_names(self) -> None:
+        """Tells that the data has changed: the names are read again when they are wanted."""
+        self._names_wanted, self._names_are_old = False, True
+
     def names_later(self, start: Callable[[Callable[[], None]], object]) -> None:
-        """Reads the names in the data in the background, once; `start` starts the work."""
+        """Reads the names in the data in the background, once for each state; `start` starts the work."""
         if not self._names_wanted:
             self._names_wanted = True
             start(self._try_to_read_names)
@@ -101,28 +112,38 @@ class Session:
 
     def _read_names(self) -> None:
         with self._reading_names:
-            if self.vocabulary is NOTHING:
+            if self.vocabulary is NOTHING or self._names_are_old:
+                self._names_are_old = False
                 self.vocabulary = read_vocabulary(self.kb)
 
     def run(self, text: str) -> bool:
-        """Runs one input, a query or a dot command; shows and counts errors; returns whether there was none."""
+        """Runs one input (query, update, dot command); shows and counts errors; returns whether there was none."""
         return self._run(text, "query", text)
 
     def run_all(self, text: str, name: str) -> bool:
-        """Runs the queries and dot commands of a file, up to `.quit`; returns whether none failed."""
+        """Runs the queries, updates and dot commands of a file, up to `.quit`; returns whether none failed.
+
+        After an error its updates are not run: they may build on what failed, or be the rest of it.
+        """
         failed = self.failed
         for statement in statements(text):
             # Blanks replace the text before a statement, so that errors have the line and column of the file.
             before = text[: statement.start]
             column = len(before) - before.rfind("\n") - 1
             padding = "\n" * before.count("\n") + " " * column
-            self._run(statement.text, name, padding + statement.text)
+            whole = padding + statement.text
+            if self.failed > failed and is_update(statement.text):
+                source, place = SourceName(name, whole), Span(len(padding), len(padding) + 1)
+                self._failed(UserError("this update is not run, because of an error before it", span=place).at(source))
+                continue
+            self._run(statement.text, name, whole)
             if self.done:
                 break
         return self.failed == failed
 
     def _run(self, text: str, name: str, whole: str) -> bool:
         from hybridkg.cli.repl.commands import run_command
+        from hybridkg.cli.repl.updates import run_update
 
         text = text.strip()
         text = WORDS.get(text.lower(), text)
@@ -131,13 +152,18 @@ class Session:
         try:
             if COMMAND_LINE.match(text):
                 run_command(self, text, name, whole)
+            elif update_keyword(text) is not None:
+                run_update(self, whole, name)
             else:
                 self.query(whole, name)
         except HybridkgError as e:
-            self.screen.say(e.render())
-            self.failed += 1
+            self._failed(e)
             return False
         return True
+
+    def _failed(self, error: HybridkgError) -> None:
+        self.screen.say(error.render())
+        self.failed += 1
 
     def query(self, text: str, name: str = "query", *, typed: str = "", explain: str = "") -> None:
         """Runs a query with the missing prefixes of the session added, and shows the rows.
@@ -148,25 +174,31 @@ class Session:
         from hybridkg.results.build import explained
 
         self.last_query = text.strip()
-        header, at = self.header(text), _after_explain(text)
-        full, source = text[:at] + header + text[at:], SourceName(name, typed or text)
+        full = WithPrefixes.of(self, text, SourceName(name, typed or text))
         begin = time.perf_counter()
         # With an event the query has a thread of its own, which may be left behind at work in the store.
         options: dict[str, Any] = {"limit": self.limit, "name": name, "timeout": self.timeout, "cancel": Event()}
         try:
             if explain:
-                plan = self.runner(partial(self.kb.explain, full, analyze=explain == "analyze", **options))
+                is_analyzed = explain == "analyze"
+                if update_keyword(text) is not None:
+                    del options["limit"]
+                    self.show_plan(
+                        self.runner(partial(self.kb.explain_update, full.text, analyze=is_analyzed, **options))
+                    )
+                    return
+                plan = self.runner(partial(self.kb.explain, full.text, analyze=is_analyzed, **options))
                 result = explained(plan)
             else:
-                result = self.runner(partial(self.kb.query, full, **options))
+                result = self.runner(partial(self.kb.query, full.text, **options))
         except HybridkgError as e:
-            raise _without_header(e, source, full, at, len(header)) from e.__cause__
+            raise full.as_typed(e) from e.__cause__
         milliseconds = (time.perf_counter() - begin) * 1000
         if result.explanation is None:
             self.last_result = result
-        self._remember_prefixes(text)
+        self.remember_prefixes(text)
         for warning in result.warnings:
-            self.screen.say(_without_header(warning, source, full, at, len(header)).render())
+            self.screen.say(full.as_typed(warning).render())
         self.show(result, milliseconds)
 
     def header(self, text: str) -> str:
@@ -177,14 +209,14 @@ class Session:
         prefixes = self.prefixes
         return "".join(f"PREFIX {name}: <{prefixes[name]}> " for name in missing if name in prefixes)
 
-    def _remember_prefixes(self, text: str) -> None:
-        """Adds the prefixes that a successful query declares to those of the session."""
+    def remember_prefixes(self, text: str) -> None:
+        """Adds the prefixes that a successful query or update declares to those of the session."""
         self.declared.update({name: iri for name, iri in declared(list(read(text).tokens)).items() if ":" in iri})
 
     def show(self, result: ResultSet, milliseconds: float) -> None:
         """Shows the rows in the session's format, then notes and the time."""
         if result.explanation is not None:
-            self.screen.rows(partial(_put_plan, result.explanation, as_json=self.fmt == "json"))
+            self.show_plan(result.explanation)
             return
         writer = OUTPUT_FORMATS.get(self.fmt)
         own_colours = self.fmt == "table"
@@ -194,6 +226,10 @@ class Session:
         for note in (*result.limits_reached, *result.reranked):
             self.screen.say(f"note: {note}")
         self.screen.say(f"{self._summary(result)}{milliseconds:,.1f} ms")
+
+    def show_plan(self, plan: ExplainedPlan) -> None:
+        """Shows the plan of a query or an update."""
+        self.screen.rows(partial(_put_plan, plan, as_json=self.fmt == "json"))
 
     def _summary(self, result: ResultSet) -> str:
         if result.boolean is not None:
@@ -242,20 +278,50 @@ def _is_unfinished(text: str) -> bool:
 _EXPLAIN = re.compile(r"\s*EXPLAIN(?:\s+ANALYZE)?\s", re.IGNORECASE)
 
 
-def _after_explain(text: str) -> int:
-    """Offset at which PREFIX declarations can be inserted: after a leading EXPLAIN."""
-    match = _EXPLAIN.match(text)
-    return 0 if match is None else match.end()
+@dataclass(frozen=True)
+class WithPrefixes:
+    """A query or an update with the missing prefixes of a session.
+
+    Args:
+        text: the whole text.
+        at: offset of the added declarations, after a leading EXPLAIN.
+        length: length of them.
+        source: the text as typed.
+    """
+
+    text: str
+    at: int
+    length: int
+    source: SourceName
+
+    @classmethod
+    def of(cls, session: Session, text: str, source: SourceName) -> WithPrefixes:
+        match, header = _EXPLAIN.match(text), session.header(text)
+        at = 0 if match is None else match.end()
+        return cls(text[:at] + header + text[at:], at, len(header), source)
+
+    def as_typed(self, error: HybridkgError) -> HybridkgError:
+        """The error with its span in the text as typed."""
+        if error.source is not None and error.source.text == self.text:
+            error.source = self.source
+            if error.span is not None:
+                places = error.span.start, error.span.end
+                start, end = (max(self.at, n - self.length) if n > self.at else n for n in places)
+                error.span = Span(start, max(start, end))
+        return error
 
 
-def _without_header(error: HybridkgError, source: SourceName, full: str, at: int, length: int) -> HybridkgError:
-    """The error with its span in the text as typed."""
-    if error.source is not None and error.source.text == full:
-        error.source = source
-        if error.span is not None:
-            start, end = (max(at, n - length) if n > at else n for n in (error.span.start, error.span.end))
-            error.span = Span(start, max(start, end))
-    return error
+def is_update(statement: str) -> bool:
+    """Whether a statement of a file changes the data."""
+    match = COMMAND_LINE.match(statement)
+    if match is not None:
+        command, *rest = statement.split(None, 1)
+        if command.lower() != ".update" or not rest:
+            return False
+        statement = rest[0]
+    keyword = update_keyword(statement)
+    before = () if keyword is None else (one for one in all_tokens(statement) if one.start < keyword.start)
+    return keyword is not None and all(one.type != "EXPLAIN" for one in before)
 
 
 def _put_plan(plan: ExplainedPlan, out: TextIO, *, as_json: bool) -> None:

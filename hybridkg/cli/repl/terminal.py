@@ -66,8 +66,8 @@ def converse(session: Session, workers: InterruptibleRunner, interrupts: Interru
     """Reads and runs inputs until the user ends the session; Ctrl-C never does."""
     prompt = _prompt(session)
     with interrupts:
-        session.names_later(workers.start)
         while not session.done:
+            session.names_later(workers.start)
             try:
                 text = _read(prompt, interrupts)
             except EOFError:

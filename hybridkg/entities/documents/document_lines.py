@@ -1,11 +1,16 @@
-"""Parser of text documents: one JSON object on a line, `{"id": IRI, "field": "text" or ["text", ...], ...}`."""
+"""Parser of text documents: one JSON object on a line, `{"id": IRI, "field": "text" or ["text", ...], ...}`.
+
+`null` or an empty list in place of the texts removes the field of the entity. A file of documents to remove has lines
+of `{"id": IRI}`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from hybridkg.errors import LoadError
@@ -29,9 +34,12 @@ TEXT_DOCUMENTS = (".jsonl", ".ndjson")
 SHAPE = '{"id": "http://...", "title": "text", "note": ["text", "text"]}'
 
 
+REMOVAL = '{"id": "http://..."}'
+
+
 @dataclass(frozen=True, slots=True)
 class TextDocument:
-    """One line: an IRI and the texts of its fields, in the order of the line."""
+    """One line: an IRI and the texts of its fields, in the order of the line; no texts remove a field."""
 
     id: str
     fields: tuple[tuple[str, list[str]], ...]
@@ -43,32 +51,48 @@ def read_documents(file: InputFile, progress: Progress, known_fields: set[str]) 
     Args:
         file: a .jsonl file, plain or compressed; UTF-8.
         progress: counts bytes and documents.
-        known_fields: field names so far; those of the file are added.
+        known_fields: names of fields with texts so far; those of the file are added.
 
     Raises:
         LoadError: a line is malformed; has file and line.
     """
     waiting = 0
-    for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
-        place = f"{file.path}:{number}"
-        if len(line) > MAX_LINE_LENGTH:
-            raise LoadError(
-                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint=f"one document: {SHAPE}", place=place
-            )
-        if line.isspace():
-            continue
-        document = _document(line, place)
-        known_fields.update(field for field, _ in document.fields)
-        if len(known_fields) > MAX_FIELDS:
-            raise LoadError(
-                f"more than {MAX_FIELDS} different fields", hint="field names are kinds of text, not data", place=place
-            )
+    for place, value in _objects(file, SHAPE):
+        iri = _iri(value, place, SHAPE)
+        document = TextDocument(iri, tuple((k, check_texts(k, v, place)) for k, v in value.items() if k != "id"))
+        known_fields.update(field for field, texts in document.fields if texts)
+        check_number_of_fields(known_fields, place)
         yield document
         waiting += 1
         if waiting == LINES_PER_REPORT:
             progress.advance(file.advanced(), waiting)
             waiting = 0
     progress.advance(file.advanced(), waiting)
+
+
+def read_removals(path: Path) -> Iterator[str]:
+    """IRIs of the documents to remove, by a file of lines `{"id": IRI}`; empty lines are skipped.
+
+    Args:
+        path: a .jsonl file, plain or compressed; UTF-8.
+
+    Raises:
+        LoadError: the file cannot be read, a line is malformed, or has something besides the id, which may have been
+            meant to replace a text; has file and line.
+    """
+    with InputFile(path) as file:
+        check_name(file)
+        for place, value in _objects(file, REMOVAL):
+            iri = _iri(value, place, REMOVAL)
+            other = next((name for name in value if name != "id"), None)
+            if other is not None:
+                raise LoadError(
+                    f"{other[:80]!r} beside 'id', in a file of documents to remove",
+                    hint=f"a line {REMOVAL} removes the whole document; to replace texts, or to remove one field by "
+                    f"null, load the file: hybridkg load KB --text {path}",
+                    place=place,
+                )
+            yield iri
 
 
 def check_name(file: InputFile) -> None:
@@ -80,7 +104,28 @@ def check_name(file: InputFile) -> None:
         )
 
 
-def _document(line: bytes, place: str) -> TextDocument:
+def check_number_of_fields(fields: Collection[str], place: str) -> None:
+    """Raises LoadError for more than MAX_FIELDS."""
+    if len(fields) > MAX_FIELDS:
+        raise LoadError(
+            f"more than {MAX_FIELDS} different fields", hint="field names are kinds of text, not data", place=place
+        )
+
+
+def _objects(file: InputFile, shape: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """`file:line` and JSON object of the lines of a file."""
+    for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
+        place = f"{file.path}:{number}"
+        if len(line) > MAX_LINE_LENGTH:
+            raise LoadError(
+                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint=f"one document: {shape}", place=place
+            )
+        if not line.isspace():
+            yield place, _parsed(line, place, shape)
+
+
+def _parsed(line: bytes, place: str, shape: str) -> dict[str, Any]:
+    hint = f"one line: {shape}"
     try:
         value = json.loads(line.decode(), object_pairs_hook=_object)
     except UnicodeDecodeError as e:
@@ -89,15 +134,14 @@ def _document(line: bytes, place: str) -> TextDocument:
         ) from e
     except json.JSONDecodeError as e:
         reason = e.msg[:1].lower() + e.msg[1:]
-        raise LoadError(f"not JSON: {reason} at character {e.colno}", hint=f"one line: {SHAPE}", place=place) from e
+        raise LoadError(f"not JSON: {reason} at character {e.colno}", hint=hint, place=place) from e
     except RecursionError as e:
-        raise LoadError("JSON nested too deeply", hint=f"one line: {SHAPE}", place=place) from e
+        raise LoadError("JSON nested too deeply", hint=hint, place=place) from e
     except ValueError as e:  # a repeated name; a number of thousands of digits
-        raise LoadError(str(e), hint=f"one line: {SHAPE}", place=place) from e
+        raise LoadError(str(e), hint=hint, place=place) from e
     if not isinstance(value, dict):
-        raise LoadError(f"a line must be a JSON object, not {_kind(value)}", hint=f"one line: {SHAPE}", place=place)
-    iri = _iri(value, place)
-    return TextDocument(iri, tuple((k, _texts(k, v, place)) for k, v in value.items() if k != "id"))
+        raise LoadError(f"a line must be a JSON object, not {_kind(value)}", hint=hint, place=place)
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -108,10 +152,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _iri(value: dict[str, Any], place: str) -> str:
+def _iri(value: dict[str, Any], place: str, shape: str) -> str:
     if "id" not in value:
-        raise LoadError("no 'id'", hint=f"one line: {SHAPE}", place=place)
-    iri = value["id"]
+        raise LoadError("no 'id'", hint=f"one line: {shape}", place=place)
+    return check_iri(value["id"], place)
+
+
+def check_iri(iri: object, place: str = "") -> str:
+    """The IRI of a document. Raises LoadError: it is none."""
     try:
         if isinstance(iri, str):
             NamedNode(iri)
@@ -121,16 +169,31 @@ def _iri(value: dict[str, Any], place: str) -> str:
     raise LoadError(f"'id' must be an absolute IRI, not {iri!r}", place=place)
 
 
-def _texts(field: str, value: Any, place: str) -> list[str]:
+def check_texts(field: str, value: object, place: str) -> list[str]:
+    """The texts of a field from what a user has given: a text, several, or none to remove the field.
+
+    Args:
+        field: its name.
+        value: a text, a list or tuple of texts, or None.
+        place: where the user has given it.
+
+    Raises:
+        LoadError: the name or a text is not allowed.
+
+    >>> check_texts("title", "Alien", "docs.jsonl:1"), check_texts("title", None, "docs.jsonl:2")
+    (['Alien'], [])
+    """
     if not FIELD.fullmatch(field):
         raise LoadError(
             f"the field name {field[:80]!r} is not allowed",
             hint="a field name has lower-case letters, digits, '_' and '-', and starts with a letter",
             place=place,
         )
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list):
+    if value is None:
+        return []
+    if not isinstance(value, str | list | tuple):
         _wrong_text(field, value, place)
+    texts = [value] if isinstance(value, str) else list(value)
     for text in texts:
         if not isinstance(text, str):
             _wrong_text(field, text, place)
@@ -141,10 +204,10 @@ def _texts(field: str, value: Any, place: str) -> list[str]:
     return texts
 
 
-def _wrong_text(field: str, value: Any, place: str) -> NoReturn:
+def _wrong_text(field: str, value: object, place: str) -> NoReturn:
     raise LoadError(f"field {field!r} must be a text or a list of texts, not {_kind(value)}", place=place)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null", str: "a text"}
     return names.get(type(value), "a number")

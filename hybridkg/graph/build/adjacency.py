@@ -7,7 +7,7 @@ triple, and only pages that the system can evict.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
@@ -58,14 +58,40 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
             _scatter(own, run.first, ids, predicates, cursors, pairs)
         else:
             kernel.scatter(own, run.first, ids, predicates, cursors, pairs)
+
+    def forward() -> Pairs:
+        _sort(pairs, bounds)
+        return pairs
+
+    def backward() -> Pairs:
+        for i in range(0, len(pairs), BLOCK):
+            part = pairs[i : i + BLOCK]
+            part[:] = (part << _HALF) | (part >> _HALF)
+        _sort(pairs, bounds)
+        return pairs
+
+    return write_directions((forward, backward), names, bounds, out, folder)
+
+
+def write_directions(
+    directions: tuple[Callable[[], Pairs], Callable[[], Pairs]], names: Sequence[bytes], bounds: I64, out: Writer,
+    folder: Path
+) -> int:  # fmt: skip
+    """Writes the arrays of predicates and of both directions; returns the number of distinct triples.
+
+    Args:
+        directions: give uint64[bounds[-1]], the pairs of each direction (neighbour in the low half), sorted in each
+            predicate; called one after the other.
+        names: of the predicates, ascending; each has a pair.
+        bounds: int64[predicates + 1] of their pairs.
+        out: of the projection.
+        folder: for temporary files.
+    """
+    kernel = KERNEL.for_work(8 * int(bounds[-1]))
     places = np.zeros((len(names) + 1, PLACES), np.uint64)
     shared = _Shared(out)
     for number, direction in enumerate(DIRECTIONS):
-        if number:
-            for i in range(0, len(pairs), BLOCK):
-                part = pairs[i : i + BLOCK]
-                part[:] = (part << _HALF) | (part >> _HALF)
-        _sort(pairs, bounds)
+        pairs = directions[number]()
         keys = Spool(folder / f"{direction}.keys", np.uint32)
         offsets = Spool(folder / f"{direction}.offsets", np.uint64)
         targets = out.stream(f"{direction}.targets", np.uint32)

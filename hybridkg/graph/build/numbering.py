@@ -88,7 +88,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
         UnsupportedGraphError: there are more terms than ids.
     """
     names, ranks = _kind_ranks(runs)
-    _write_strings(out, "kinds", names)
+    write_strings(out, "kinds", names)
     terms = _Terms(
         runs.letters.map(), runs.starts.map(), runs.lengths.map(), runs.values.map(), ranks[runs.kind.map()],
         runs.classes.map()
@@ -102,7 +102,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
     merging = _Merging(
         terms, order, np.array([run.first for run in runs.runs], np.int64), ids, ExistingNodes(nodes), kernel
     )
-    others, literals = _Strings(out, "others"), _Strings(out, "literals")
+    others, literals = StringStreams(out, "others"), StringStreams(out, "literals")
     kinds = out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1)))
     values = out.stream("literals.values", np.float64)
     next_id, ends = len(nodes), []
@@ -229,7 +229,7 @@ class _Merging:
         return out
 
 
-class _Strings:
+class StringStreams:
     """Output streams of concatenated texts and their offsets."""
 
     def __init__(self, out: Writer, name: str):
@@ -246,7 +246,7 @@ class _Strings:
         self._offsets.close()
 
 
-def _write_strings(out: Writer, name: str, items: list[bytes]) -> None:
-    strings = _Strings(out, name)
+def write_strings(out: Writer, name: str, items: list[bytes]) -> None:
+    strings = StringStreams(out, name)
     strings.append(np.frombuffer(b"".join(items), np.uint8), np.array([len(item) for item in items], np.uint32))
     strings.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from hybridkg.entities.documents.document_store import check_segments
+from hybridkg.entities.documents.segments import check_segments
 from hybridkg.graph.statistics.catalog import FILE as STATISTICS_FILE
 from hybridkg.graph.triple_sum import RowHashes, TripleSum, sums_of_projection
 from hybridkg.interfaces.graph_store import GraphStore

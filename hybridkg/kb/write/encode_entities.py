@@ -88,7 +88,7 @@ def build_vectors(folder: Path, wanted: Vectorising, extraction: Extraction, pro
         sources: list[KnownVectors] = [] if known is None else [known]
         log = stack.enter_context(EmbeddingLog(wanted.work, fingerprint, encoder.dimensions)) if fingerprint else None
         if wanted.kind.is_billed and log is not None:
-            _confirm_upload(wanted, [*sources, log.known], verbalised(extraction, fields, cut))
+            confirm_upload(wanted, [*sources, log.known], verbalised(extraction, fields, cut))
 
         def batches() -> Iterator[Encoded]:
             nonlocal encoded
@@ -104,7 +104,7 @@ def build_vectors(folder: Path, wanted: Vectorising, extraction: Extraction, pro
     return VectorReport.of({**counts, "encoded": encoded} if fingerprint else counts)
 
 
-def _confirm_upload(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[PieceBatch]) -> None:
+def confirm_upload(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[PieceBatch]) -> None:
     """Raises ParameterError for a large upload that the caller does not confirm."""
     from hybridkg.vector.encoders.embedding_cache import hashes
 

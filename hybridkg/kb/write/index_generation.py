@@ -22,7 +22,7 @@ from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.endpoint.export import Export, Exported
 from hybridkg.store.generations.folder import Folder
-from hybridkg.store.generations.next_generation import Building
+from hybridkg.store.generations.next_generation import UNLEARNED, Building
 from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.match_query.synonyms import Synonyms
@@ -102,6 +102,7 @@ def _build(
         synonyms=synonyms,
         vectors=vectors,
     )
+    building.counts.pop(UNLEARNED, None)
     building.built("text", engine[1].name_of(building.path / "text"))
     if built.vectors is not None:
         building.built(VECTORS, folder.config.vectors)

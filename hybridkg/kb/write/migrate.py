@@ -31,8 +31,8 @@ from hybridkg.interfaces.vector_index import (
 from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.kb.write.build_indexes import build_indexes
 from hybridkg.kb.write.build_projection import PROJECTION
+from hybridkg.kb.write.index_step import removed_on_failure
 from hybridkg.kb.write.reports import MigrateReport, MovedIndex
-from hybridkg.kb.write.transaction import removed_on_failure
 from hybridkg.storage.durable import link_tree
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building

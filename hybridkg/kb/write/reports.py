@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hybridkg.errors import LoadWarning
+from hybridkg.errors import HybridkgError, LoadWarning
+from hybridkg.results.result import ExplainedPlan
+from hybridkg.store.changes import GraphChange
 from hybridkg.terminal_text import count_lines
 
 NO_TEXT = "warning: no entity has any text, so a search finds nothing"
@@ -115,6 +117,9 @@ class LoadReport:
         documents: text documents; None where no file of documents was loaded.
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement.
+        removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
+        is_behind: whether the indexes are older than the graph now.
+        has_followed: whether the indexes have followed the change, instead of being built from scratch.
     """
 
     statements: int
@@ -122,23 +127,87 @@ class LoadReport:
     documents: int | None = None
     index: IndexReport | None = None
     warnings: tuple[LoadWarning, ...] = ()
+    removed: int | None = field(default=None, kw_only=True)
+    is_behind: bool = field(default=False, kw_only=True)
+    has_followed: bool = field(default=False, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
         return {
             "statements": self.statements,
             "triples": self.triples,
+            **_present(removed=self.removed),
             **_present(documents=self.documents, index=self.index.to_json() if self.index else None),
             "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings],
         }
 
     def lines(self) -> list[str]:
         """The text for people: `triples: 128 new`, with the index indented, and the warnings."""
-        counts = {"statements": self.statements, "triples": f"{self.triples:,} new"} | _present(
+        removed = "" if self.removed is None else f", {self.removed:,} removed"
+        counts = {"statements": self.statements, "triples": f"{self.triples:,} new{removed}"} | _present(
             documents=self.documents
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
+        if self.has_followed and self.index:
+            index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """An effective change: what is so already does not count, nor what was added and removed again.
+
+    Args:
+        added: triples that the graph has more.
+        removed: triples that it has no more.
+        entities: nodes whose own triples, as their subject, or whose documents have changed.
+        documents: documents replaced or removed.
+        exact: whether the solutions of WHERE are certainly those that it means (an approximate NEAR may miss one).
+        warnings: about the request.
+        index: the indexes of the same commit; None where none were written.
+        rebuilt: why they were built from scratch; empty where they followed the change.
+        is_behind: whether the indexes are older than the graph now.
+        change: the triples themselves.
+        explanation: the plans of an EXPLAIN, which changes nothing.
+    """
+
+    added: int
+    removed: int
+    entities: int
+    documents: int = 0
+    exact: bool = True
+    warnings: tuple[HybridkgError, ...] = ()
+    index: IndexReport | None = None
+    rebuilt: str = ""
+    is_behind: bool = False
+    change: GraphChange | None = field(default=None, repr=False)
+    explanation: ExplainedPlan | None = field(default=None, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form, without the triples; of an EXPLAIN, that of the plans."""
+        if self.explanation is not None:
+            return self.explanation.to_json()
+        counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
+        index = "behind" if self.is_behind else "up to date"
+        warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
+        return {**counts, "exact": self.exact, "index": index, "rebuilt": self.rebuilt, "warnings": warnings}
+
+    def lines(self) -> list[str]:
+        """The text for people."""
+        if self.explanation is not None:
+            return self.explanation.text().splitlines()
+        counts: dict[str, Any] = {"triples": f"{self.added:,} added, {self.removed:,} removed"}
+        if self.documents:
+            counts["documents"] = f"{self.documents:,} replaced or removed"
+        counts["entities"] = f"{self.entities:,} changed"
+        anew = f", built anew: {self.rebuilt}" if self.rebuilt else ""
+        counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
+        inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
+        notes = [] if self.index is None else [f"note: {note}" for note in self.index.notes if not self.rebuilt]
+        return [*count_lines(counts), *inexact, *notes]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -8,13 +8,13 @@ collects the values of its symbols.
 
 from __future__ import annotations
 
-from hybridkg.query.builders.queries import Queries
+from hybridkg.query.builders.updates import Updates
 
 LISTS = frozenset(
     {"arguments_of_model", "data_rows", "data_values", "dataset_clauses", "expressions", "field_arguments",
      "graph_nodes", "group_conditions", "having_conditions", "negated_parts", "numbers", "objects", "on_fields",
-     "order_conditions", "path_alternatives", "path_steps", "projections", "property_list", "rank_arguments",
-     "subjects", "triples_list", "union_branches", "variables"}
+     "operations", "order_conditions", "path_alternatives", "path_steps", "projections", "property_list",
+     "rank_arguments", "subjects", "triples_list", "union_branches", "using_clauses", "variables"}
 )  # fmt: skip
 """Rules whose value is the list of the values of their symbols, without tokens."""
 
@@ -22,5 +22,5 @@ TRANSPARENT = frozenset({"bracketed", "single_group", "group_body"}) | LISTS
 """Rules that add no level to the tree."""
 
 
-class Builder(Queries):
-    """Builder of one query; each text needs a new one, because it holds the prefixes."""
+class Builder(Updates):
+    """Builder of one query or update; each text needs a new one, because it holds the prefixes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hybridkg.errors import QuerySyntaxError
@@ -84,13 +84,7 @@ class Queries(RankingBuilders):
 
     def _template(self, group: ast.Group) -> tuple[ast.TriplePattern, ...]:
         items = group.elements[0].items if group.elements else ()  # type: ignore[union-attr]
-        for item in items:
-            if isinstance(item, ast.Match | ast.Near):
-                kind = type(item).__name__.upper()
-                raise at_node(f"a {kind} cannot stand in the template of a CONSTRUCT", item)
-            if not isinstance(item.predicate, ast.Var | ast.Iri):
-                raise at_node("a property path cannot stand in the template of a CONSTRUCT", item.predicate)
-        return tuple(items)
+        return template_triples(items, "the template of a CONSTRUCT")
 
     def describe_all(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         return ast.DescribeQuery, {"subjects": (), "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]}
@@ -166,5 +160,23 @@ def _distinct(columns: list[ast.SelectItem]) -> Iterator[ast.SelectItem]:
             seen.add(name)
 
 
-def at_node(message: str, node: ast.Syntax) -> Exception:
-    return QuerySyntaxError(message, span=node.span)
+def template_triples(items: Iterable[ast.TriplePattern | ast.RankedItem], place: str) -> tuple[ast.TriplePattern, ...]:
+    """The triples of a template, which makes triples and searches for nothing.
+
+    Raises:
+        QuerySyntaxError: a ranked predicate or a property path is among them.
+    """
+    triples: list[ast.TriplePattern] = []
+    for item in items:
+        if isinstance(item, ast.Match | ast.Near):
+            kind = type(item).__name__.upper()
+            raise at_node(f"a {kind} cannot stand in {place}", item, f"write the {kind} in WHERE")
+        if not isinstance(item.predicate, ast.Var | ast.Iri):
+            hint = "write an IRI or a variable; WHERE may have paths"
+            raise at_node(f"a property path cannot stand in {place}", item.predicate, hint)
+        triples.append(item)
+    return tuple(triples)
+
+
+def at_node(message: str, node: ast.Syntax, hint: str = "") -> Exception:
+    return QuerySyntaxError(message, hint=hint, span=node.span)

@@ -74,7 +74,7 @@ class TermBuilders:
         self._expanded += len(value) - len(token.text)
         if self._expanded > MAX_EXPANDED:
             raise QueryLimitError(
-                f"prefixes and BASE make the query {MAX_EXPANDED:,} characters longer",
+                f"prefixes and BASE make the text {MAX_EXPANDED:,} characters longer",
                 hint="pass long lists of values as a parameter",
                 span=self.span(token.start, token.end),
             )

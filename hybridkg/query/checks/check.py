@@ -25,11 +25,13 @@ def check(query: ast.Query) -> None:
         UnknownNameError: it names a ranking model that does not exist.
         UnsupportedQueryError: it is correct, but this version cannot answer it.
     """
-    _Checker().form(query.form)
+    PatternChecker().form(query.form)
 
 
 @dataclass
-class _Checker:
+class PatternChecker:
+    """Visitor of the patterns of one text, which have the labels of blank nodes in common."""
+
     blocks: int = 0
     """Number of the current basic graph pattern."""
 

@@ -119,12 +119,12 @@ COLUMNS: tuple[Help, ...] = (
     ),
     Help(
         "the text has no query",
-        "start with SELECT, ASK, CONSTRUCT or DESCRIBE",
+        "start with SELECT, ASK, CONSTRUCT or DESCRIBE; an update with INSERT, DELETE, LOAD, CLEAR, ...",
         ("", "PREFIX ex: <e:>", "EXPLAIN", "EXPLAIN ANALYZE"),
     ),
     Help(
         "a query starts with SELECT, ASK, CONSTRUCT or DESCRIBE",
-        "PREFIX, BASE and EXPLAIN may stand before it",
+        "PREFIX, BASE and EXPLAIN may stand before it; an update starts with INSERT, DELETE, WITH, LOAD, CLEAR, ...",
         (
             "{ ?s ?p ?o }",
             "?s ?p ?o",

@@ -22,7 +22,7 @@ KINDS = {
     "LANGTAG": "a language tag",
     "NAME": "a name",
     "FILE": "@file of parameters",
-    END: "the end of the query",
+    END: "the end of the text",
 }
 """Terminals in words, in the order of a list of alternatives."""
 
@@ -44,7 +44,7 @@ def kind(symbol: str) -> str:
 def found(token: Token) -> str:
     """The token as written, in quotes."""
     if token.type == END:
-        return "the end of the query"
+        return "the end of the text"
     text = shown(token.text, _MAX_QUOTE)
     return f"'{text}'" if '"' in text else f'"{text}"'
 
@@ -91,7 +91,7 @@ def in_words(expected: Iterable[str], tables: Tables) -> str:
     kinds += ["a function"] if functions else []
     kinds += [f'"{sign}"' for sign in sorted(expected & set(tables.punctuation))]
     kinds += sorted((expected & tables.words) - functions)
-    kinds += ["the end of the query"] if END in expected else []
+    kinds += ["the end of the text"] if END in expected else []
     return kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
 
 

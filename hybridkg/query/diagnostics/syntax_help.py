@@ -24,12 +24,8 @@ if TYPE_CHECKING:
     from hybridkg.query.parser import Machine
 
 LATER = ("arrives in a later version", "")
-UPDATE = ("is an update, and this language is read-only", "`hybridkg load` adds data")
-UNSUPPORTED = {
-    **dict.fromkeys(("FACT", "FILL"), LATER),
-    **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"), UPDATE),
-}
-"""Words of later versions and of SPARQL Update: (message, hint)."""
+UNSUPPORTED = dict.fromkeys(("FACT", "FILL"), LATER)
+"""Words of later versions: (message, hint)."""
 
 OTHER_LANGUAGES = {
     "AND": "write '&&'",
@@ -96,7 +92,7 @@ def explain(machine: Machine, query: SourceText, states: Sequence[int], token: T
             span=span,
         )
     if token.type == END:
-        return QuerySyntaxError(f"the query ends too early; expected {alternatives}", span=span)
+        return QuerySyntaxError(f"the text ends too early; expected {alternatives}", span=span)
     return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from hybridkg.errors import ParameterError
 from hybridkg.query import ast
+from hybridkg.query.checks.check_update import NO_VALUE_HINT, first_variable
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.walk import rebuild, variables
 from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, NamedNode, Term, from_rdflib
@@ -32,17 +33,80 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     Raises:
         ParameterError: a name that the query does not use, or assigns itself, or a value that cannot stand in a query.
     """
+    values = _named_values(query, "query", parameters)
+    return replace(query, form=_bound(query.form, values)) if values else query
+
+
+def bind_update(update: ast.Update, parameters: Mapping[str, ParameterValue]) -> ast.Update:
+    """The update with its parameters bound, in WHERE, templates, DATA and names of graphs.
+
+    A list becomes VALUES in the WHERE of each operation that uses it.
+
+    Args:
+        update: as written.
+        parameters: as those of `bind`.
+
+    Raises:
+        ParameterError: also, a variable of DATA has no value, or has a list of them.
+
+    >>> from hybridkg.query.parser import parse_update
+    >>> from hybridkg.query.write import write_update
+    >>> update = parse_update("INSERT DATA { $film <http://e/year> $year }")
+    >>> print(write_update(bind_update(update, {"film": ast.Iri("http://e/alien"), "year": 1979})))
+    INSERT DATA {
+      <http://e/alien> <http://e/year> 1979 .
+    }
+    """
+    values = _named_values(update, "update", parameters)
+    operations: list[ast.Operation] = []
+    for operation in update.operations:
+        used = variables(operation)
+        own = {name: value for name, value in values.items() if name in used}
+        if isinstance(operation, ast.InsertData | ast.DeleteData):
+            operations.append(_bound_data(operation, own))
+        elif own and isinstance(operation, ast.Modify):
+            bound = _bound(operation, own)
+            is_same = not any(isinstance(value, tuple) for value in own.values())
+            operations.append(replace(bound, is_short=bound.is_short and is_same))
+        else:
+            operations.append(operation)
+    return replace(update, operations=tuple(operations))
+
+
+def _bound_data(
+    data: ast.InsertData | ast.DeleteData, values: Mapping[str, ast.Value]
+) -> ast.InsertData | ast.DeleteData:
+    place = "INSERT DATA" if isinstance(data, ast.InsertData) else "DELETE DATA"
+    single: dict[str, ast.Iri | ast.Lit] = {}
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            raise ParameterError(
+                f"the parameter {name!r} stands in {place}, so it takes one value, not a list",
+                hint="a list gives solutions to a WHERE: INSERT { ... } WHERE { ... }",
+            )
+        single[name] = value
+    bound = _substituted(data, single) if single else data
+    variable = first_variable(bound.quads)
+    if variable is not None:
+        raise ParameterError(
+            f"nothing gives ?{variable.name} a value: {place} has no solutions", hint=NO_VALUE_HINT, span=variable.span
+        )
+    return bound
+
+
+def _named_values(
+    node: ast.Query | ast.Update, kind: str, parameters: Mapping[str, ParameterValue]
+) -> dict[str, ast.Value]:
+    """The values of parameters that the text uses, by the names of their variables."""
     if not isinstance(parameters, Mapping):
         raise ParameterError(
             f"parameters are a mapping of names to values, not {type(parameters).__name__!r}",
             hint='for example {"year": 2018}',
         )
     if not parameters:
-        return query
-    used = variables(query)
-    entities = {item.entity.name for item in ranked_items(query)}
-    single: dict[str, ast.Iri | ast.Lit] = {}
-    form = query.form
+        return {}
+    used = variables(node)
+    values: dict[str, ast.Value] = {}
     for written, value in parameters.items():
         if not isinstance(written, str):
             raise ParameterError(f"the name of a parameter is a str, not {written!r}")
@@ -50,16 +114,28 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
         if name not in used:
             names = sorted(used)
             raise ParameterError(
-                f"the query has no variable for the parameter {written!r}; it uses: {', '.join(names) or 'none'}",
+                f"the {kind} has no variable for the parameter {written!r}; it uses: {', '.join(names) or 'none'}",
                 hint=did_you_mean(name, names),
             )
-        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            form = _with_values(form, name, [_constant(written, item) for item in value])
+        values[name] = constants(written, value)
+    return values
+
+
+Form = TypeVar("Form", bound=ast.QueryForm | ast.Modify | ast.InsertData | ast.DeleteData)
+Pattern = TypeVar("Pattern", bound=ast.QueryForm | ast.Modify)
+
+
+def _bound(form: Pattern, values: Mapping[str, ast.Value]) -> Pattern:
+    entities = {item.entity.name for item in ranked_items(form)}
+    single: dict[str, ast.Iri | ast.Lit] = {}
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            form = _with_values(form, name, value)
         elif name in entities:
-            form = _with_values(form, name, [_constant(written, value)])
+            form = _with_values(form, name, (value,))
         else:
-            single[name] = _constant(written, value)
-    return replace(query, form=_substituted(form, single)) if single else replace(query, form=form)
+            single[name] = value
+    return _substituted(form, single) if single else form
 
 
 def constants(name: str, value: object) -> ast.Value:
@@ -155,7 +231,7 @@ def _read_term(text: str) -> Term:
     return Literal(text)
 
 
-def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]) -> ast.QueryForm:
+def _with_values(form: Pattern, name: str, values: tuple[ast.Iri | ast.Lit, ...]) -> Pattern:
     data = ast.InlineData((ast.Var(name),), tuple((value,) for value in values))
     where = form.where or ast.Group(())
     if any(item.text == ast.Var(name) for item in ranked_items(form)):
@@ -166,9 +242,7 @@ def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]
     return replace(form, where=replace(where, elements=(data, *where.elements)))
 
 
-def _substituted(
-    form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit], renamed: Mapping[str, str] = {}
-) -> ast.QueryForm:
+def _substituted(form: Form, values: Mapping[str, ast.Iri | ast.Lit], renamed: Mapping[str, str] = {}) -> Form:
     """The form with values in place; `renamed` has other names for projected columns."""
 
     def change(node: ast.Syntax) -> Any:
@@ -191,6 +265,8 @@ def _substituted(
                 return _triple(rebuild(node, change))
             case ast.GraphPattern() | ast.ServicePattern():
                 return _named(rebuild(node, change))
+            case ast.QuadTemplate():
+                return _in_graph(rebuild(node, change))
             case ast.Call(function="BOUND", arguments=(ast.Var(name=name),)) if name in values:
                 # BOUND takes only a variable; this one has a value.
                 return ast.Lit("true", XSD + "boolean", span=node.span)
@@ -243,14 +319,20 @@ def _substituted(
         return triple
 
     def _named(pattern: ast.GraphPattern | ast.ServicePattern) -> ast.GraphPattern | ast.ServicePattern:
-        name = pattern.name if isinstance(pattern, ast.GraphPattern) else pattern.endpoint
+        _check_name(pattern.name if isinstance(pattern, ast.GraphPattern) else pattern.endpoint)
+        return pattern
+
+    def _in_graph(block: ast.QuadTemplate) -> ast.QuadTemplate:
+        _check_name(block.graph)
+        return block
+
+    def _check_name(name: ast.Syntax | None) -> None:
         if isinstance(name, ast.Lit):
             raise ParameterError(
                 "a literal parameter stands where a graph or a service has its name",
                 hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                 span=name.span,
             )
-        return pattern
 
     def _target(variable: ast.Var) -> ast.Var:
         if variable.name in values:
@@ -274,7 +356,7 @@ def _substituted(
             return query
         # Two columns of one name would be joined, and the outer one has the value already.
         aliases = {name: fresh(name) for name in visible if name in columns}
-        return _substituted(query, visible, aliases)  # type: ignore[return-value]
+        return _substituted(query, visible, aliases)
 
     def fresh(name: str) -> str:
         while name in used:

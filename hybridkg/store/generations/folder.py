@@ -13,12 +13,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from hybridkg.config.settings import Config, parse_config, read_config, read_settings, write_config
 from hybridkg.config.settings_writer import change_settings
-from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
+from hybridkg.errors import CorruptError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import extensions
 from hybridkg.storage.durable import fsync_folder, storage_error, write_durably
@@ -26,6 +26,7 @@ from hybridkg.store.generations.generation import Generation, open_generation, r
 from hybridkg.store.generations.manifest import RESTORE, Manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
+from hybridkg.store.generations.writer_lock import RECORD, writer_lock
 from hybridkg.store.rdf_io.formats import FORMATS
 
 GENERATION = re.compile(r"[0-9]{6,}")
@@ -34,6 +35,7 @@ REMOVED = ".removed-"
 OURS = re.compile(
     rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work"
     r"|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
+    rf"|{re.escape(RECORD)}"
 )
 """Names that a knowledge base may contain, finished or not."""
 
@@ -139,6 +141,11 @@ class Folder:
         """The same folder with new settings by name (PLACES); kb.toml gets them with the next generation."""
         return Folder(self.path, {**self._changes, **changes})
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether there are new settings."""
+        return bool(self._changes)
+
     def write_settings(self) -> None:
         """Writes the changed settings into kb.toml in place. Raises ConfigError: it cannot be edited."""
         place = self.path / "kb.toml"
@@ -207,14 +214,18 @@ class Folder:
                 name = newer
 
     @contextmanager
-    def building(self, progress: Progress = SILENT) -> Iterator[Building]:
-        """Builds the next generation; it becomes live when the block ends without an exception.
+    def building(self, progress: Progress = SILENT, wait: float = 0.0) -> Iterator[Building]:
+        """Builds the next generation; it becomes live when the block ends without an exception, unless abandoned.
+
+        Args:
+            progress: receives the progress of long steps.
+            wait: seconds to wait for another writer.
 
         Raises:
             LockedError: another process, or another thread, is writing.
             StorageError: the disk is full or fails; the old state stays.
         """
-        with _storage_errors(f"writing to {str(self.path)!r}"), self.locked():
+        with _storage_errors(f"writing to {str(self.path)!r}"), self.locked(wait):
             previous = self._previous()
             self._remove_leftovers(previous)
             number = previous.manifest.generation + 1
@@ -224,6 +235,9 @@ class Folder:
             try:
                 building = Building(path, previous, number, progress)
                 yield building
+                if building.is_abandoned:
+                    shutil.rmtree(path, ignore_errors=True)
+                    return
                 building.finish()
                 if self._changes:
                     place = self.path / "kb.toml"
@@ -241,27 +255,9 @@ class Folder:
             return self.current()
         return Generation(self.path / ".none", Manifest(0, ""))
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """The exclusive lock of a writer. Raises LockedError: another has it; StorageError: not writable."""
-        from filelock import FileLock, Timeout  # 40 ms, and readers never need it
-
-        lock = FileLock(self.path / "LOCK", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout as e:
-            writers = [entry.name.removeprefix(BUILDING) for entry in self.path.glob(f"{BUILDING}*")]
-            who = f"process {writers[0]}" if writers else "another process"
-            raise LockedError(
-                f"{who} is writing to {str(self.path)!r}",
-                hint="wait until it has finished, or stop it; nothing is lost either way",
-            ) from e
-        except OSError as e:
-            raise storage_error(e, f"locking {str(self.path)!r}") from e
-        try:
-            yield
-        finally:
-            lock.release()
+    def locked(self, wait: float = 0.0) -> AbstractContextManager[None]:
+        """The exclusive lock of a writer (writer_lock.py); `wait` is in seconds."""
+        return writer_lock(self.path, wait)
 
     def _remove_leftovers(self, live: Generation) -> None:
         """Removes half-built folders of a crashed writer, and finished ones that CURRENT never named."""

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 TRUTH = ("graph", "documents")
 """Parts that are never dropped: a writer that does not change them links them into the next generation."""
 
+UNLEARNED = "texts_since_learned"
+"""The count of texts that have changed since an encoder was learned from all of them."""
+
 OXIGRAPH_SCRATCH = ("LOG", "LOCK", "IDENTITY")
 """RocksDB's log, lock and identity: no reader needs them, and they differ at every run."""
 
@@ -47,6 +50,7 @@ class Building:
         self._endpoint: Mapping[str, Any] = old.endpoint
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
+        self.is_abandoned = False
 
     def writable_graph(self) -> Store:
         """The graph for writing: on the first call a copy of the live one, made of hard links.
@@ -99,6 +103,10 @@ class Building:
         """Marks the graph as stored in the generation, also where an earlier one used an endpoint."""
         if self._endpoint:
             self._endpoint, self.counts["quads"] = {}, 0
+
+    def abandon(self) -> None:
+        """Leaves the live generation as it is, because nothing has changed: no generation is made."""
+        self.is_abandoned = True
 
     def next_document(self) -> int:
         """The next document number, from 1 over the life of the knowledge base."""

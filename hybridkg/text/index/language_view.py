@@ -106,9 +106,11 @@ class LanguageRuns:
 
     @classmethod
     def of(cls, entities: U32, starts: U32, tags: U32, tokens: U32, numbers: dict[str, int]) -> LanguageRuns:
-        """Runs with tags renumbered in sorted order, without languages that have no token."""
+        """Runs that have a token, with tags renumbered in sorted order."""
+        spoken = tokens > 0
+        entities, starts, tags, tokens = entities[spoken], starts[spoken], tags[spoken], tokens[spoken]
         present = np.zeros(len(numbers), bool)
-        present[tags[tokens > 0]] = True
+        present[tags] = True
         languages = tuple(sorted(tag for tag, number in numbers.items() if tag and present[number]))
         final = np.zeros(len(numbers), np.uint32)
         final[[numbers[tag] for tag in languages]] = np.arange(1, len(languages) + 1)

@@ -30,6 +30,9 @@ class Recorder:
     def say(self, text: str) -> None:
         self.said.append(text)
 
+    def ask(self, question: str) -> bool | None:
+        return None
+
 
 @pytest.fixture(scope="session")
 def films() -> Iterator[KnowledgeBase]:

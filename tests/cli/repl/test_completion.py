@@ -140,6 +140,27 @@ def test_a_keyword_comes_with_what_must_follow_it():
     assert texts('SELECT * { ?x MATCH "a" ON')[0] == "ON ("
 
 
+UPDATE = """PREFIX f: <http://e/f#> WITH f:g DELETE { ?x f:year ?y } INSERT { GRAPH ?x { ?x f:year 1 } } USING NAMED f:h
+WHERE { ?x MATCH "a" AS ?s . ?x f:year ?y } RANK BY ?s LIMIT 3 ; INSERT DATA { f:a a f:Film } ;
+LOAD SILENT <e:f> INTO GRAPH f:g ; CLEAR NAMED ; COPY DEFAULT TO f:g ; DELETE WHERE { ?s ?p ?o }"""
+
+
+def test_wherever_an_update_is_cut_its_next_token_is_among_the_kinds_offered():
+    reading = read(UPDATE)
+    assert reading.complete
+    for token in reading.tokens:
+        kinds = {suggestion.kind for suggestion in suggest(UPDATE[: token.start], UPDATE[token.start :])}
+        assert kind(token.type) in kinds, token
+
+
+def test_the_keywords_of_updates_are_offered_where_they_stand():
+    assert texts("INS") == ["INSERT"]
+    assert "DATA" in texts("INSERT ")
+    assert texts("LOAD <e:f> IN") == ["INTO GRAPH"]
+    assert "RERANK TOP" not in texts("DELETE { } WHERE { } ")
+    assert "f:Film" not in texts("COPY f")
+
+
 @pytest.mark.parametrize("before", ['SELECT * { ?x ?p "ab', "SELECT * { # ?x", "SELECT } ", "SELECT * {} LIMIT 1"])
 def test_nothing_is_offered_in_a_string_a_comment_a_number_or_behind_a_mistake(before: str):
     assert texts(before) == []

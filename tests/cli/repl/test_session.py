@@ -58,7 +58,7 @@ def test_an_unknown_command_is_told_its_nearest_name(session, screen):
     assert "did you mean '.explain'?" in screen.said[0]
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {".load", ".explain", ".analyze", ".why"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {".load", ".explain", ".analyze", ".why", ".update"}))
 def test_every_command_works_without_an_argument(session, screen, command):
     assert session.run(command)
     assert screen.out or screen.said or session.done

@@ -3,11 +3,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -151,10 +153,27 @@ def test_an_exception_leaves_the_old_state_and_no_leftovers(folder):
 
 
 def test_a_second_writer_is_told_who_writes(folder):
-    with folder.building():
-        with pytest.raises(LockedError) as caught, folder.building():
+    def second() -> None:
+        with folder.building():
             pass
-        assert caught.value.message == f"process {os.getpid()} is writing to {str(folder.path)!r}"
+
+    with folder.building(), ThreadPoolExecutor(1) as other:
+        with pytest.raises(LockedError) as caught:
+            other.submit(second).result()
+        where = re.escape(repr(str(folder.path)))
+        words = rf"process {os.getpid()} \(.+\) has been writing to {where} for \d+ s"
+        assert re.fullmatch(words, caught.value.message)
+    second()
+
+
+def test_a_thread_that_writes_already_is_told_at_once_and_does_not_wait_for_itself(folder):
+    with folder.building():
+        with pytest.raises(LockedError) as caught, folder.building(wait=600):
+            pass
+        assert caught.value.render() == (
+            f"error[S403]: this thread has been writing to {str(folder.path)!r} in a transaction that has not ended\n"
+            "  hint: inside `with kb.transaction() as t:` write t.update(...), t.load(...), t.delete(...)"
+        )
     with folder.building():
         pass
 
@@ -170,7 +189,8 @@ def test_a_second_writer_in_another_process_is_told_too(folder):
         ran = subprocess.run(
             [sys.executable, "-c", program, str(folder.path)], capture_output=True, text=True, check=True
         )
-    assert ran.stdout == f"process {os.getpid()} is writing to {str(folder.path)!r}\n"
+    assert ran.stdout.startswith(f"process {os.getpid()} (")
+    assert ran.stdout.endswith(" s\n")
 
 
 def test_readers_in_many_threads_see_whole_states_beside_a_writer(folder, load_into):

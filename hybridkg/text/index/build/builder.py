@@ -30,18 +30,14 @@ from hybridkg.text.index.build.field_stream import FieldStream
 from hybridkg.text.index.build.merging import RANGE_TOKENS, Blocks, ListRanges, RunSpill, SpilledRun, merged
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.runs import CHUNK_TOKENS, U32
+from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
 from hybridkg.text.index.build.sorting import FieldInOrder, SortedChunk, table_of
 from hybridkg.text.index.build.tokens import TermNumberer, TokenStream, Values
 from hybridkg.text.index.build.worker_pool import WorkerPool, cores
-from hybridkg.text.index.field_presence import MAX_FIELDS, describe_fields, write_presence
+from hybridkg.text.index.field_presence import MAX_FIELDS
 from hybridkg.text.index.language_view import LanguageRuns
-from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
-from hybridkg.text.index.postings import SegmentPostings, prefixes_of
-from hybridkg.text.index.term_field_sets import write_term_sets
-from hybridkg.text.index.topk.block_max import write_block_maxima
-
-SEGMENT = "1"
-"""Name of the only segment."""
+from hybridkg.text.index.layout import Array, ArrayWriter
+from hybridkg.text.index.postings import prefixes_of
 
 DIRECT_BYTES = 2_000_000
 """Text of each field that is analysed immediately, without batches: a quarter of a second."""
@@ -228,40 +224,10 @@ class EmbeddedTextBuilder:
         runs, largest, languages = self._sort(places, lengths)
         postings = self._merge(out, runs, len(terms) * len(self._fields), largest)
         self.close()
-        for i, own in enumerate(languages):
-            own.write(out, f"field{i}")
         self._write_terms(out, terms)
-        counts = {
-            "entities": write_presence(out, lengths),
-            "terms": len(terms),
-            "postings": postings,
-            "tokens": int(lengths.sum(dtype=np.int64)),
-            "text_bytes": self._text_bytes,
-        }
-        described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], lengths)
-        for about, own in zip(described, languages, strict=True):
-            about["languages"] = list(own.languages)
-        pairs = [(int(np.count_nonzero(row)), int(row.sum(dtype=np.int64))) for row in lengths]
-        totals = {"entities": [entities for entities, _ in pairs], "tokens": [tokens for _, tokens in pairs]}
-        self._write_segment(out, len(terms), {"n_nodes": self._n_nodes, "counts": counts, "fields": totals}, pairs)
         chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
-        about_index = {"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts}
-        ArrayWriter(self._folder).finish({**about_index, "segments": [SEGMENT]})
-        return counts
-
-    def _write_segment(
-        self, out: ArrayWriter, n_terms: int, about: dict[str, object], totals: list[tuple[int, int]]
-    ) -> None:
-        """Writes the term sets and block maxima, derived from the lists, and the header of the segment."""
-        out.finish(about)  # makes the lists readable
-        n_fields = len(self._fields)
-        lists = SegmentPostings(ArrayReader(self._folder, SEGMENT), n_terms * n_fields)
-        write_term_sets(out, lists, n_terms, n_fields)
-        out.finish(about)
-        reader = ArrayReader(self._folder, SEGMENT)
-        defaults = [(field.weight, field.b) for field in self._fields]
-        forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals)
-        out.finish({**about, "peaks": forms})
+        lists = WrittenLists(out, len(terms), postings, lengths, languages, self._text_bytes)
+        return finish_index(self._folder, self._fields, chains, lists)
 
     def _placed(self, terms: list[str]) -> U32:
         """uint32[terms], the final number of each provisional one; ends the analysis."""

@@ -99,9 +99,9 @@ class FieldStream:
                 return np.fromfile(self._path, np.uint32, n, offset=4 * int(starts[0]))
             stream: Any = np.memmap(self._path, np.uint32, mode="r")
         else:
-            stream = self._parts[0]
+            stream = self._parts[0] if self._parts else np.zeros(0, np.uint32)
             if contiguous:
-                first = int(starts[0])
+                first = int(starts[0]) if n else 0
                 return np.asarray(stream[first : first + n])
         return np.asarray(stream[np.repeat(starts - (ends - records), records) + np.arange(n)])
 

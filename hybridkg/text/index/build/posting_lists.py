@@ -25,9 +25,15 @@ class Piece:
 
 
 class ListsWriter:
-    """Writes `lists.*`, `blocks.*`, `packed` and `positions` of `n_lists` lists with positions up to a maximum."""
+    """Writes `lists.*`, `blocks.*`, `packed` and `positions`.
 
-    def __init__(self, out: ArrayWriter, n_lists: int, largest_position: int):
+    Args:
+        out: of the segment.
+        n_lists: number of the lists; None for any.
+        largest_position: maximum of all positions.
+    """
+
+    def __init__(self, out: ArrayWriter, n_lists: int | None, largest_position: int):
         self._out, self._n_lists = out, n_lists
         self._first = out.stream("blocks.first", "<u4")
         self._at = out.stream("blocks.at", "<u4")
@@ -86,7 +92,7 @@ class ListsWriter:
         self._words.append(np.zeros(PADDING, np.uint32))
         self.close()
         df, cf = _joined(self._df), _joined(self._cf)
-        if len(df) != self._n_lists:
+        if self._n_lists is not None and len(df) != self._n_lists:
             raise ValueError(f"{len(df)} lists instead of {self._n_lists}")
         blocks = blocks_of(df)
         for name, counts in (("postings", df), ("tokens", cf), ("blocks", blocks)):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hybridkg.text.index.build.field_stream import MARKS, FieldStream
 from hybridkg.text.index.build.merging import RunSpill, SpilledRun
-from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32, chunks, sort_run
+from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32, PostingRun, chunks, sort_run
 from hybridkg.text.index.language_view import LanguageRuns, places_of
 
 
@@ -61,6 +61,12 @@ class FieldInOrder:
 
     def sort(self, first: int, last: int, table: U32, spill: RunSpill) -> SortedChunk:
         """Sorts the records first..last-1 with the `table_of` terms, and writes the run to `spill`."""
+        run, entities, counts, slots = self.sorted(first, last, table)
+        largest = int(run.positions.max()) if len(run.positions) else 0
+        return SortedChunk(spill.write(run, self._number), entities, counts, largest, slots)
+
+    def sorted(self, first: int, last: int, table: U32) -> tuple[PostingRun, U32, NDArray[np.int64], int]:
+        """The run of the records first..last-1; their entities and the tokens of each; and their slots."""
         entities, slots = self._entities[first:last], self._slots[first:last]
         tokens = self._stream.tokens(slots, self._starts[first:last])
         tokens = table[tokens + np.uint32(MARKS)]
@@ -69,8 +75,7 @@ class FieldInOrder:
         if inside.stop > inside.start:
             records = self._changed[inside] - np.uint32(first)
             self._positions[inside], self._lengths[inside] = places_of(tokens, slots, records, self._changed_at[inside])
-        largest = int(run.positions.max()) if len(run.positions) else 0
-        return SortedChunk(spill.write(run, self._number), entities, counts, largest, len(tokens))
+        return run, entities, counts, len(tokens)
 
     def languages(self) -> LanguageRuns:
         """The language runs; valid once every chunk is sorted."""

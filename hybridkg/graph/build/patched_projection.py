@@ -1,0 +1,182 @@
+"""The next projection from the earlier one and a change: nothing but the changed triples is sorted or read again.
+
+The files have the bytes of a build from scratch (tests/graph/build/test_patched_projection.py). The work is a few
+passes over the arrays; the memory is that of the largest predicate, in mapped files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build.adjacency import write_directions
+from hybridkg.graph.build.spool import mapped
+from hybridkg.graph.build.term_edits import NewIds, TermEdits
+from hybridkg.graph.columns import Adjacency
+from hybridkg.graph.stored_projection import DIRECTIONS, LAYOUT, StoredPredicates, StoredTerms
+from hybridkg.rdf.terms import Literal, Term, Triple
+from hybridkg.storage.array_edit import edit_of_sorted
+from hybridkg.storage.arrays import MappedArrays, Writer
+
+Pairs = NDArray[np.uint64]
+
+_HALF = np.uint64(32)
+
+
+class PatchMismatchError(Exception):
+    """The earlier projection does not have a triple that the change removes; the caller builds from scratch."""
+
+
+@dataclass(frozen=True)
+class TripleChange:
+    """Triples that the default graph of queries has more, and triples that it has no more, in the store's form."""
+
+    added: Sequence[Triple]
+    removed: Sequence[Triple]
+
+    def is_projected(self) -> bool:
+        """Whether a projection can have every triple: none has a triple term or a literal with a base direction."""
+        return all(_is_projected(triple.object) for triple in (*self.added, *self.removed))
+
+
+def _is_projected(term: Term) -> bool:
+    return not isinstance(term, Triple) and not (isinstance(term, Literal) and getattr(term, "direction", None))
+
+
+def patch_projection(
+    previous: Path,
+    folder: Path,
+    before: NodeTable,
+    after: NodeTable,
+    entity_ids: NDArray[np.int64],
+    change: TripleChange,
+    occurs: Callable[[Term], bool],
+) -> dict[str, Any]:
+    """Writes the next projection into a new folder, and returns its header.
+
+    Args:
+        previous: folder of the earlier projection, without omitted predicates.
+        folder: the new folder.
+        before: the earlier node table.
+        after: the next node table.
+        entity_ids: int64[earlier entities], the next id of each; -1 for one that has lost its text.
+        change: what has changed; `is_projected`.
+        occurs: whether a term is subject or object of a triple of the next projection.
+
+    Raises:
+        PatchMismatchError: the earlier projection is not that of the graph before the change.
+        UnsupportedGraphError: the graph has more terms than ids.
+        OSError: the disk is full or fails.
+    """
+    reader = MappedArrays(LAYOUT, previous)
+    folder.mkdir()
+    work = folder.with_name(f"{folder.name}.tmp")
+    work.mkdir()
+    try:
+        out = Writer(LAYOUT, folder)
+        terms = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
+        ids = terms.write(out)
+        triples = _Adjacencies(reader, before, ids, change).write(out, work)
+        about = {
+            **ids.about,
+            "omitted": [],
+            "triples": triples,
+            "union_default_graph": reader.about("union_default_graph"),
+        }
+        out.finish(about)
+        return about
+    finally:
+        rmtree(work)
+
+
+def _terms_of(triples: Iterable[Triple]) -> list[Term]:
+    return [term for triple in triples for term in (triple.subject, triple.object)]
+
+
+class _Adjacencies:
+    """Both directions of every predicate of the next projection."""
+
+    def __init__(self, reader: MappedArrays, before: NodeTable, ids: NewIds, change: TripleChange):
+        self._old, self._ids = StoredPredicates(reader), ids
+        old_terms = StoredTerms(reader, before)
+        self._removed = _pairs_by_predicate(change.removed, old_terms.id_of)
+        self._added = _pairs_by_predicate(change.added, ids.of)
+        self._of_old = ids.of_old.astype(np.uint64)
+        for iri, pairs in self._removed.items():
+            if iri not in self._old:
+                raise PatchMismatchError
+            forward = self._old[iri].forward
+            _places(_sources(forward), forward, _directed(pairs, 0))
+        sizes = {iri: self._old[iri].triples for iri in self._old}
+        for iri in {*self._removed, *self._added}:
+            sizes[iri] = sizes.get(iri, 0) + len(self._added.get(iri, ())) - len(self._removed.get(iri, ()))
+        self._sizes = {iri: sizes[iri] for iri in sorted(sizes, key=str.encode) if sizes[iri]}
+
+    def write(self, out: Writer, work: Path) -> int:
+        """Writes the arrays; returns the number of triples."""
+        bounds = np.concatenate([[0], np.cumsum([*self._sizes.values()])]).astype(np.int64)
+
+        def direction(number: int) -> Pairs:
+            pairs = mapped(work / f"{DIRECTIONS[number]}.pairs", np.uint64, (int(bounds[-1]),))
+            for i, iri in enumerate(self._sizes):
+                pairs[bounds[i] : bounds[i + 1]] = self._pairs(iri, number)
+            return pairs
+
+        names = [iri.encode() for iri in self._sizes]
+        return write_directions((lambda: direction(0), lambda: direction(1)), names, bounds, out, work)
+
+    def _pairs(self, iri: str, direction: int) -> Pairs:
+        """The sorted pairs of a predicate in a direction."""
+        added = _directed(self._added.get(iri), direction)
+        if iri not in self._old:
+            return added
+        columns = self._old[iri]
+        old = columns.backward if direction else columns.forward
+        sources = _sources(old)
+        pairs = (self._of_old[sources] << _HALF) | self._of_old[old.targets]
+        if (removed := self._removed.get(iri)) is not None:
+            pairs = np.delete(pairs, _places(sources, old, _directed(removed, direction)))
+        if self._ids.moved[sources].any() or self._ids.moved[old.targets].any():
+            pairs.sort()
+        return edit_of_sorted(pairs, pairs[:0], added).apply(pairs, added)
+
+
+def _sources(old: Adjacency) -> NDArray[np.uint32]:
+    """uint32[triples]: the key of each target."""
+    return np.repeat(old.keys, np.diff(old.offsets).astype(np.int64))
+
+
+def _places(sources: NDArray[Any], old: Adjacency, removed: Pairs) -> NDArray[np.int64]:
+    """The places of pairs in an earlier direction."""
+    pairs = (sources.astype(np.uint64) << _HALF) | old.targets
+    places = np.searchsorted(pairs, removed)
+    if len(places) and (int(places[-1]) >= len(pairs) or not np.array_equal(pairs[places], removed)):
+        raise PatchMismatchError
+    return places.astype(np.int64)
+
+
+def _directed(pairs: Pairs | None, direction: int) -> Pairs:
+    """Sorted pairs of a direction, from those of subjects and objects."""
+    if pairs is None:
+        return np.zeros(0, np.uint64)
+    own = (pairs << _HALF) | (pairs >> _HALF) if direction else pairs.copy()
+    own.sort()
+    return own
+
+
+def _pairs_by_predicate(triples: Iterable[Triple], id_of: Callable[[Term], int]) -> dict[str, Pairs]:
+    """uint64 pairs (subject, object in the low half) by the IRI of the predicate."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for triple in triples:
+        pair = id_of(triple.subject), id_of(triple.object)
+        if min(pair) < 0:
+            raise PatchMismatchError
+        found.setdefault(triple.predicate.value, []).append(pair)
+    return {iri: np.array([(s << 32) | o for s, o in pairs], np.uint64) for iri, pairs in found.items()}

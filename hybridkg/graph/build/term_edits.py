@@ -1,0 +1,256 @@
+"""Edits of the term table: terms that lost their last triple leave, new ones enter at their places in the order.
+
+Every id of the earlier projection gets its id in the next one. A node that gains or loses its text moves between the
+entities and the other nodes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
+from hybridkg.graph.build.numbering import write_strings
+from hybridkg.graph.literal_order import SEGMENTS, LiteralKey, literal_key
+from hybridkg.graph.stored_projection import StoredStrings, StoredTerms
+from hybridkg.interfaces.graph_index import UNBOUND
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.arrays import MappedArrays, Writer, smallest_unsigned
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NewIds:
+    """The ids of the next projection.
+
+    Args:
+        of_old: int64[old terms], the id of each earlier one; -1 for one that has gone.
+        moved: bool[old terms]: nodes whose order among the others has changed, because they gained or lost their text.
+        of: the id of a term of the next projection.
+        about: the part of the header.
+    """
+
+    of_old: Ids
+    moved: NDArray[np.bool_]
+    of: Callable[[Term], int]
+    about: dict[str, Any]
+
+
+class TermEdits:
+    """The edits from one term table to the next.
+
+    Args:
+        reader: the arrays of the earlier projection.
+        before: the earlier node table.
+        after: the next node table.
+        entity_ids: int64[earlier entities], the next id of each; -1 for one that has lost its text.
+        added: terms of the triples that are new.
+        removed: terms of the triples that have gone.
+        occurs: whether a term is subject or object of a triple of the next projection.
+    """
+
+    def __init__(
+        self,
+        reader: MappedArrays,
+        before: NodeTable,
+        after: NodeTable,
+        entity_ids: Ids,
+        added: Iterable[Term],
+        removed: Iterable[Term],
+        occurs: Callable[[Term], bool],
+    ):
+        self._reader, self._old, self._after, self._entity_ids = reader, StoredTerms(reader, before), after, entity_ids
+        self._others = StoredStrings(reader.array("others.text"), reader.array("others.offsets"))
+        self._literals = StoredStrings(reader.array("literals.text"), reader.array("literals.offsets"))
+        self._kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
+        self._blank = int(reader.about("other_blank_nodes"))
+        added, gone = dict.fromkeys(added), [term for term in dict.fromkeys(removed) if not occurs(term)]
+        lost = before.nodes(np.flatnonzero(entity_ids < 0).astype(np.uint32))
+        self._to_others = [node for node in lost if occurs(node)]
+        is_new = np.ones(len(after), bool)
+        is_new[entity_ids[entity_ids >= 0]] = False
+        self._to_entities = [
+            node for node in after.nodes(np.flatnonzero(is_new).astype(np.uint32)) if self._other(node) >= 0
+        ]
+        self._edit_nodes(added, gone)
+        self._edit_literals(added, gone)
+
+    # --- nodes that have no text --------------------------------------------------------
+
+    def _other(self, node: Node) -> int:
+        """The place of a node among the earlier other nodes; -1 for none."""
+        return self._others.find(node.value.encode(), *self._range_of(node))
+
+    def _range_of(self, node: Node) -> tuple[int, int]:
+        return (0, self._blank) if isinstance(node, BlankNode) else (self._blank, len(self._others))
+
+    def _edit_nodes(self, added: Iterable[Term], gone: Iterable[Term]) -> None:
+        leaving = {self._other(node) for node in self._to_entities}
+        leaving |= {self._other(node) for node in gone if isinstance(node, NamedNode | BlankNode)} - {-1}
+        entering: dict[Node, None] = dict.fromkeys(self._to_others)
+        for node in added:
+            if isinstance(node, NamedNode | BlankNode) and self._after.find(node) is None and self._other(node) < 0:
+                entering[node] = None
+        new = sorted(entering, key=lambda node: (isinstance(node, NamedNode), node.value.encode()))
+        places = [_place(self._others, node.value.encode(), *self._range_of(node)) for node in new]
+        self._node_edit = ArrayEdit(len(self._others), _array(sorted(leaving)), _array(places))
+        self._new_nodes = new
+        self._new_blank = sum(isinstance(node, BlankNode) for node in new)
+        self._gone_blank = sum(place < self._blank for place in leaving)
+
+    # --- literals -----------------------------------------------------------------------
+
+    def _edit_literals(self, added: Iterable[Term], gone: Iterable[Term]) -> None:
+        old, n_nodes = self._old, self._old.n_nodes
+        leaving = sorted(old.id_of(term) - n_nodes for term in gone if isinstance(term, Literal))
+        new = [term for term in added if isinstance(term, Literal) and old.id_of(term) < 0]
+        keyed = sorted((literal_key(literal), literal.value.encode()) for literal in new)
+        self._new_literals = sorted(new, key=literal_key)
+        self._keys = [key for key, _ in keyed]
+        places = [
+            self._literal_place(key, literal) for key, literal in zip(self._keys, self._new_literals, strict=True)
+        ]
+        self._literal_edit = ArrayEdit(len(self._literals), _array(leaving), _array(places))
+
+    def _literal_place(self, key: LiteralKey, literal: Literal) -> int:
+        """The place of a new literal among the earlier ones: by segment, value, kind and text."""
+        segment, value, _ = key
+        n_nodes, strings = self._old.n_nodes, self._old.segments["string"][1] - self._old.n_nodes
+        first, end = (place - n_nodes for place in self._old.segments[SEGMENTS[segment]])
+        if segment > 1:
+            values = self._old.values.data
+            first, end = bisect_left(values, value, first, end), bisect_right(values, value, first, end)
+        if segment > 0:
+            kind_of, tag = self._reader.array("literals.kinds").data, _tag(literal)
+            kind = _place(self._kinds, tag, 0, len(self._kinds))
+            first, end = first - strings, end - strings
+            is_known = self._kinds.find(tag, 0, len(self._kinds)) >= 0
+            low = bisect_left(kind_of, kind, first, end)
+            first, end = low + strings, (bisect_right(kind_of, kind, first, end) if is_known else low) + strings
+        return _place(self._literals, literal.value.encode(), first, end)
+
+    # --- the next table -----------------------------------------------------------------
+
+    def write(self, out: Writer) -> NewIds:
+        """Writes the arrays of the next term table.
+
+        Raises:
+            UnsupportedGraphError: there are more terms than ids.
+        """
+        about = self._about()
+        if about["n_terms"] >= int(UNBOUND):
+            raise UnsupportedGraphError(f"it has more than {int(UNBOUND):,} distinct terms")
+        _write_edited(out, "others", self._others, self._node_edit, [node.value.encode() for node in self._new_nodes])
+        self._write_kinds(out)
+        _write_edited(
+            out, "literals", self._literals, self._literal_edit, [one.value.encode() for one in self._new_literals]
+        )
+        out.write(
+            "literals.values", self._literal_edit.apply(self._old.values, np.array([key[1] for key in self._keys]))
+        )
+        return NewIds(*self._ids(about), about)
+
+    def _about(self) -> dict[str, Any]:
+        edit, n_entities = self._literal_edit, len(self._after)
+        n_nodes = n_entities + self._node_edit.new_size
+        segments, first = [], n_nodes
+        for number, name in enumerate(SEGMENTS):
+            begin, end = (place - self._old.n_nodes for place in self._old.segments[name])
+            gone = np.searchsorted(edit.removed, [begin, end])
+            size = end - begin - int(gone[1] - gone[0]) + sum(key[0] == number for key in self._keys)
+            segments.append([first, first + size])
+            first += size
+        return {
+            "n_entities": n_entities,
+            "n_nodes": n_nodes,
+            "n_terms": n_nodes + edit.new_size,
+            "other_blank_nodes": self._blank - self._gone_blank + self._new_blank,
+            "segments": segments,
+        }
+
+    def _write_kinds(self, out: Writer) -> None:
+        """Writes the languages and datatypes that occur, and that of each literal."""
+        old_kinds = self._reader.array("literals.kinds")
+        strings = self._old.segments["string"][1] - self._old.n_nodes
+        edit, names = self._literal_edit, [self._kinds.string(i).encode() for i in range(len(self._kinds))]
+        cut = int(np.searchsorted(edit.removed, strings)), sum(key[0] == 0 for key in self._keys)
+        own = ArrayEdit(edit.size - strings, edit.removed[cut[0] :] - strings, edit.inserted[cut[1] :] - strings)
+        tags = [_tag(literal) for literal in self._new_literals[cut[1] :]]
+        counts = np.bincount(old_kinds, minlength=len(names)) - np.bincount(
+            old_kinds[own.removed], minlength=len(names)
+        )
+        used = sorted({name for name, count in zip(names, counts.tolist(), strict=True) if count} | {*tags})
+        place_of = {name: place for place, name in enumerate(used)}
+        renamed = np.array([place_of.get(name, 0) for name in names] or [0], np.int64)
+        numbers = own.apply(renamed[old_kinds], np.array([place_of[tag] for tag in tags], np.int64))
+        write_strings(out, "kinds", used)
+        out.write("literals.kinds", numbers.astype(smallest_unsigned(max(0, len(used) - 1))))
+
+    def _ids(self, about: dict[str, Any]) -> tuple[Ids, NDArray[np.bool_], Callable[[Term], int]]:
+        old, after, n_entities, n_nodes = self._old, self._after, about["n_entities"], about["n_nodes"]
+        others, literals = self._node_edit.places(), self._literal_edit.places()
+        of_old = np.concatenate([
+            self._entity_ids,
+            np.where(others < 0, -1, others + n_entities),
+            np.where(literals < 0, -1, literals + n_nodes),
+        ])  # fmt: skip
+        entered: dict[Term, int] = dict(
+            zip(self._new_nodes, (self._node_edit.new_places() + n_entities).tolist(), strict=True)
+        )
+        entered |= dict(zip(self._new_literals, (self._literal_edit.new_places() + n_nodes).tolist(), strict=True))
+        moved = np.zeros(len(of_old), bool)
+        for node in self._to_entities:
+            place = old.n_entities + self._other(node)
+            of_old[place], moved[place] = after.find(node), True
+        for node in self._to_others:
+            place = old.id_of(node)
+            of_old[place], moved[place] = entered[node], True
+
+        def id_of(term: Term) -> int:
+            if isinstance(term, NamedNode | BlankNode) and (entity := after.find(term)) is not None:
+                return entity
+            if term in entered:
+                return entered[term]
+            place = old.id_of(term)
+            return -1 if place < 0 else int(of_old[place])
+
+        return of_old, moved, id_of
+
+
+def _place(strings: StoredStrings, key: bytes, first: int, end: int) -> int:
+    """The place in the sorted range first..end before which a string belongs."""
+    while first < end:
+        middle = (first + end) >> 1
+        if strings.string(middle).encode() < key:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def _tag(literal: Literal) -> bytes:
+    """The name of the language or datatype of a literal, as `kinds.text` has it."""
+    return (literal.datatype.value if literal.language is None else f"@{literal.language}").encode()
+
+
+def _array(places: Sequence[int]) -> Ids:
+    return np.array(places, np.int64)
+
+
+def _write_edited(out: Writer, name: str, strings: StoredStrings, edit: ArrayEdit, new: Sequence[bytes]) -> None:
+    text = out.stream(f"{name}.text", np.uint8)
+    for part in edit.text_parts(strings.text, strings.offsets, new):
+        text.append(part)
+    text.close()
+    lengths = edit.apply(np.diff(strings.offsets.astype(np.int64)), np.array([len(one) for one in new], np.int64))
+    offsets = np.zeros(len(lengths) + 1, np.uint64)
+    np.cumsum(lengths, out=offsets[1:])
+    out.write(f"{name}.offsets", offsets)

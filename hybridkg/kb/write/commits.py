@@ -1,0 +1,84 @@
+"""The commits of the facade: an update request, and a transaction of a `with` block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from hybridkg.kb.parsed_query import Parameters
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.committing import queue_of
+from hybridkg.kb.write.explaining import UpdateExplanation, explained_update
+from hybridkg.kb.write.open_transaction import Transaction, TransactionOptions, begun, report_of
+from hybridkg.kb.write.reports import UpdateReport
+from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
+from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.writer_lock import refuse_nested
+
+
+def run_update(
+    folder: Folder,
+    live: Snapshot,
+    text: str,
+    params: Parameters | None,
+    options: UpdateOptions,
+    how: TransactionOptions,
+) -> UpdateReport:
+    """Runs a request in a commit, perhaps with others of this process; see `KnowledgeBase.update`."""
+    update = checked_update(text, params, options.name)
+    if update.explain:
+        plans = explained_update(update, text, options, folder, lambda _: live, analyze=update.explain == "analyze")
+        return UpdateReport(0, 0, 0, is_behind=bool(live.generation.behind()), explanation=plans)
+    refuse_nested(folder.path)
+
+    def request(state: TransactionState) -> UpdateReport:
+        run = UpdateRun(state, update, text, options)
+        run.run()
+        return report_of(run, state)
+
+    key = (how.index, how.wait, id(how)) if how.dry_run else (how.index, how.wait)
+    return queue_of(folder.path).run(request, lambda: begun(folder, live, how), key)
+
+
+def explain_update(
+    folder: Folder, live: Snapshot, text: str, params: Parameters | None, options: UpdateOptions, *, analyze: bool
+) -> UpdateExplanation:
+    """The plans of a request; see `KnowledgeBase.explain_update`."""
+    update = checked_update(text, params, options.name)
+    analyze = analyze or update.explain == "analyze"
+    return explained_update(update, text, options, folder, lambda _: live, analyze=analyze)
+
+
+@contextmanager
+def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iterator[Transaction]:
+    """A transaction of a `with` block; see `KnowledgeBase.transaction`."""
+    refuse_nested(folder.path)
+    with begun(folder, live, how) as (state, outcome):
+        open_transaction = Transaction(state)
+        try:
+            yield open_transaction
+        finally:
+            open_transaction.end()
+        report = report_of_all(state)
+    open_transaction.report = replace(
+        report,
+        index=outcome.index,
+        rebuilt=outcome.rebuilt,
+        documents=outcome.documents,
+        is_behind=outcome.is_behind,
+    )
+
+
+def report_of_all(state: TransactionState) -> UpdateReport:
+    """The report of everything that a transaction has done, before its commit."""
+    change = state.graph.change()
+    loaded = sum(count.new for count in state.loaded)
+    subjects = {str(quad.subject) for quad in (*change.added, *change.removed)}
+    return UpdateReport(
+        len(change.added) + loaded,
+        len(change.removed),
+        len(subjects | {f"<{iri}>" for iri in state.write_documents().entities}),
+        change=change,
+    )

@@ -1,0 +1,345 @@
+"""The index step of a small change: every index is written from the earlier one and what has changed.
+
+The files have the bytes of a build from scratch, so no score drifts (tests/properties/test_updates_equal_rebuilt.py).
+The work is the text of the changed entities, and passes over the arrays of the indexes; nothing else is read from the
+graph or analysed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.config.settings import EMBEDDED
+from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, texts_of
+from hybridkg.entities.dirty import SourceChange, dirty_entities
+from hybridkg.entities.documents.document_store import Documents
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.entities.profile.profile import Profile
+from hybridkg.entities.triple_lookups import StatedTriple
+from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
+from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, patch_projection
+from hybridkg.graph.statistics.catalog import write_statistics
+from hybridkg.graph.statistics.collect import collect
+from hybridkg.graph.stored_projection import about, open_columns
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import ENGINE_FILE, TEXT_ENGINES
+from hybridkg.interfaces.vector_index import kind_of
+from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
+from hybridkg.kb.write.build_projection import PROJECTION
+from hybridkg.kb.write.follow_vectors import follow_vectors
+from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.reports import IndexReport, VectorReport
+from hybridkg.rdf.terms import DefaultGraph, NamedNode, Node, Quad, Term, Triple
+from hybridkg.storage.durable import link_tree
+from hybridkg.store.changes import ChangingGraph, GraphChange
+from hybridkg.store.generations.next_generation import UNLEARNED, Building
+from hybridkg.store.oxigraph import OxigraphStore
+from hybridkg.text.index.build.incremental import merge_text
+from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
+from hybridkg.text.match_query.synonyms import stored_synonyms
+from hybridkg.vector.index.flat_files import describe_pieces
+
+_log = logging.getLogger(__name__)
+
+REBUILD_SHARE = 0.2
+"""Share of the entities or triples above which a build from scratch takes no longer."""
+
+REBUILD_LEAST = 1_000
+"""Changed entities or triples that are always worth following."""
+
+
+class RebuildNeededError(Exception):
+    """The indexes cannot follow a change; the text is the reason, without a full stop."""
+
+
+@dataclass(frozen=True)
+class IndexFollower:
+    """Writes the indexes of the next generation from those of the one before.
+
+    Args:
+        step: the components of the index step.
+        building: the next generation; has its documents.
+        live: the snapshot before the change.
+        graph: the changed graph.
+        documents: IRIs of the entities whose documents have changed.
+        progress: receives the progress.
+    """
+
+    step: IndexStep
+    building: Building
+    live: Snapshot
+    graph: ChangingGraph
+    documents: Collection[str]
+    progress: Progress
+
+    def run(self) -> IndexReport:
+        """Writes every index.
+
+        Raises:
+            RebuildNeededError: the change is too large, or of a kind that needs a build from scratch.
+        """
+        self._check()
+        change = self._source_change()
+        before, after = self._texts(change)
+        changed = changed_nodes(before, after)
+        nodes, ids = self._write_nodes(changed, after)
+        counts = self._write_text(changed, before, after, nodes, ids)
+        self._write_projection(change, nodes, ids)
+        vectors = self._write_vectors(changed, after, nodes, ids)
+        self.building.built("text", EMBEDDED)
+        self.building.built(PROJECTION, EMBEDDED)
+        return IndexReport(
+            fields=len(after.fields),
+            entities=counts["entities"],
+            terms=counts["terms"],
+            postings=counts["postings"],
+            tokens=counts["tokens"],
+            text_bytes=counts["text_bytes"],
+            vectors=vectors,
+            notes=self._notes(nodes),
+        )
+
+    # --- whether --------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Raises RebuildNeededError where the components of the earlier indexes are not those of this step."""
+        live, step = self.live, self.step
+        manifest = live.generation.manifest
+        if live.text is None or live.nodes is None or live.profile is None or live.generation.behind():
+            raise RebuildNeededError("the earlier indexes are missing or older than the graph")
+        if step.engine[0] != TEXT_ENGINES.default or manifest.engines.get("text") != EMBEDDED:
+            raise RebuildNeededError("the text index is on a server")
+        if PROJECTION not in manifest.indexes or live.projection is None:
+            raise RebuildNeededError("the graph has no projection")
+        self._check_vectors()
+        if self._profile().to_json() != live.profile.to_json():
+            raise RebuildNeededError("the profile or the fields of the documents have changed")
+        if stored_synonyms(self._previous / "text") != step.synonyms:
+            raise RebuildNeededError("the synonyms have changed")
+        if about(self._previous / PROJECTION)["omitted"]:
+            raise RebuildNeededError("some predicates are outside the projection")
+        added, removed = self.graph.size()
+        if added + removed > max(REBUILD_LEAST, REBUILD_SHARE * live.quads):
+            raise RebuildNeededError(f"{added + removed:,} triples have changed")
+
+    def _check_vectors(self) -> None:
+        """Raises RebuildNeededError where other vectors are configured than the earlier ones."""
+        wanted, previous = self.step.vectors, self._previous / VECTORS
+        if (wanted is None) != (VECTORS not in self.live.generation.manifest.indexes):
+            raise RebuildNeededError("the encoder has changed")
+        if wanted is None:
+            return
+        fingerprint, index = wanted.kind.fingerprint(), self.live.vectors
+        if index is None or kind_of(previous) != wanted.name or wanted.index.is_remote:
+            raise RebuildNeededError("the index of vectors has changed, or is on a server")
+        stored = wanted.index.stored(previous)
+        if stored.kind != wanted.encoder or (fingerprint and stored.name != fingerprint):
+            raise RebuildNeededError("the encoder has changed")
+        pieces = describe_pieces(wanted.encoding) if wanted.encoding.what != "entity" else None
+        if index.about().get("what") != pieces:
+            raise RebuildNeededError("the pieces of text that have vectors have changed")
+
+    @property
+    def _previous(self) -> Path:
+        return self.building.previous.path
+
+    def _profile(self) -> Profile:
+        documents = self._documents_after()
+        return self.step.profile if documents is None else self.step.profile.with_documents(documents.fields())
+
+    def _documents_after(self) -> Documents | None:
+        for folder in (self.building.path / "documents", self.building.previous.documents):
+            if folder.is_dir():
+                return Documents.open(folder)
+        return None
+
+    # --- what -----------------------------------------------------------------------------
+
+    def _source_change(self) -> TripleChange:
+        """The change of the triples that the default graph of queries has."""
+        change = self.graph.change()
+        if self.live.union_default_graph:
+            triples = _change_of_union(change, self.graph)
+        else:
+            triples = TripleChange(
+                [_triple(quad) for quad in change.added if isinstance(quad.graph_name, DefaultGraph)],
+                [_triple(quad) for quad in change.removed if isinstance(quad.graph_name, DefaultGraph)],
+            )
+        if not triples.is_projected():
+            raise RebuildNeededError("a triple has a triple term")
+        return triples
+
+    def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts]:
+        """The texts of the dirty entities, before and after."""
+        assert self.live.nodes is not None
+        union, store = self.live.union_default_graph, self._store_after()
+        source = SourceChange(
+            [_stated(triple) for triple in change.added],
+            [_stated(triple) for triple in change.removed],
+            [NamedNode(iri) for iri in self.documents],
+        )
+        limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
+        profile = self._profile()
+        dirty = dirty_entities(profile, source, store, limit=limit)
+        if dirty.too_many:
+            raise RebuildNeededError(dirty.reason)
+        self.progress.start("reading text of changed entities", None)
+        before = texts_of(dirty.nodes, profile, self.live.store, self.live.documents, union_default_graph=union)
+        after = texts_of(dirty.nodes, profile, store, self._documents_after(), union_default_graph=union)
+        self.progress.done(len(dirty.nodes))
+        return before, after
+
+    def _store_after(self) -> OxigraphStore:
+        return OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+
+    # --- how ------------------------------------------------------------------------------
+
+    def _write_nodes(self, changed: Collection[Node], after: SelectedTexts) -> tuple[NodeTable, NDArray[np.int64]]:
+        """Writes the node table; returns it, and the next id of each earlier entity, -1 for one without text."""
+        nodes = self.live.nodes
+        assert nodes is not None
+        known = dict(zip(changed, nodes.find_many([*changed]).tolist(), strict=True))
+        gone = sorted(id for node, id in known.items() if id >= 0 and node not in after.texts)
+        new = [node for node, id in known.items() if id < 0 and node in after.texts]
+        ids = nodes.write_changed(self.building.path, np.array(gone, np.int64), new)
+        return NodeTable.open(self.building.path), ids
+
+    def _write_text(
+        self,
+        changed: Collection[Node],
+        before: SelectedTexts,
+        after: SelectedTexts,
+        nodes: NodeTable,
+        ids: NDArray[np.int64],
+    ) -> dict[str, int]:
+        """Writes the text index, and returns its counts."""
+        assert self.live.nodes is not None
+        assert self.live.text is not None
+        folder, previous = self.building.path / "text", self._previous / "text"
+        if not changed:
+            link_tree(previous, folder)
+            return dict(self.live.text.counts)
+        folder.mkdir()
+        old_to_new, own = self._staying(changed, ids), after.only(changed)
+        new_ids = nodes.find_many([*own.texts]).tolist()
+        records = [
+            ((new_ids[place], values) for place, values in own.stream(position)) for position in range(len(own.fields))
+        ]
+        text_bytes = self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(before.only(changed))
+        try:
+            counts = merge_text(
+                previous, folder, own.fields, old_to_new, len(nodes), records, text_bytes, progress=self.progress
+            )
+        except ValueError as e:
+            raise RebuildNeededError("the fields or analyzers have changed") from e
+        (folder / PROFILE_FILE).write_text(own.profile.to_json(), encoding="utf-8")
+        (folder / ENGINE_FILE).write_text(f"{EMBEDDED}\n", encoding="ascii")
+        if self.step.synonyms.rules:
+            (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
+        return counts
+
+    def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The next id of each earlier entity whose text is the same; -1 for the others."""
+        assert self.live.nodes is not None
+        known, staying = self.live.nodes.find_many([*changed]), ids.copy()
+        staying[known[known >= 0]] = -1
+        return staying
+
+    def _write_vectors(
+        self, changed: Collection[Node], after: SelectedTexts, nodes: NodeTable, ids: NDArray[np.int64]
+    ) -> VectorReport | None:
+        """Writes the vectors; None where there are none."""
+        if self.step.vectors is None:
+            return None
+        previous, folder = self._previous / VECTORS, self.building.path / VECTORS
+        own = after.only(changed)
+        report = follow_vectors(
+            previous,
+            folder,
+            self.step.vectors,
+            self._staying(changed, ids),
+            own,
+            nodes.find_many([*own.texts]).tolist(),
+            self.progress,
+        )
+        self.building.built(VECTORS, self.step.vectors.name)
+        if not self.step.vectors.kind.fingerprint():
+            self.building.counts[UNLEARNED] = self.building.counts.get(UNLEARNED, 0) + len(changed)
+        return report
+
+    def _notes(self, nodes: NodeTable) -> tuple[str, ...]:
+        """A sentence about an encoder that has been learned from other texts."""
+        unlearned = self.building.counts.get(UNLEARNED, 0)
+        if not unlearned or self.step.vectors is None:
+            return ()
+        share = min(1.0, unlearned / max(1, len(nodes)))
+        name, path = self.step.vectors.encoder, self.step.folder.path
+        return (f"{name} was learned before {share:.1%} of the texts changed; hybridkg index {path} learns anew",)
+
+    def _write_projection(self, change: TripleChange, nodes: NodeTable, ids: NDArray[np.int64]) -> None:
+        """Writes the projection and the statistics."""
+        assert self.live.nodes is not None
+        union, folder = self.live.union_default_graph, self.building.path / PROJECTION
+        anywhere = None if union else DefaultGraph()
+        store = self.graph.store
+
+        def occurs(term: Term) -> bool:
+            as_object = store.quads_for_pattern(None, None, term, anywhere)
+            as_subject = store.quads_for_pattern(term, None, None, anywhere) if isinstance(term, Node) else iter(())
+            return next(chain(as_object, as_subject), None) is not None
+
+        try:
+            patch_projection(self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs)
+        except (PatchMismatchError, UnsupportedGraphError) as e:
+            if isinstance(e, PatchMismatchError):
+                _log.warning("the projection is not that of the graph, and is built again")
+            raise RebuildNeededError("the projection cannot be patched") from e
+        columns = open_columns(folder, nodes, union_default_graph=union)
+        write_statistics(self.building.path, collect(columns, self.progress))
+
+
+def _stated(triple: Triple) -> StatedTriple:
+    return cast(StatedTriple, (triple.subject, triple.predicate, triple.object))
+
+
+def _triple(quad: Quad) -> Triple:
+    return Triple(quad.subject, quad.predicate, quad.object)
+
+
+def _change_of_union(change: GraphChange, graph: ChangingGraph) -> TripleChange:
+    """The change of the union of all graphs, which has a triple as long as one graph has it."""
+    entered, left = _graphs_by_triple(change.added), _graphs_by_triple(change.removed)
+    added: list[Triple] = []
+    removed: list[Triple] = []
+    for triple in {**entered, **left}:
+        found = graph.store.quads_for_pattern(triple.subject, triple.predicate, triple.object, None)
+        after = {quad.graph_name for quad in found}
+        before = (after - entered.get(triple, set())) | left.get(triple, set())
+        if bool(after) != bool(before):
+            (added if after else removed).append(triple)
+    return TripleChange(added, removed)
+
+
+def _graphs_by_triple(quads: Collection[Quad]) -> dict[Triple, set[object]]:
+    found: dict[Triple, set[object]] = {}
+    for quad in quads:
+        found.setdefault(_triple(quad), set()).add(quad.graph_name)
+    return found
+
+
+def _bytes(texts: SelectedTexts) -> int:
+    """UTF-8 bytes of all values."""
+    return sum(
+        len(text.encode("utf-8", "surrogatepass"))
+        for values in texts.texts.values()
+        for field in values
+        for text, _ in field
+    )

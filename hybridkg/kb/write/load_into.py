@@ -1,0 +1,145 @@
+"""Inputs whose quads are looked up one by one: into one graph, in place of a graph, or to be removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from pathlib import Path
+
+from hybridkg.errors import LoadError
+from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.rdf.input_file import extensions
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
+from hybridkg.store.changes import GraphName
+from hybridkg.store.loading import Source, name_of_source, read_quads
+
+MAX_QUADS = 2_000_000
+"""Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
+
+
+SMALL_QUADS = 10_000
+
+SMALL_BYTES = 1 << 20
+"""Bytes of a file of about SMALL_QUADS triples."""
+
+COMPRESSION = 8
+"""How many times as long a compressed file may be when it is read."""
+
+
+def is_small(source: Source) -> bool:
+    """Whether an input has so few triples that each is looked up, and the indexes can follow it.
+
+    >>> is_small([("a:s", "a:p", "a:o")])
+    True
+    """
+    if isinstance(source, str | Path):
+        try:
+            size = Path(source).stat().st_size
+        except OSError:
+            return False
+        return size <= SMALL_BYTES // (COMPRESSION if extensions(Path(source))[1] else 1)
+    return isinstance(source, Sized) and len(source) <= SMALL_QUADS
+
+
+def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> list[tuple[Source, int]]:
+    """Adds the triples of inputs to a graph, once all of them have been read; with None, to the graphs of the inputs.
+
+    Returns:
+        The number of statements of each input.
+
+    Raises:
+        LoadError: an input is malformed or too large, or has named graphs where one graph is given.
+    """
+    read = [(source, list(_placed(state, source, graph))) for source in sources]
+    state.graph.apply([], (quad for _, quads in read for quad in quads))
+    state.changed()
+    return [(source, len(quads)) for source, quads in read]
+
+
+def load_in_place_of(
+    state: TransactionState, sources: Sequence[Source], graph: NamedNode | None
+) -> list[tuple[Source, int]]:
+    """Replaces the triples of a graph, None for the default graph, by those of inputs.
+
+    Returns:
+        The number of statements of each input.
+
+    Raises:
+        LoadError: as `load_into`; or files without any statement would empty the graph.
+    """
+    target: GraphName = DefaultGraph() if graph is None else graph
+    read = [(source, list(_placed(state, source, target))) for source in sources]
+    new = [quad for _, quads in read for quad in quads]
+    old = state.graph.quads_of(target, MAX_QUADS + 1)
+    if old and not new and all(isinstance(source, str | Path) for source in sources):
+        raise LoadError(
+            f"no statement in {', '.join(repr(str(source)) for source in sources)}, and the graph would be emptied",
+            hint="if that is meant: hybridkg update KB 'CLEAR " + ("DEFAULT'" if graph is None else f"GRAPH {graph}'"),
+        )
+    if len(old) > MAX_QUADS:
+        raise LoadError(
+            f"the graph {target} has more than {MAX_QUADS:,} triples, too many to be compared with a file",
+            hint="hybridkg update KB 'CLEAR GRAPH ...', then hybridkg load",
+        )
+    state.graph.apply(old, new)
+    state.changed()
+    return [(source, len(quads)) for source, quads in read]
+
+
+def remove_statements(state: TransactionState, sources: Sequence[Source]) -> None:
+    """Removes the triples of inputs, once all of them have been read.
+
+    Raises:
+        LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
+    """
+    quads = [quad for source in sources for quad in _ground(state, source)]
+    state.graph.apply(quads, [])
+    state.changed()
+
+
+def _ground(state: TransactionState, source: Source) -> Iterator[Quad]:
+    for quad in _placed(state, source, None):
+        if any(isinstance(term, BlankNode) for term in quad):
+            raise LoadError(
+                "a blank node here names nothing in the knowledge base",
+                hint="find it by DELETE ... WHERE",
+                place=name_of_source(source),
+            )
+        yield quad
+
+
+def _placed(state: TransactionState, source: Source, graph: GraphName | None) -> Iterator[Quad]:
+    """The quads of an input, in one graph unless it is None."""
+    for number, quad in enumerate(read_quads(source, state.building.next_document(), state.progress), 1):
+        if number > MAX_QUADS:
+            raise LoadError(
+                f"more than {MAX_QUADS:,} triples, too many to be looked up one by one",
+                hint="split the file",
+                place=name_of_source(source),
+            )
+        if graph is None:
+            yield quad
+        elif isinstance(quad.graph_name, DefaultGraph) or quad.graph_name == graph:
+            yield Quad(quad.subject, quad.predicate, quad.object, graph)
+        else:
+            raise LoadError(
+                f"triples of the graph {quad.graph_name}, and this call is about {graph}",
+                hint="give a file with triples only, or one of that graph",
+                place=name_of_source(source),
+            )
+
+
+def graph_named(text: str) -> NamedNode | None:
+    """The graph that a user names: an IRI, in angle brackets or without; None for `default`.
+
+    Raises:
+        LoadError: the text is no absolute IRI.
+
+    >>> graph_named("default"), str(graph_named("http://e/g"))
+    (None, '<http://e/g>')
+    """
+    if text == "default":
+        return None
+    try:
+        return NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
+    except ValueError as e:
+        raise LoadError(f"{text!r} is no graph: {e}", hint="give an absolute IRI, or: default") from e

@@ -1,0 +1,266 @@
+"""The state of a knowledge base inside a transaction: changed graph and documents, and snapshots that see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from shutil import rmtree
+
+from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
+from hybridkg.entities.documents.document_store import Documents
+from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import is_remote_engine
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
+from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.reports import IndexReport
+from hybridkg.kb.write.transaction import TEXT_INDEX
+from hybridkg.rdf.terms import NamedNode
+from hybridkg.store.changes import ChangingGraph
+from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.generation import Generation
+from hybridkg.store.generations.manifest import Manifest
+from hybridkg.store.generations.next_generation import Building
+from hybridkg.store.loading import Source, SourceCount
+from hybridkg.store.loading import load as load_sources
+from hybridkg.store.oxigraph import OxigraphStore
+
+INDEX_PARTS = ("text", "vectors", "projection", "statistics.json", "nodes.*")
+"""What an index step writes into a generation."""
+
+
+class TransactionState:
+    """The next generation while it is changed.
+
+    Args:
+        folder: of the knowledge base.
+        building: the next generation.
+        live: the snapshot of the generation before it.
+        step: builds the indexes; None where they stay behind.
+        progress: receives the progress of long steps.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        building: Building,
+        live: Snapshot,
+        step: IndexStep | None,
+        progress: Progress,
+        *,
+        rebuilds: bool = True,
+    ):
+        self._rebuilds = rebuilds
+        self.folder, self.building, self.live, self.step = folder, building, live, step
+        self.graph = ChangingGraph(building.writable_graph)
+        self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
+        self.loaded: list[SourceCount] = []
+        self._quads = building.counts["quads"]
+        self.progress = progress
+        # Indexes that were behind and follow now are as old for a MATCH as those of changed text.
+        self._changes = int(step is not None and self._is_behind)
+        self._indexed: tuple[int, Snapshot, IndexReport] | None = None
+        self._unindexed: tuple[int, Snapshot] | None = None
+        self._documents: DocumentChanges | None = None
+        self._stores: list[OxigraphStore] = []
+        self._broken: BaseException | None = None
+        self.rebuilt = ""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the commit differs from the generation before it."""
+        return (
+            any(self.graph.size()) or any(count.new for count in self.loaded) or bool(self.write_documents().entities)
+        )
+
+    @property
+    def _is_behind(self) -> bool:
+        return self.live.text is None or bool(self.live.generation.behind())
+
+    def refuse_old_text(self, place: Span) -> None:
+        """Refuses a MATCH or a NEAR, at `place`, that would choose what is changed by text older than the graph.
+
+        Raises:
+            IndexMissingError: the text index was behind before this transaction, and stays behind.
+        """
+        if self.step is None and self.live.text is not None and self._is_behind:
+            raise IndexMissingError(
+                "the text index is behind the graph, and this update would choose by old text",
+                hint=f"hybridkg index {self.folder.path}",
+                span=place,
+            )
+
+    def changed(self) -> None:
+        """Tells that graph or documents have changed, so the snapshots of before are old."""
+        self._changes += 1
+
+    def check_whole(self) -> None:
+        """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.
+
+        Raises:
+            LoadError: a load failed in the middle of its input.
+            OSError: the disk failed while the graph was written.
+        """
+        if self.graph.failure is not None:
+            raise self.graph.failure
+        if self._broken is not None:
+            raise LoadError(
+                "a load in this transaction has failed in the middle of its input, so nothing of it can be committed",
+                hint=f"begin another transaction; the error was: {self._broken}",
+            ) from self._broken
+
+    def load(self, sources: Sequence[Source]) -> list[SourceCount]:
+        """Adds RDF to the graph; after an error nothing else can be done with this state."""
+        self._close_stores()
+        self._count()
+        try:
+            counts = load_sources(self.building, sources, self.progress)
+        except BaseException as e:
+            self._broken = e
+            raise
+        self.loaded += counts
+        self.changed()
+        return counts
+
+    def change_text(self, entity: str, fields: Mapping[str, Sequence[str]] | None) -> None:
+        """Replaces fields of the document of an entity, or removes the document."""
+        if fields is None:
+            self.texts[entity] = None
+        else:
+            self.texts[entity] = {**self._text_changes(entity), **fields}
+        self._documents = None
+        self.changed()
+
+    def document_fields(self) -> tuple[str, ...]:
+        """Names of the fields that the earlier documents have."""
+        previous = self.building.previous.documents
+        return Documents.open(previous).fields() if previous.is_dir() else ()
+
+    def _text_changes(self, entity: str) -> dict[str, Sequence[str]]:
+        """The changed fields of a document; where it has been removed, every field that it had."""
+        changes = self.texts.get(entity, {})
+        if changes is not None:
+            return changes
+        previous = self.building.previous.documents
+        return dict.fromkeys(Documents.open(previous).document(NamedNode(entity)), ()) if previous.is_dir() else {}
+
+    # --- snapshots ----------------------------------------------------------------------
+
+    def snapshot(self, *, ranked: bool) -> Snapshot:
+        """The state of this moment, for a query; with `ranked`, its text and vectors are those of this moment, too.
+
+        Raises:
+            UnsupportedQueryError: the text index is on a server, where it follows with the commit only.
+        """
+        if not self._changes:
+            return self.live
+        return self._with_indexes()[0] if ranked else self._without_indexes()
+
+    def _without_indexes(self) -> Snapshot:
+        """The graph alone: Oxigraph answers every pattern."""
+        if self._unindexed is None or self._unindexed[0] != self._changes:
+            alone = replace(self.live, store=self._open_store(), text=None, nodes=None, profile=None, documents=None)
+            self._unindexed = self._changes, alone
+        return self._unindexed[1]
+
+    def _with_indexes(self) -> tuple[Snapshot, IndexReport]:
+        if self._indexed is not None and self._indexed[0] == self._changes:
+            return self._indexed[1:]
+        if self.step is None or is_remote_engine(self.folder.config.text):
+            where = "stay behind in this transaction" if self.step is None else "are on a server"
+            raise UnsupportedQueryError(
+                f"a MATCH or a NEAR cannot see what this transaction has changed, because its indexes {where}",
+                hint="commit first, and rank in a transaction of its own",
+            )
+        report = self._index()
+        generation = Generation(self.building.path, Manifest(self.building.number, "", counts=self.building.counts))
+        snapshot = Snapshot.of(generation, self.folder, self._open_store())
+        self._indexed = self._changes, snapshot, report
+        return snapshot, report
+
+    def _open_store(self) -> OxigraphStore:
+        """The changed graph for a snapshot, which `_close_stores` takes away from it."""
+        self._stores.append(OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph))
+        return self._stores[-1]
+
+    def _close_stores(self) -> None:
+        self._unindexed = self._indexed = None
+        for store in self._stores:
+            store.close()
+        self._stores.clear()
+        self.graph.close()
+
+    def _count(self) -> None:
+        """Counts the quads of this moment."""
+        added, removed = self.graph.size()
+        self.building.counts["quads"] = self._quads + sum(count.new for count in self.loaded) + added - removed
+
+    # --- the commit ---------------------------------------------------------------------
+
+    def finish(self) -> IndexReport | None:
+        """Writes everything into the next generation; None where the indexes stay behind."""
+        self.write_documents()
+        if self.step is None:
+            self._count()
+            self.close()
+            for name in TEXT_INDEX:
+                self.building.keep(name)
+            return None
+        is_indexed = self._indexed is not None and self._indexed[0] == self._changes
+        try:
+            report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        except RebuildNeededError:
+            self.step = None
+            return self.finish()
+        self.close()
+        return report
+
+    def close(self) -> None:
+        """Closes the store, without whose end its folder cannot be removed or renamed."""
+        self._close_stores()
+
+    def _index(self) -> IndexReport:
+        """Writes every index of this moment, from the earlier ones where they can follow.
+
+        Raises:
+            RebuildNeededError: they cannot, and are not to be built from scratch.
+        """
+        assert self.step is not None
+        self._close_stores()
+        self._remove_indexes()
+        documents = self.write_documents()
+        self._count()
+        self.rebuilt = "a load of this transaction has added triples" if self.loaded else ""
+        if not self.loaded:
+            try:
+                return IndexFollower(
+                    self.step, self.building, self.live, self.graph, documents.entities, self.progress
+                ).run()
+            except RebuildNeededError as e:
+                self.rebuilt = str(e)
+                self.graph.close()
+                self._remove_indexes()
+                if not self._rebuilds:
+                    raise
+        return self.step.run(self.building, self.progress)
+
+    def _remove_indexes(self) -> None:
+        for part in INDEX_PARTS:
+            for entry in self.building.path.glob(part):
+                if entry.is_dir():
+                    rmtree(entry)
+                else:
+                    entry.unlink()
+
+    def write_documents(self) -> DocumentChanges:
+        """Writes the documents of this moment, if they have changed; returns what has."""
+        if self._documents is None:
+            folder, previous = self.building.path / "documents", self.building.previous.documents
+            if folder.exists():
+                rmtree(folder)
+            self._documents = change_documents(self.texts, previous if previous.is_dir() else None, folder)
+            if self._documents.entities:
+                self.building.changed("documents")
+        return self._documents

@@ -1,0 +1,267 @@
+"""Execution of an update request: WHERE by the query engine, templates to quads, and their effective change.
+
+The solutions of an operation are computed whole before it changes anything, and each operation sees what those before
+it have done (SPARQL 1.1 Update, section 3). A request that fails is undone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TypeAlias, cast
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from hybridkg.config.settings import LimitSettings
+from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
+from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.limits import Limits
+from hybridkg.kb.parsed_query import Parameters, ParsedQuery
+from hybridkg.kb.query_options import QueryOptions
+from hybridkg.kb.query_run import QueryRun
+from hybridkg.kb.query_session import QuerySession
+from hybridkg.kb.write.graph_operations import clear, copy_graph, create
+from hybridkg.kb.write.load_into import load_into
+from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.query import ast
+from hybridkg.query.checks.check_update import check_update, unbound_template_variables
+from hybridkg.query.parameters.bind import bind_update
+from hybridkg.query.parser import parse_update
+from hybridkg.query.scope import ranked_items
+from hybridkg.query.update_query import bound_in, query_of
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Term
+from hybridkg.registry import did_you_mean
+from hybridkg.results.result_set import ResultSet
+
+GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
+
+Row: TypeAlias = Sequence[Term | None]
+
+Cell: TypeAlias = Callable[[Row], Term | None]
+"""The term of one place of a template in a solution; None where it is unbound."""
+
+
+@dataclass(frozen=True)
+class UpdateOptions:
+    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together.
+
+    Raises:
+        UserError: one of them is no number, or out of range.
+    """
+
+    timeout: float | None = None
+    max_rows: int | None = None
+    max_megabytes: float | None = None
+    cancel: threading.Event | None = None
+    name: str = "update"
+
+    def __post_init__(self) -> None:
+        Limits.of(LimitSettings(), self.timeout, self.max_rows, self.max_megabytes)
+
+
+class UpdateRun:
+    """The run of one request in a transaction.
+
+    Args:
+        state: of the transaction.
+        update: checked, with its parameters bound.
+        text: of the request, into which its spans point.
+        options: its limits.
+    """
+
+    def __init__(self, state: TransactionState, update: ast.Update, text: str, options: UpdateOptions):
+        self._state, self._update, self._text, self._options = state, update, text, options
+        self._deadline = monotonic() + options.timeout if options.timeout else None
+        self._document = self._blanks = 0
+        self._labels: dict[str, BlankNode] = {}
+        self.exact = True
+        self.warnings: list[HybridkgError] = [*_never_bound(update, SourceName(options.name, text))]
+
+    def run(self) -> None:
+        """Runs the operations; an error of one undoes them all."""
+        graph = self._state.graph
+        graph.begin_request()
+        try:
+            for operation in self._update.operations:
+                self._run(operation)
+        except BaseException as e:
+            graph.undo_request()
+            self._state.changed()
+            if isinstance(e, HybridkgError):
+                raise e.at(SourceName(self._options.name, self._text)) from e.__cause__
+            raise
+
+    def _run(self, operation: ast.Operation) -> None:
+        graph = self._state.graph
+        before = graph.size()
+        match operation:
+            case ast.InsertData(quads):
+                graph.apply([], self._data(quads))
+            case ast.DeleteData(quads):
+                graph.apply(self._data(quads), [])
+            case ast.Modify():
+                self._modify(operation)
+            case ast.LoadFile():
+                self._load(operation)
+            case ast.ClearGraphs():
+                clear(graph, operation)
+            case ast.CreateGraph():
+                create(graph, operation)
+            case ast.CopyGraph():
+                copy_graph(graph, operation)
+        if graph.size() != before or isinstance(operation, ast.Modify):
+            self._state.changed()
+
+    # --- solutions ------------------------------------------------------------------------
+
+    def _modify(self, operation: ast.Modify) -> None:
+        result = self.solutions(operation)
+        rows, at = result.cells, {name: n for n, name in enumerate(result.columns)}
+        target = _iri(operation.with_graph) if operation.with_graph else DefaultGraph()
+        removed = self._instances(operation.delete, rows, at, target)
+        self._state.graph.apply(removed, self._instances(operation.insert, rows, at, target))
+
+    def solutions(self, operation: ast.Modify) -> ResultSet:
+        """The solutions of a WHERE in the state of this moment."""
+        query = query_of(operation)
+        state = self._state
+        ranked = [item.span for item in ranked_items(query.form)]
+        if ranked:
+            state.refuse_old_text(ranked[0])
+        snapshot = state.snapshot(ranked=bool(ranked))
+        session = QuerySession(snapshot, state.folder.path)
+        parsed = ParsedQuery.of(query, self._text)
+        own = self._options
+        left = own.timeout if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
+        options = QueryOptions(None, None, left, own.max_rows, own.max_megabytes, own.cancel, own.name)
+        with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
+            result = cast(ResultSet, run.answer(parsed, None, run.execute))
+        self.exact = self.exact and result.exact
+        known = {warning.span for warning in self.warnings}  # the query says only that nothing binds the variable
+        self.warnings += [warning for warning in result.warnings if warning.span not in known]
+        return result
+
+    # --- templates ------------------------------------------------------------------------
+
+    def _data(self, templates: Sequence[ast.QuadTemplate]) -> Iterator[Quad]:
+        """The quads of DATA, whose blank nodes are new: no two operations of DATA share a label (W3C syntax tests)."""
+        yield from self._instances(templates, [()], {}, DefaultGraph())
+
+    def _instances(
+        self,
+        templates: Sequence[ast.QuadTemplate],
+        rows: Sequence[Row],
+        at: dict[str, int],
+        target: GraphName,
+    ) -> Iterator[Quad]:
+        """The quads of templates for each solution; those with an unbound or a misplaced term are left out."""
+        patterns = [
+            (
+                self._cell(one.subject, at),
+                self._cell(cast(ast.Var | ast.Iri, one.predicate), at),
+                self._cell(one.object, at),
+                None if template.graph is None else self._cell(template.graph, at),
+            )
+            for template in templates
+            for one in template.triples
+        ]
+        for row in rows:
+            self._labels = {}
+            for subject, predicate, target_term, graph in patterns:
+                s, p, o = subject(row), predicate(row), target_term(row)
+                g = target if graph is None else graph(row)
+                if (
+                    isinstance(s, NamedNode | BlankNode)
+                    and isinstance(p, NamedNode)
+                    and o is not None
+                    and isinstance(g, NamedNode | BlankNode | DefaultGraph)
+                ):
+                    yield Quad(s, p, o, g)
+
+    def _cell(self, term: ast.VarOrTerm, at: dict[str, int]) -> Cell:
+        match term:
+            case ast.Var(name):
+                place = at.get(name)
+                return (lambda row: None) if place is None else (lambda row: row[place])
+            case ast.Blank(label):
+                return lambda row: self._blank(label)
+        constant = _term(term)
+        return lambda row: constant
+
+    def _blank(self, label: str) -> BlankNode:
+        """The blank node of a label: a new one for each solution.
+
+        It is labelled as if the request were one more document (store/rdf_io/blank_nodes.py).
+        """
+        if label not in self._labels:
+            if not self._document:
+                self._document = self._state.building.next_document()
+            self._blanks += 1
+            self._labels[label] = BlankNode(f"d{self._document}x{self._blanks}")
+        return self._labels[label]
+
+    # --- LOAD -----------------------------------------------------------------------------
+
+    def _load(self, operation: ast.LoadFile) -> None:
+        source, settings = operation.source.value, self._state.folder.config.updates
+        if settings.load == "refuse":
+            raise UserError(
+                f'LOAD reads {source!r}, and kb.toml says load = "refuse"',
+                hint=f'hybridkg load {self._state.folder.path} FILE\nor in kb.toml, below [updates]: load = "files"',
+                span=operation.source.span,
+            )
+        try:
+            parts = urlsplit(source)
+            if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+                raise LoadError(f"LOAD reads local files only, not {source!r}", hint="file:///path/of/a/file.ttl")
+            load_into(self._state, [url2pathname(parts.path)], _iri(operation.into) if operation.into else None)
+        except (LoadError, OSError):
+            if not operation.silent:
+                raise
+
+
+def checked_update(text: str, params: Parameters | None, name: str) -> ast.Update:
+    """The operations of a request, with its parameters bound.
+
+    Raises:
+        HybridkgError: the text is no update, breaks a rule, or a parameter cannot be bound; has the place.
+    """
+    source = SourceName(name, text)
+    try:
+        update = bind_update(parse_update(text, name=name), params or {})
+        check_update(update)
+    except HybridkgError as e:
+        raise e.at(source) from e.__cause__
+    return update
+
+
+def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgError]:
+    """A warning for each variable of a template that no WHERE binds: its triples are left out."""
+    for operation in update.operations:
+        if isinstance(operation, ast.Modify):
+            names = [f"?{name}" for name in sorted(bound_in(operation))]
+            for variable in unbound_template_variables(replace(update, operations=(operation,))):
+                yield QueryWarning(
+                    "W102",
+                    f"nothing in WHERE binds ?{variable.name}, so the triples with it are left out",
+                    hint=did_you_mean(f"?{variable.name}", names)
+                    or f"it binds: {', '.join(names[:8]) or 'no variable'}",
+                    span=variable.span,
+                ).at(source)
+
+
+def _iri(iri: ast.Iri) -> NamedNode:
+    return NamedNode(iri.value)
+
+
+def _term(term: ast.VarOrTerm) -> Term:
+    match term:
+        case ast.Iri(value):
+            return NamedNode(value)
+        case ast.Lit(lexical, datatype, language):
+            if language:
+                return Literal(lexical, language=language)
+            return Literal(lexical, datatype=None if datatype is None else NamedNode(datatype))
+    raise TypeError(f"no term: {term!r}")

@@ -1,0 +1,182 @@
+"""The effective change of a graph: the quads that an update really adds and removes, and its inverse.
+
+Oxigraph's own `update` does not tell what it has changed. Here every quad is looked up first (4 us), so an update knows
+how much it has done, a failed request is undone without touching the others of its commit, and a dry run prints what
+would happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeAlias
+
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
+
+from hybridkg.rdf.stored import all_as_stored
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal
+
+GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
+
+BULK = 5_000
+"""Quads from which Oxigraph's bulk loader adds them faster than a transaction does."""
+
+_AS_WRITTEN = (XSD_STRING, RDF_LANG_STRING)
+"""Datatypes whose literals the store keeps as they are."""
+
+
+@dataclass(frozen=True)
+class GraphChange:
+    """Quads that a graph has more, and quads that it has no more; no quad is in both."""
+
+    added: tuple[Quad, ...]
+    removed: tuple[Quad, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def lines(self) -> Iterator[str]:
+        """N-Quads behind `D` for what is removed, then behind `A` for what is added, each sorted."""
+        for mark, quads in (("D", self.removed), ("A", self.added)):
+            yield from sorted(f"{mark} {quad} ." for quad in quads)
+
+
+@dataclass
+class _Net:
+    """The difference between now and an earlier state; the values of the mappings are not used."""
+
+    added: dict[Quad, None] = field(default_factory=dict)
+    removed: dict[Quad, None] = field(default_factory=dict)
+
+    def add(self, quads: Iterable[Quad]) -> None:
+        _move(quads, self.removed, self.added)
+
+    def remove(self, quads: Iterable[Quad]) -> None:
+        _move(quads, self.added, self.removed)
+
+    def change(self) -> GraphChange:
+        return GraphChange(tuple(self.added), tuple(self.removed))
+
+
+def _move(quads: Iterable[Quad], opposite: dict[Quad, None], own: dict[Quad, None]) -> None:
+    for quad in quads:
+        if quad in opposite:
+            del opposite[quad]
+        else:
+            own[quad] = None
+
+
+class ChangingGraph:
+    """A writable store that records its effective change, of the whole life of this object and of one request.
+
+    A named graph exists while it has a triple, so one that becomes empty is gone.
+
+    Args:
+        open_store: opens the store for writing, at the first use and again after `close`.
+
+    >>> p, one, two = NamedNode("a:p"), NamedNode("a:1"), NamedNode("a:2")
+    >>> graph = ChangingGraph(Store)
+    >>> graph.apply([], [Quad(one, p, two), Quad(one, p, two)])
+    >>> graph.apply([Quad(one, p, two), Quad(two, p, two)], [Quad(one, p, one)])
+    >>> list(graph.change().lines())
+    ['A <a:1> <a:p> <a:1> .']
+    """
+
+    def __init__(self, open_store: Callable[[], Store]):
+        self._open_store = open_store
+        self._store: Store | None = None
+        self._whole, self._request = _Net(), _Net()
+        self.failure: BaseException | None = None
+        """What ended a write in its middle, so that the change is not known any more."""
+
+    @property
+    def store(self) -> Store:
+        """The store; whoever keeps a reference to it beyond `close` keeps it open."""
+        if self._store is None:
+            self._store = self._open_store()
+        return self._store
+
+    def close(self) -> None:
+        """Writes everything to the files, and closes the store."""
+        if self._store is not None:
+            self._store.flush()
+            self._store = None
+
+    def begin_request(self) -> None:
+        """Starts a request, which `undo_request` undoes."""
+        self._request = _Net()
+
+    def request_change(self) -> GraphChange:
+        """The change since `begin_request`."""
+        return self._request.change()
+
+    def change(self) -> GraphChange:
+        """The change since this object was made."""
+        return self._whole.change()
+
+    def size(self) -> tuple[int, int]:
+        """Numbers of quads added and removed since this object was made."""
+        return len(self._whole.added), len(self._whole.removed)
+
+    def apply(self, removed: Iterable[Quad], added: Iterable[Quad]) -> None:
+        """Removes quads, then adds others; what is so already does not count, nor what is removed and added again."""
+        adding = dict.fromkeys(_as_stored(added))
+        gone = [quad for quad in dict.fromkeys(_as_stored(removed)) if quad not in adding and quad in self.store]
+        new = [quad for quad in adding if quad not in self.store]
+        self._write(gone, new)
+        for net in (self._request, self._whole):
+            net.remove(gone)
+            net.add(new)
+
+    def undo_request(self) -> None:
+        """Restores the state of `begin_request`."""
+        change = self._request.change()
+        self._write(change.added, change.removed)
+        self._whole.remove(change.added)
+        self._whole.add(change.removed)
+        self.begin_request()
+
+    def quads_of(self, graph: GraphName, limit: int | None = None) -> list[Quad]:
+        """The quads of one graph, at most `limit` of them."""
+        return list(islice(self.store.quads_for_pattern(None, None, None, graph), limit))
+
+    def has_graph(self, graph: NamedNode | BlankNode) -> bool:
+        """Whether a named graph has a triple."""
+        return next(self.store.quads_for_pattern(None, None, None, graph), None) is not None
+
+    def named_graphs(self) -> list[NamedNode | BlankNode]:
+        """Names of the graphs that have a triple, sorted."""
+        return sorted(self.store.named_graphs(), key=str)
+
+    def _write(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
+        try:
+            self._write_all(removed, added)
+        except BaseException as e:
+            self.failure = e
+            raise
+
+    def _write_all(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
+        for quad in removed:
+            self.store.remove(quad)
+        if len(added) >= BULK:
+            self.store.bulk_extend(added)
+        elif added:
+            self.store.extend(added)
+        for graph in dict.fromkeys(quad.graph_name for quad in removed):
+            if isinstance(graph, NamedNode | BlankNode) and not self.has_graph(graph):
+                self.store.remove_graph(graph)
+
+
+def _as_stored(quads: Iterable[Quad]) -> list[Quad]:
+    """The quads with their literals in the store's form, so that equal quads are equal objects."""
+    quads = list(quads)
+    typed = [at for at, quad in enumerate(quads) if _may_change(quad)]
+    for at, literal in zip(typed, all_as_stored([quads[at].object for at in typed]), strict=True):  # type: ignore[misc]
+        quad = quads[at]
+        quads[at] = Quad(quad.subject, quad.predicate, literal, quad.graph_name)
+    return quads
+
+
+def _may_change(quad: Quad) -> bool:
+    return isinstance(quad.object, Literal) and quad.object.datatype not in _AS_WRITTEN

@@ -1,0 +1,255 @@
+"""The next text index from the earlier one and the texts of a few entities, in the bytes of a build from scratch.
+
+Nothing else is analysed: the posting lists are read term by term in chunks, ids are renumbered, the postings of
+entities that have changed leave, and their new ones enter. What follows from the lists is derived as a build does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.analyzer import ANALYZERS
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
+from hybridkg.text.index.build.posting_lists import ListsWriter
+from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
+from hybridkg.text.index.build.tokens import Values
+from hybridkg.text.index.language_view import PARTS, LanguageRuns
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
+from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
+
+CHUNK_POSTINGS = 2_000_000
+"""Postings of a chunk of terms, or of one larger term; about 40 bytes of memory each."""
+
+I64 = NDArray[np.int64]
+U32 = NDArray[np.uint32]
+
+
+def merge_text(
+    previous: Path,
+    folder: Path,
+    fields: Sequence[IndexedField],
+    old_to_new: I64,
+    n_nodes: int,
+    changed: Sequence[Iterable[tuple[int, Values]]],
+    text_bytes: int,
+    *,
+    chunk_postings: int = CHUNK_POSTINGS,
+    progress: Progress = SILENT,
+) -> dict[str, int]:
+    """Writes the next index into an empty folder, and returns its counts.
+
+    Args:
+        previous: folder of the earlier index, of the same fields and analyzers.
+        folder: an existing empty folder.
+        fields: of both indexes.
+        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has changed.
+        n_nodes: exclusive upper bound of the next ids.
+        changed: for each field, the (next id, values) of the entities that have changed, ascending.
+        text_bytes: bytes of the whole text, for the counts.
+        chunk_postings: bounds the memory, and does not change the result.
+        progress: counts postings.
+
+    Raises:
+        ValueError: the fields or analyzers are not those of the earlier index.
+        CorruptError: a file of the earlier index is missing or has another size.
+        OSError: the disk is full or fails.
+    """
+    header = ArrayReader(previous)
+    analyzers = {name: ANALYZERS.get(name)() for name in sorted({one.analyzer for one in fields})}
+    chains = {name: analyzer.chain for name, analyzer in analyzers.items()}
+    names = [(one["name"], one["analyzer"]) for one in header.about("fields")]
+    if names != [(one.name, one.analyzer) for one in fields] or header.about("analyzers") != chains:
+        raise ValueError("the earlier index has other fields or analyzers")
+    added = added_postings(fields, analyzers, n_nodes, changed, folder)
+    reader, out = ArrayReader(previous, SEGMENT), ArrayWriter(folder, SEGMENT)
+    lengths = _lengths(out, reader, old_to_new, n_nodes, added)
+    terms = TermDictionary(reader)
+    lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, old_to_new, len(fields))
+    progress.start("merging postings", int(lists.old.ends[-1]))
+    postings = lists.write(out, chunk_postings, progress)
+    progress.done(postings)
+    n_terms = _write_terms(out, terms, added, lists)
+    languages = [
+        _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new, own)
+        for i, own in enumerate(added.languages)
+    ]
+    return finish_index(folder, fields, chains, WrittenLists(out, n_terms, postings, lengths, languages, text_bytes))
+
+
+def _lengths(out: ArrayWriter, reader: ArrayReader, old_to_new: I64, n_nodes: int, added: AddedPostings) -> Array:
+    old = reader.array("lengths")
+    lengths = out.create("lengths", "<u4", (len(old), n_nodes))
+    stays = np.flatnonzero(old_to_new >= 0)
+    for row, own, (ids, tokens) in zip(lengths, old, added.lengths, strict=True):
+        row[old_to_new[stays]] = own[stays]
+        row[ids] = tokens
+    return lengths
+
+
+def _languages(
+    reader: ArrayReader, prefix: str, tags: Sequence[str], old_to_new: I64, added: LanguageRuns
+) -> LanguageRuns:
+    """The language runs of a field: those of the entities that stay, and those of the others."""
+    numbers: dict[str, int] = {"": 0}
+    parts = [(added, np.ones(len(added.entities), bool), added.entities)]
+    if tags:
+        stored = [reader.array(f"{prefix}.languages.{part}").astype(np.uint32) for part in PARTS]
+        old = LanguageRuns(stored[0], stored[1], stored[2], stored[3], tuple(tags))
+        after = old_to_new[old.entities]
+        parts.append((old, after >= 0, after.astype(np.uint32)))
+    columns = []
+    for runs, own, ids in parts:
+        renumbered = np.array([numbers.setdefault(tag, len(numbers)) for tag in ("", *runs.languages)], np.uint32)
+        columns.append((ids[own], runs.starts[own], renumbered[runs.tags[own]], runs.tokens[own]))
+    entities, starts, of_tag, tokens = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((starts, entities))
+    return LanguageRuns.of(entities[order], starts[order], of_tag[order], tokens[order], numbers)
+
+
+@dataclass
+class _Lists:
+    """The posting lists of the next index.
+
+    Args:
+        old: the earlier lists.
+        terms: the earlier terms.
+        added: the new postings.
+        old_to_new: int64[earlier entities].
+        n_fields: of both indexes.
+    """
+
+    old: SegmentPostings
+    terms: TermDictionary
+    added: AddedPostings
+    old_to_new: I64
+    n_fields: int
+    gone: list[I64] = field(default_factory=list)
+    """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
+
+    def __post_init__(self) -> None:
+        # Where an added term stands among the earlier ones, and whether it is one of them.
+        self.place = np.array([self.terms.place(term) for term in self.added.terms], np.int64)
+        own = np.array([self.terms.number(str(term, "utf-8", "surrogatepass")) for term in self.added.terms], np.int64)
+        self.is_new = own < 0
+
+    def write(self, out: ArrayWriter, chunk_postings: int, progress: Progress) -> int:
+        """Writes the lists; returns the number of postings."""
+        writer = ListsWriter(out, None, self._largest_position())
+        try:
+            for first, end in self._chunks(chunk_postings):
+                self._write_chunk(writer, first, end)
+                begin, last = (int(self.old.ends[term * self.n_fields]) for term in (first, end))
+                progress.advance(last - begin, last - begin)
+        except BaseException:
+            writer.close()
+            raise
+        return writer.finish()
+
+    def _chunks(self, limit: int) -> Iterator[tuple[int, int]]:
+        ends, first, n_terms = self.old.ends[:: self.n_fields], 0, len(self.terms)
+        while first < n_terms or first == 0:
+            end = max(first + 1, int(np.searchsorted(ends, int(ends[first]) + limit, "right")) - 1)
+            yield first, min(end, n_terms)
+            if (first := end) >= n_terms:
+                break
+
+    def _write_chunk(self, writer: ListsWriter, first: int, end: int) -> None:
+        """Writes the lists of the earlier terms first..end-1, and of the new ones that stand before any of them."""
+        n_fields, old = self.n_fields, self.old
+        df, ids_before, tf = old.lists(first * n_fields, end * n_fields)
+        tokens = old.arrays[1][first * n_fields : end * n_fields + 1]
+        positions = old.all_positions[int(tokens[0]) : int(tokens[-1])]
+        after = self.old_to_new[ids_before]
+        stays = after >= 0
+        if not stays.all():
+            before = np.concatenate(([0], np.cumsum(stays)))
+            ends = np.cumsum(df)
+            df = before[ends] - before[ends - df]
+            positions = positions[np.repeat(stays, tf)]
+            after, tf = after[stays], tf[stays]
+        inside = (self.place >= first) & ((self.place < end) | (end == len(self.terms)))
+        df, ids, tf, positions = self._with_added(inside, first, df, after.astype(np.uint32), tf, positions)
+        sums = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
+        ends = np.cumsum(df)
+        cf = sums[ends] - sums[ends - df]
+        has_posting = df.reshape(-1, n_fields).any(axis=1)
+        if not has_posting.all():
+            new = self._new_rows(inside, first)
+            gone = np.flatnonzero(~has_posting)
+            self.gone.append(gone - np.searchsorted(new, gone) + first)
+            df, cf = (counts.reshape(-1, n_fields)[has_posting].reshape(-1) for counts in (df, cf))
+        writer.append(df, cf, ids, tf, positions)
+
+    def _new_rows(self, inside: NDArray[np.bool_], first: int) -> I64:
+        """The rows of the new terms among the terms of a chunk."""
+        places = self.place[inside & self.is_new] - first
+        return places + np.arange(len(places))
+
+    def _with_added(
+        self, inside: NDArray[np.bool_], first: int, df: I64, ids: U32, tf: U32, positions: Array
+    ) -> tuple[I64, U32, U32, Array]:
+        """The lists of a chunk with the added postings of its terms, which are `inside`."""
+        if not inside.any():
+            return df, ids, tf, positions
+        added, n_fields = self.added, self.n_fields
+        own = slice(*np.searchsorted(added.term, [np.flatnonzero(inside)[0], np.flatnonzero(inside)[-1] + 1]).tolist())
+        new = self.place[inside & self.is_new] - first
+        df = np.insert(df.reshape(-1, n_fields), new, 0, axis=0).reshape(-1)
+        rows = self.place - first + np.cumsum(self.is_new & inside) - (self.is_new & inside)
+        lists = rows[added.term[own]] * n_fields + added.field[own]
+        number = np.repeat(np.arange(len(df), dtype=np.uint64), df)
+        keys = number << np.uint64(32) | ids
+        at = np.searchsorted(keys, lists.astype(np.uint64) << np.uint64(32) | added.ids[own])
+        sums = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
+        own_tf = added.tf[own]
+        token_ends = np.concatenate(([0], np.cumsum(added.tf, dtype=np.int64)))
+        own_positions = added.positions[int(token_ends[own.start]) : int(token_ends[own.stop])]
+        largest = max(int(positions.max(initial=0)), int(own_positions.max(initial=0)))
+        wide = positions.astype(smallest_unsigned(largest))
+        positions = np.insert(wide, np.repeat(sums[at], own_tf), own_positions)
+        df = df + np.bincount(lists, minlength=len(df))
+        return df, np.insert(ids, at, added.ids[own]), np.insert(tf, at, own_tf), positions
+
+    def _largest_position(self) -> int:
+        """The largest position of the next index, or a number of the same width."""
+        added = int(self.added.positions.max(initial=0))
+        positions = self.old.all_positions
+        if positions.dtype.itemsize == 1 or bool((self.old_to_new >= 0).all()):
+            return max(added, int(positions.max(initial=0)))
+        return max(added, self._largest_that_stays())
+
+    def _largest_that_stays(self) -> int:
+        """The largest position of an entity that stays, to the width of its type."""
+        positions, tokens = self.old.all_positions, self.old.arrays[1]
+        for width in range(positions.dtype.itemsize - 1, 0, -1):
+            for place in np.flatnonzero(positions >= 1 << 8 * width).tolist():
+                number = int(np.searchsorted(tokens, place, "right")) - 1
+                postings = self.old.postings(number)
+                ends = np.cumsum(postings.tf, dtype=np.int64) + int(tokens[number])
+                if self.old_to_new[postings.ids[int(np.searchsorted(ends, place, "right"))]] >= 0:
+                    return int(positions[place])
+        return 0
+
+
+def _write_terms(out: ArrayWriter, terms: TermDictionary, added: AddedPostings, lists: _Lists) -> int:
+    """Writes the terms that have a posting; returns their number."""
+    new = [term for term, is_new in zip(added.terms, lists.is_new.tolist(), strict=True) if is_new]
+    gone = np.concatenate([np.zeros(0, np.int64), *lists.gone])
+    edit = ArrayEdit(len(terms), gone, lists.place[lists.is_new])
+    prefixes, offsets, text = terms.arrays
+    lengths = edit.apply(np.diff(offsets.astype(np.int64)), np.array([len(term) for term in new], np.int64))
+    stream = out.stream("terms.text", np.uint8)
+    for part in edit.text_parts(text, offsets, new):
+        stream.append(part)
+    stream.close()
+    out.write("terms.offsets", np.concatenate(([0], np.cumsum(lengths))).astype(np.uint64))
+    out.write("terms.prefixes", edit.apply(prefixes, prefixes_of(new)))
+    return edit.new_size

@@ -1,0 +1,87 @@
+"""What follows from the posting lists of a segment: languages, presence, term sets, block maxima and the headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.index.field_presence import describe_fields, write_presence
+from hybridkg.text.index.language_view import LanguageRuns
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+from hybridkg.text.index.postings import SegmentPostings
+from hybridkg.text.index.term_field_sets import write_term_sets
+from hybridkg.text.index.topk.block_max import write_block_maxima
+
+SEGMENT = "1"
+"""Name of the only segment."""
+
+
+@dataclass(frozen=True)
+class WrittenLists:
+    """A segment whose terms and posting lists have been written.
+
+    Args:
+        out: its writer.
+        terms: number of distinct terms.
+        postings: number of postings.
+        lengths: uint32[fields, nodes], written.
+        languages: of each field.
+        text_bytes: of the text.
+    """
+
+    out: ArrayWriter
+    terms: int
+    postings: int
+    lengths: Array
+    languages: Sequence[LanguageRuns]
+    text_bytes: int
+
+
+def finish_index(
+    folder: Path, fields: Sequence[IndexedField], chains: Mapping[str, str], lists: WrittenLists
+) -> dict[str, int]:
+    """Writes everything else of an index of one segment, and returns its counts; `chains` are those of analyzers."""
+    out, lengths = lists.out, lists.lengths
+    n_nodes = int(lengths.shape[1])
+    for i, own in enumerate(lists.languages):
+        own.write(out, f"field{i}")
+    counts = {
+        "entities": write_presence(out, lengths),
+        "terms": lists.terms,
+        "postings": lists.postings,
+        "tokens": int(lengths.sum(dtype=np.int64)),
+        "text_bytes": lists.text_bytes,
+    }
+    described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in fields], lengths)
+    for about, own in zip(described, lists.languages, strict=True):
+        about["languages"] = list(own.languages)
+    pairs = [(int(np.count_nonzero(row)), int(row.sum(dtype=np.int64))) for row in lengths]
+    totals = {"entities": [entities for entities, _ in pairs], "tokens": [tokens for _, tokens in pairs]}
+    about_segment: dict[str, object] = {"n_nodes": n_nodes, "counts": counts, "fields": totals}
+    _write_derived(folder, fields, lists, about_segment, pairs)
+    about_index = {"n_nodes": n_nodes, "fields": described, "analyzers": dict(chains), "counts": counts}
+    ArrayWriter(folder).finish({**about_index, "segments": [SEGMENT]})
+    return counts
+
+
+def _write_derived(
+    folder: Path,
+    fields: Sequence[IndexedField],
+    written: WrittenLists,
+    about: dict[str, object],
+    totals: list[tuple[int, int]],
+) -> None:
+    """Writes the term sets and block maxima, derived from the lists, and the header of the segment."""
+    out = written.out
+    out.finish(about)  # makes the lists readable
+    lists = SegmentPostings(ArrayReader(folder, SEGMENT), written.terms * len(fields))
+    write_term_sets(out, lists, written.terms, len(fields))
+    out.finish(about)
+    reader = ArrayReader(folder, SEGMENT)
+    defaults = [(field.weight, field.b) for field in fields]
+    forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals)
+    out.finish({**about, "peaks": forms})

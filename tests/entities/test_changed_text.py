@@ -1,0 +1,92 @@
+"""Texts of some entities against the full extraction."""
+
+from __future__ import annotations
+
+from entity_states import GRAPHS, LABEL, E, Texts, full_texts, graphs, held_texts, profiles
+from entity_states import nodes as some_nodes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg.config.settings import Config
+from hybridkg.entities import triple_lookups
+from hybridkg.entities.changed_text import changed_nodes, texts_of
+from hybridkg.entities.extraction import extract
+from hybridkg.entities.profile.profile_reader import load_profile
+from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.write.build_indexes import GenerationText
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad
+from hybridkg.store.oxigraph import OxigraphStore
+from hybridkg.text.index.engine import EmbeddedTextEngine
+
+ABSENT = NamedNode(E + "absent")
+
+
+def nodes_of(triples, held):
+    terms = {term for quad in triples for term in (quad.subject, quad.predicate, quad.object)}
+    terms |= {node for by_node in held.values() for node in by_node}
+    return [term for term in sorted(terms, key=str) if isinstance(term, NamedNode | BlankNode)] + [ABSENT]
+
+
+@settings(max_examples=examples(60, 1500), deadline=None)
+@given(profiles, graphs, held_texts, st.booleans(), st.lists(some_nodes))
+def test_texts_are_value_for_value_those_of_the_full_extraction(profile, triples, held, union, some):
+    store, documents = OxigraphStore.memory(triples, union_default_graph=union), Texts(held)
+    full = full_texts(profile, store, documents)
+    everything = texts_of(nodes_of(triples, held), profile, store, documents)
+    assert list(everything.texts.items()) == list(full.items())
+    part = texts_of([*some, ABSENT], profile, store, documents)
+    assert list(part.texts.items()) == [(node, values) for node, values in full.items() if node in some]
+    assert part.texts == everything.only(some).texts
+    assert changed_nodes(everything, part) == tuple(node for node in full if node not in some)
+
+
+@settings(max_examples=examples(40, 1000), deadline=None)
+@given(profiles, graphs, held_texts)
+def test_streams_and_filter_values_are_those_of_the_full_extraction(profile, triples, held):
+    store, documents = OxigraphStore.memory(triples, union_default_graph=True), Texts(held)
+    full = extract(profile, store, documents)
+    source = texts_of(nodes_of(triples, held), profile, store, documents, union_default_graph=True)
+    assert source.union_default_graph
+    assert (source.fields, source.filters) == (full.fields, full.profile.filters)
+    texts = source.extract()
+    assert (texts.nodes, texts.provisional) == (full.nodes, [])
+    for position in range(len(full.fields)):
+        assert list(texts.stream(position)) == list(full.stream(position))
+    for predicate in (LABEL, E + "p"):
+        assert list(texts.filter_values(predicate)) == list(full.filter_values(predicate))
+
+
+def some_films():
+    films = [NamedNode(f"{E}Film_{i}") for i in range(30)]
+    for i, film in enumerate(films):
+        graph = GRAPHS[0]
+        yield Quad(film, NamedNode(LABEL), Literal(f"film {i}", language="en"), graph)
+        yield Quad(film, NamedNode(E + "next"), films[(i * 7) % 30], graph)
+        yield Quad(film, NamedNode(E + "year"), Literal(1970 + i), graph)
+        yield Quad(film, NamedNode(E + "part"), BlankNode(f"p{i}"), graph)
+        yield Quad(BlankNode(f"p{i}"), NamedNode(E + "note"), Literal(f"note {i}"), graph)
+
+
+def test_batches_of_a_few_nodes_give_the_same_texts(monkeypatch):
+    store, profile = OxigraphStore.memory(some_films()), load_profile("default")
+    nodes = extract(profile, store).nodes
+    whole = texts_of(nodes, profile, store)
+    monkeypatch.setattr(triple_lookups, "NODES_OF_A_QUERY", 7)
+    monkeypatch.setattr("hybridkg.entities.changed_text.NODES_OF_A_QUERY", 11)
+    monkeypatch.setattr("hybridkg.entities.changed_text.MAX_LABELS_HELD", 5)
+    assert texts_of(nodes[::-1] * 2, profile, store).texts == whole.texts == full_texts(profile, store, None)
+
+
+def test_a_text_index_of_all_texts_has_the_bytes_of_an_index_of_the_graph(tmp_path):
+    store, profile = OxigraphStore.memory(some_films()), load_profile("default")
+    full, selected = tmp_path / "full", tmp_path / "selected"
+    source = GenerationText(tmp_path, profile, store, None, SILENT, union_default_graph=False)
+    nodes = extract(profile, store).nodes
+    for folder, made in ((full, source), (selected, texts_of(nodes, profile, store))):
+        folder.mkdir()
+        EmbeddedTextEngine(tmp_path, Config()).build(folder, made, SILENT)
+    names = sorted(path.name for path in full.iterdir())
+    assert names == sorted(path.name for path in selected.iterdir())
+    for name in names:
+        assert (full / name).read_bytes() == (selected / name).read_bytes(), name

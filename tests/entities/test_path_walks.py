@@ -1,0 +1,60 @@
+"""Walks along property paths against Oxigraph's evaluation of the same paths."""
+
+from __future__ import annotations
+
+import pytest
+from entity_states import E, graphs, paths
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg.entities.path_walks import TooManyNodesError, ends_of, inverse_of, starts_of, steps_of
+from hybridkg.entities.profile.paths import Repeat, Sequence, ShaclPredicate, to_sparql
+from hybridkg.entities.triple_lookups import TripleLookups
+from hybridkg.rdf.terms import BlankNode, NamedNode, Quad
+from hybridkg.store.oxigraph import OxigraphStore
+
+P = ShaclPredicate(E + "p")
+
+
+def pairs_of(path, store):
+    return set(store.select(f"SELECT ?s ?o WHERE {{ ?s {to_sparql(path)} ?o }}").rows)
+
+
+@settings(max_examples=examples(60, 1500), deadline=None)
+@given(paths, graphs, st.booleans())
+def test_ends_and_starts_are_those_of_sparql(path, triples, union):
+    store = OxigraphStore.memory(triples, union_default_graph=union)
+    lookups, pairs = TripleLookups(store), pairs_of(path, store)
+    terms = {term for (term,) in store.select("SELECT ?t WHERE { { ?t ?p ?o } UNION { ?s ?p ?t } }").rows}
+    ends = ends_of(path, terms, lookups)
+    assert {(start, end) for start, found in ends.items() for end in found} == pairs
+    assert pairs_of(inverse_of(path), store) == {(end, start) for start, end in pairs}
+    for term in terms:
+        assert set(starts_of((path,), [term], lookups, 100)) == {start for start, end in pairs if end == term}
+    assert set(starts_of((path,), terms, lookups, 100)) == {start for start, _ in pairs}
+
+
+@settings(max_examples=examples(40, 1000), deadline=None)
+@given(paths, graphs)
+def test_every_path_leads_through_one_of_its_steps(path, triples):
+    """Each pair of a path that is not empty is lost, when the triples that its steps find are."""
+    store = OxigraphStore.memory(triples, union_default_graph=True)
+    lookups, found = TripleLookups(store), set()
+    for step in steps_of(path):
+        for s, _, o in lookups.outgoing(store_nodes(triples), (step.iri,)):
+            found.update(starts_of(step.before, [o if step.inverted else s], lookups, 100))
+    assert {start for start, end in pairs_of(path, store) if start != end} <= found
+
+
+def store_nodes(triples):
+    return {term for q in triples for term in (q.subject, q.object) if isinstance(term, NamedNode | BlankNode)}
+
+
+def test_a_walk_that_reaches_too_much_stops():
+    chain = [Quad(NamedNode(f"{E}{i}"), NamedNode(P.iri), NamedNode(f"{E}{i + 1}")) for i in range(9)]
+    lookups, last = TripleLookups(OxigraphStore.memory(chain)), NamedNode(f"{E}9")
+    assert len(starts_of((Repeat(P, "+"),), [last], lookups, 9)) == 9
+    with pytest.raises(TooManyNodesError):
+        starts_of((Repeat(P, "+"),), [last], lookups, 8)
+    assert list(starts_of((Sequence((P, P)),), [last], lookups, 1)) == [NamedNode(f"{E}7")]

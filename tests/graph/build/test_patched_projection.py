@@ -1,0 +1,94 @@
+"""The projection that is patched has the bytes of one that is built from the graph after the change."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from projection_cases import built, kernels, literals, nodes, predicates, same_bytes, stored, table, text_of
+
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, patch_projection
+from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
+
+_numbers = count()
+triples = st.sets(st.builds(Quad, nodes, predicates, nodes | literals | literals), max_size=25)
+entities = st.sets(nodes, max_size=6)
+
+
+@pytest.fixture(scope="module")
+def folder():
+    with tempfile.TemporaryDirectory() as path:
+        yield Path(path)
+
+
+def _state(folder: Path, quads: list[Quad], own: set) -> tuple[Path, NodeTable]:
+    path = folder / str(next(_numbers))
+    path.mkdir()
+    known = table(path, own)
+    built(path / "projection", [text_of(quads)], known)
+    return path, known
+
+
+def _triple(quad: Quad) -> Triple:
+    return Triple(quad.subject, quad.predicate, quad.object)
+
+
+def _patched(
+    folder: Path, old: Path, before: NodeTable, after: NodeTable, first: list[Quad], second: list[Quad]
+) -> Path:
+    place = folder / str(next(_numbers))
+    ids = after.find_many(before.nodes(np.arange(len(before), dtype=np.uint32)))
+    change = TripleChange(
+        [_triple(quad) for quad in second if quad not in set(first)],
+        [_triple(quad) for quad in first if quad not in set(second)],
+    )
+    occurring = {term for quad in second for term in (quad.subject, quad.object)}
+    patch_projection(old / "projection", place, before, after, ids, change, occurring.__contains__)
+    return place
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@settings(max_examples=60, deadline=None)
+@given(first=triples, second=triples, both=triples, own=entities, later=entities)
+def test_a_patch_has_the_bytes_of_a_build(folder, compiled, first, second, both, own, later):
+    old, new = stored([*first, *both]), stored([*second, *both])
+    with kernels(compiled=compiled):
+        (old_folder, before), (new_folder, after) = _state(folder, old, own), _state(folder, new, later)
+        patched = _patched(folder, old_folder, before, after, old, new)
+    assert same_bytes(patched, new_folder / "projection")
+
+
+def test_nothing_changed_gives_the_same_bytes(folder):
+    quads = stored(
+        [Quad(NamedNode("e:a"), NamedNode("p:p"), Literal("x")), Quad(NamedNode("e:b"), NamedNode("p:q"), Literal(7))]
+    )
+    old, known = _state(folder, quads, {NamedNode("e:a")})
+    assert same_bytes(_patched(folder, old, known, known, quads, quads), old / "projection")
+
+
+def test_a_node_that_gets_text_becomes_an_entity(folder):
+    quads = stored([Quad(NamedNode(f"e:{x}"), NamedNode("p:p"), NamedNode(f"e:{y}")) for x in "abc" for y in "abcd"])
+    (old, before), (new, after) = _state(folder, quads, {NamedNode("e:b")}), _state(folder, quads, {NamedNode("e:c")})
+    assert same_bytes(_patched(folder, old, before, after, quads, quads), new / "projection")
+
+
+def test_removing_what_is_not_there_is_noticed(folder):
+    quads = stored([Quad(NamedNode("e:a"), NamedNode("p:p"), NamedNode("e:b"))])
+    old, known = _state(folder, quads, set())
+    gone = Triple(NamedNode("e:b"), NamedNode("p:p"), NamedNode("e:a"))
+    with pytest.raises(PatchMismatchError):
+        patch_projection(
+            old / "projection",
+            folder / "none",
+            known,
+            known,
+            np.zeros(0, np.int64),
+            TripleChange([], [gone]),
+            lambda _: True,
+        )

@@ -1,0 +1,41 @@
+"""The report of an update counts what has really changed, and says whether the indexes see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from hybridkg import KnowledgeBase
+
+INSERT = "INSERT DATA { <http://e/a> <http://e/p> <http://e/b> }"
+
+
+@pytest.fixture
+def kb(tmp_path):
+    (tmp_path / "f.ttl").write_text('<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" .')
+    with KnowledgeBase.create(tmp_path / "f.kb") as kb:
+        kb.load(tmp_path / "f.ttl")
+        yield kb
+
+
+def test_an_update_without_an_effect_says_of_the_index_what_was_true_before(kb):
+    nothing = "DELETE WHERE { <http://e/none> ?p ?o }"
+    assert not kb.update(nothing, index=False).is_behind
+    assert kb.update(INSERT, index=False).is_behind
+    assert kb.update(nothing, index=True).is_behind
+    assert not kb.update("INSERT DATA { <http://e/a> <http://e/p> <http://e/c> }", index=True).is_behind
+
+
+def test_an_entity_whose_triples_and_document_change_counts_once(kb):
+    with kb.transaction(index=False) as t:
+        t.update(INSERT)
+        t.text("http://e/a", note="a slow fish")
+        t.text("http://e/c", note="a fast fish")
+        t.delete_text("http://e/never")
+    assert (t.report.entities, t.report.documents) == (2, 2)
+
+
+def test_a_dry_run_counts_the_documents_too_and_changes_none(kb):
+    with kb.transaction(dry_run=True) as t:
+        t.text("http://e/a", note="a slow fish")
+    assert (t.report.documents, t.report.entities) == (1, 1)
+    assert len(kb.query('SELECT ?f { ?f MATCH "slow" }')) == 0

@@ -1,0 +1,120 @@
+"""An index that is merged from the earlier one has the bytes of a build from scratch."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.index.build.builder import EmbeddedTextBuilder
+from hybridkg.text.index.build.incremental import merge_text
+
+FIELDS = (
+    IndexedField("title", 2.0, 0.5, "standard"),
+    IndexedField("body", 1.0, 0.75, "standard"),
+    IndexedField("id", 1.0, 0.0, "identifier"),
+)
+_numbers = count()
+
+words = st.sampled_from(
+    ["a", "sea", "sees", "fish", "Fischer", "été", "zebra", "straße", "x1", "the", "ab", "abc", "\U0001f600"]
+)
+value = st.tuples(st.lists(words, max_size=6).map(" ".join), st.sampled_from(["", "", "en", "fr", "DE"]))
+values = st.lists(value, max_size=3)
+document = st.tuples(*[values for _ in FIELDS])
+collection = st.dictionaries(st.integers(0, 400), document, max_size=14)
+
+
+@pytest.fixture(scope="module")
+def folder():
+    with tempfile.TemporaryDirectory() as path:
+        yield Path(path)
+
+
+def _new(folder: Path) -> Path:
+    path = folder / str(next(_numbers))
+    path.mkdir()
+    return path
+
+
+def _bytes(texts: dict) -> int:
+    return sum(len(text.encode()) for fields in texts.values() for own in fields for text, _ in own)
+
+
+def _built(folder: Path, texts: dict) -> tuple[Path, dict]:
+    path, ids = _new(folder), {key: n for n, key in enumerate(sorted(texts))}
+    with closing(EmbeddedTextBuilder(path, FIELDS, len(ids))) as builder:
+        for i in range(len(FIELDS)):
+            builder.add_all(i, ((ids[key], texts[key][i]) for key in sorted(texts)))
+        return path, builder.finish()
+
+
+def _merged(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tuple[Path, dict]:
+    ids = {key: n for n, key in enumerate(sorted(new))}
+    same = [key in new and new[key] == old[key] for key in sorted(old)]
+    old_to_new = np.array([ids[key] if stays else -1 for key, stays in zip(sorted(old), same, strict=True)], np.int64)
+    changed = [key for key in sorted(new) if new[key] != old.get(key)]
+    records = [[(ids[key], new[key][i]) for key in changed] for i in range(len(FIELDS))]
+    path = _new(folder)
+    return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), records, _bytes(new), **limits)
+
+
+def _assert_same(found: tuple[Path, dict], wanted: tuple[Path, dict]) -> None:
+    assert found[1] == wanted[1]
+    names = sorted(file.name for file in wanted[0].iterdir())
+    assert sorted(file.name for file in found[0].iterdir()) == names
+    for name in names:
+        assert (found[0] / name).read_bytes() == (wanted[0] / name).read_bytes(), name
+
+
+@settings(max_examples=40, deadline=None)
+@given(old=collection, new=collection, both=collection, limit=st.sampled_from([1, 3, 10_000]))
+def test_a_merge_has_the_bytes_of_a_build(folder, old, new, both, limit):
+    old, new = {**old, **both}, {**new, **both}
+    previous, _ = _built(folder, old)
+    _assert_same(_merged(folder, previous, old, new, chunk_postings=limit), _built(folder, new))
+
+
+def _many(n: int, seed: int) -> dict:
+    random = np.random.default_rng(seed)
+    vocabulary = [f"w{i}" for i in range(300)]
+    texts = {}
+    for key in range(n):
+        body = " ".join(vocabulary[min(299, int(i))] for i in random.exponential(20, random.integers(1, 30)))
+        texts[key] = ([(f"t{key % 7} w{key % 11}", "")], [(body, "en" if key % 3 else "")], [(f"id{key}", "")])
+    return texts
+
+
+@pytest.mark.parametrize(("n", "seed"), [(300, 1), (700, 2), (21_000, 3)])
+def test_long_lists_and_block_maxima_too(folder, n, seed):
+    old = _many(n, seed)
+    previous, _ = _built(folder, old)
+    new = dict(old)
+    for key in (5, n // 2, n - 1):
+        del new[key]
+    new[n // 3] = ([("w0 w1 brandnew", "fr")], [], [("id", "")])
+    new[n + 5] = ([("w3", "")], [("w0 " * 40, "en")], [])
+    _assert_same(_merged(folder, previous, old, new), _built(folder, new))
+
+
+def test_a_chain_of_merges_equals_a_build(folder):
+    state = _many(150, 4)
+    path, counts = _built(folder, state)
+    for step in range(10):
+        later = {key: text for key, text in state.items() if key % 13 != step}
+        later[1000 + step] = ([(f"step{step} w{step}", "de")], [("w1", "")], [])
+        (path, counts), state = _merged(folder, path, state, later), later
+    _assert_same((path, counts), _built(folder, state))
+
+
+def test_other_fields_are_refused(folder):
+    previous, _ = _built(folder, _many(3, 5))
+    with pytest.raises(ValueError, match="other fields"):
+        merge_text(previous, _new(folder), FIELDS[:2], np.arange(3), 3, [[], []], 0)
