@@ -299,6 +299,19 @@ def test_quads_that_the_manifest_does_not_count_are_found(path):
     assert states(report)["text"] == "skipped"
 
 
+def test_indexes_that_follow_updates_are_those_of_a_build_from_scratch(path):
+    with KnowledgeBase.open(path) as kb:
+        kb.update('INSERT { ?f <http://e/shelf> "space" } WHERE { ?f MATCH "space" AS ?s } RANK BY ?s LIMIT 3')
+        with kb.transaction() as change:
+            change.text(REVIEWS[2]["id"], review=["another fog"], extra=["new"])
+            change.delete_text(REVIEWS[3]["id"])
+            change.update("DELETE WHERE { <http://example.org/films/TheMartian> ?p ?o }")
+        assert not kb.stats()["stale_indexes"]
+        report = kb.check(full=True)
+        assert states(report) == {}
+        assert "documents: 39 documents with " in "\n".join(report.lines())
+
+
 def test_an_index_that_is_behind_is_no_damage_and_repair_renews_it(path):
     more = path.with_suffix(".nt")
     more.write_text('<http://e/new> <http://www.w3.org/2000/01/rdf-schema#label> "a new space film" .')
