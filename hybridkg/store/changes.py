@@ -87,6 +87,8 @@ class ChangingGraph:
         self._open_store = open_store
         self._store: Store | None = None
         self._whole, self._request = _Net(), _Net()
+        self.failure: BaseException | None = None
+        """What ended a write in its middle, so that the change is not known any more."""
 
     @property
     def store(self) -> Store:
@@ -148,6 +150,13 @@ class ChangingGraph:
         return sorted(self.store.named_graphs(), key=str)
 
     def _write(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
+        try:
+            self._write_all(removed, added)
+        except BaseException as e:
+            self.failure = e
+            raise
+
+    def _write_all(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
         for quad in removed:
             self.store.remove(quad)
         if len(added) >= BULK:

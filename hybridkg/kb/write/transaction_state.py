@@ -8,7 +8,7 @@ from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import IndexMissingError, Span, UnsupportedQueryError
+from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
@@ -65,7 +65,7 @@ class TransactionState:
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
-        self.is_half_loaded = False
+        self._broken: BaseException | None = None
         self.rebuilt = ""
 
     @property
@@ -96,15 +96,29 @@ class TransactionState:
         """Tells that graph or documents have changed, so the snapshots of before are old."""
         self._changes += 1
 
+    def check_whole(self) -> None:
+        """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.
+
+        Raises:
+            LoadError: a load failed in the middle of its input.
+            OSError: the disk failed while the graph was written.
+        """
+        if self.graph.failure is not None:
+            raise self.graph.failure
+        if self._broken is not None:
+            raise LoadError(
+                "a load in this transaction has failed in the middle of its input, so nothing of it can be committed",
+                hint=f"begin another transaction; the error was: {self._broken}",
+            ) from self._broken
+
     def load(self, sources: Sequence[Source]) -> list[SourceCount]:
-        """Adds RDF to the graph. After an error in the midst of it, the transaction cannot be committed."""
+        """Adds RDF to the graph; after an error nothing else can be done with this state."""
         self._close_stores()
         self._count()
-        before = self.building.counts["quads"]
         try:
             counts = load_sources(self.building, sources, self.progress)
-        except BaseException:
-            self.is_half_loaded = self.is_half_loaded or len(self.graph.store) != before
+        except BaseException as e:
+            self._broken = e
             raise
         self.loaded += counts
         self.changed()
