@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from hybridkg.config.settings import LimitSettings
+from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.limits import Limits

@@ -45,7 +45,7 @@ class OxigraphStrategy(Strategy):
         operators = priced_operators(logical, planning)
         if operators is None:
             return UNPRICED
-        parts = planning.memoize_for_template(("reading", id(operators[0])), lambda: Reading.of(operators))
+        parts = planning.memoize_for_template(("reading", id(operators[0])), lambda: StoreReading.of(operators))
         read, joined = parts.read(planning.estimates)
         us = planning.cost.price({STORE_QUESTIONS: 1, STORE_ROWS: read, ROWS_PASSED: joined})
         return Cardinality(us, us, us)
@@ -66,8 +66,8 @@ WHOLE = frozenset({GroupRows, CountGroups, OrderRows})
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What Oxigraph reads for the rows of some operators over columns.
+class StoreReading:
+    """The work of Oxigraph for the rows of some operators over columns.
 
     It stops after the last solution that is wanted; those are spread evenly over what it reads. It reads whole what is
     grouped or sorted, and the right side of a join of sub-plans.
@@ -88,7 +88,7 @@ class Reading:
     joins: tuple[PhysicalOperator, ...]
 
     @classmethod
-    def of(cls, operators: Sequence[PhysicalOperator]) -> Reading:
+    def of(cls, operators: Sequence[PhysicalOperator]) -> StoreReading:
         """The reading of a plan."""
         root = next(operator for operator in operators if isinstance(operator, ColumnQuery)).child
         solutions = root.child if isinstance(root, Construct | Describe) else root
