@@ -355,8 +355,10 @@ class KnowledgeBase(Care):
         `options` are those of `transaction`. (`remove` deletes a whole knowledge base.)
 
         Raises:
-            LoadError: an input is malformed, or has a blank node, which names nothing here.
+            LoadError: there is no input, or one is malformed or has a blank node, which names nothing here.
         """
+        if not inputs and text is None:
+            raise LoadError("nothing to remove", hint="give RDF files, rdflib graphs, or text=")
         with self.transaction(**options) as t:
             if inputs:
                 t.delete(*inputs)

@@ -22,6 +22,8 @@ from hybridkg.kb.write.build_indexes import GenerationText
 from hybridkg.text.index.comparison import Difference, StoredText, compare_builds, compare_entities
 from hybridkg.text.index.engine import EmbeddedTextEngine
 from hybridkg.vector.encoders.embedding_cache import hashes
+from hybridkg.vector.index.flat_files import LAYOUT as VECTOR_FILES
+from hybridkg.vector.index.flat_files import codes_agree
 
 if TYPE_CHECKING:
     from hybridkg.entities.extraction import Extraction
@@ -152,6 +154,8 @@ def compare_vectors(state: Snapshot, source: EntitySource, progress: Progress) -
         if (wrong := _first_wrong(batch, rows, pieces, encoder)) is not None:
             return f"the vector of {state.nodes.node(wrong)} is not that of its text", False
     progress.done(stored.count)
+    if source.rebuilt is not None and (folder / VECTOR_FILES.header).exists() and not codes_agree(folder):
+        return "the 8-bit codes are not those of the vectors", False
     how = "by the hashes of their texts" if stored.hashed else "encoded again"
     return f"{compared:,} of {stored.count:,} vectors compared, {how}", True
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
-from hybridkg.interfaces.encoder import ConfirmUpload
+from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun, source_of
@@ -179,7 +181,7 @@ class TransactionOptions:
     """How a transaction commits.
 
     Args:
-        index: whether the indexes follow; None: if they are up to date, or there are none yet.
+        index: whether the indexes follow; None: if they are up to date and not on a server, or there are none yet.
         wait: seconds to wait for another writer.
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
@@ -270,7 +272,7 @@ def _has_step(folder: Folder, options: TransactionOptions) -> bool:
     """Whether the indexes follow."""
     if options.index is not None:
         return options.index
-    return not has_text_index(folder) or not folder.current().behind()
+    return not has_text_index(folder) or _can_follow(folder)
 
 
 def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
@@ -280,10 +282,22 @@ def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
     return IndexStep.of(folder, configured_profile(folder), options.confirm)
 
 
+def _can_follow(folder: Folder) -> bool:
+    """Whether the indexes are up to date and local: those on a server would be sent again as a whole."""
+    config = folder.config
+    is_remote = TEXT_ENGINES.get(config.text).is_remote
+    if config.encoder != NO_ENCODER:
+        is_remote = is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
+    return not is_remote and not folder.current().behind()
+
+
 def _entity(entity: Any) -> str:
     """The IRI of an entity, given as a str or a term."""
     if isinstance(entity, str) and type(entity) is str:
-        return NamedNode(entity).value
+        try:
+            return NamedNode(entity).value
+        except ValueError as e:
+            raise ParameterError(f"{entity!r} is no IRI: {e}", hint="an absolute IRI, such as http://...") from None
     term = from_rdflib(entity)
     if not isinstance(term, NamedNode):
         raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")

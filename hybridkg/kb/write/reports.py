@@ -128,8 +128,8 @@ class LoadReport:
     index: IndexReport | None = None
     warnings: tuple[LoadWarning, ...] = ()
     removed: int | None = field(default=None, kw_only=True)
-    is_behind: bool = field(default=False, kw_only=True)
-    has_followed: bool = field(default=False, kw_only=True)
+    is_behind: bool = field(default=False, kw_only=True, repr=False)
+    has_followed: bool = field(default=False, kw_only=True, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""

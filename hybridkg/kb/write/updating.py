@@ -14,8 +14,10 @@ from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.limits import Limits
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
@@ -43,13 +45,20 @@ Cell: TypeAlias = Callable[[Row], Term | None]
 
 @dataclass(frozen=True)
 class UpdateOptions:
-    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together."""
+    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together.
+
+    Raises:
+        UserError: one of them is no number, or out of range.
+    """
 
     timeout: float | None = None
     max_rows: int | None = None
     max_megabytes: float | None = None
     cancel: threading.Event | None = None
     name: str = "update"
+
+    def __post_init__(self) -> None:
+        Limits.of(LimitSettings(), self.timeout, self.max_rows, self.max_megabytes)
 
 
 class UpdateRun:
@@ -125,7 +134,7 @@ class UpdateRun:
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
         own = self._options
-        left = None if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
+        left = own.timeout if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
         options = QueryOptions(None, None, left, own.max_rows, own.max_megabytes, own.cancel, own.name)
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
