@@ -171,7 +171,7 @@ def table(found: list[Outcome]) -> str:
         here = [outcome for outcome in found if (outcome.case.suite, outcome.case.kind) == (suite, kind)]
         status = Counter(outcome.status for outcome in here)
         cells: list[Any] = [SUITES[suite], kind, len(here), status["pass"], status["skip"], status["fail"]]
-        for name in ("oxigraph", "agree"):
+        for name in ("oxigraph", "confirm"):
             asked = [value for outcome in here if (value := getattr(outcome, name)) is not None]
             cells.append(f"{sum(asked)} of {len(asked)}" if asked else "")
         lines.append("| " + " | ".join(map(str, cells)) + " |")

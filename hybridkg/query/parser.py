@@ -25,6 +25,8 @@ MAX_TOKENS = 200_000
 MAX_NESTING = 100
 """Brackets of any kind that are open at the same time."""
 
+OPENING, CLOSING = frozenset(("(", "[", "{", "<<", "<<(", "{|")), frozenset((")", "]", "}", ">>", ")>>", "|}"))
+
 MAX_DEPTH = 160
 """Depth of the tree, chains such as `a + b + c` included: visitors take a few of Python's 1,000 frames a node."""
 
@@ -185,14 +187,14 @@ class _Run:
                     hint="pass long lists of values as a parameter",
                     span=query.span(token.start, token.end),
                 )
-            if token.type in "([{":
+            if token.type in OPENING:
                 nesting += 1
                 if nesting > MAX_NESTING:
                     raise QueryLimitError(
                         f"brackets are nested more than {MAX_NESTING} deep",
                         span=query.span(token.start, token.end),
                     )
-            elif token.type in ")]}":
+            elif token.type in CLOSING:
                 nesting -= 1
 
     def _reduce(self, token: Token) -> bool:

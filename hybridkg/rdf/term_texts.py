@@ -129,9 +129,18 @@ def literal_of(tag: str, text: str) -> Literal:
     """
     if not tag.startswith("@"):
         return Literal(text, datatype=NamedNode(tag))
-    if is_language(tag):
-        return Literal(text, language=tag[1:])
     language, _, direction = tag[1:].partition("--")
+    return literal_with(text, language, direction or None)
+
+
+def literal_with(text: str, language: str, direction: str | None) -> Literal:
+    """The literal with a language, and with a base direction unless it is None.
+
+    >>> str(literal_with("red", "en", None)), str(literal_with("red", "en", "ltr"))
+    ('"red"@en', '"red"@en--ltr')
+    """
+    if direction is None:
+        return Literal(text, language=language)
     return Literal(text, language=language, direction=BaseDirection(direction))
 
 

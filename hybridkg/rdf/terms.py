@@ -31,6 +31,7 @@ __all__ = [
     "from_rdflib",
     "to_python",
     "to_rdflib",
+    "triple_of",
 ]
 
 Node: TypeAlias = NamedNode | BlankNode
@@ -58,6 +59,13 @@ def double(value: float) -> Literal:
     if math.isnan(value):
         return Literal("NaN", datatype=XSD_DOUBLE)
     return Literal("INF" if value > 0 else "-INF", datatype=XSD_DOUBLE)
+
+
+def triple_of(subject: Term | None, predicate: Term | None, target: Term | None) -> Triple | None:
+    """The triple of three terms; None where RDF has none: a literal or a triple term is the subject, say."""
+    if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and target is not None:
+        return Triple(subject, predicate, target)
+    return None
 
 
 def to_rdflib(term: Term) -> Identifier:

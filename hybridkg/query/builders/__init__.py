@@ -11,10 +11,10 @@ from __future__ import annotations
 from hybridkg.query.builders.queries import Queries
 
 LISTS = frozenset(
-    {"arguments_of_model", "data_rows", "data_values", "dataset_clauses", "expressions", "field_arguments",
-     "graph_nodes", "group_conditions", "having_conditions", "negated_parts", "numbers", "objects", "on_fields",
-     "order_conditions", "path_alternatives", "path_steps", "projections", "property_list", "rank_arguments",
-     "subjects", "triples_list", "union_branches", "variables"}
+    {"annotations", "arguments_of_model", "data_rows", "data_values", "dataset_clauses", "expressions",
+     "field_arguments", "graph_nodes", "group_conditions", "having_conditions", "negated_parts", "numbers", "objects",
+     "on_fields", "order_conditions", "path_alternatives", "path_steps", "projections", "property_list",
+     "rank_arguments", "subjects", "triples_list", "union_branches", "variables"}
 )  # fmt: skip
 """Rules whose value is the list of the values of their symbols, without tokens."""
 

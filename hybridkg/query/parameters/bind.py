@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from hybridkg.errors import ParameterError
 from hybridkg.query import ast
+from hybridkg.query.constants import constant
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.walk import rebuild, variables
-from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, NamedNode, Term, from_rdflib
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, from_rdflib
 from hybridkg.registry import did_you_mean
 
 ParameterValue = object
 """An rdflib or engine term, a str, int, float, bool, date ..., or a list of those."""
+
+Bound: TypeAlias = ast.Iri | ast.Lit | ast.TripleTerm
+"""A value as syntax."""
 
 
 def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Query:
@@ -41,7 +45,7 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
         return query
     used = variables(query)
     entities = {item.entity.name for item in ranked_items(query)}
-    single: dict[str, ast.Iri | ast.Lit] = {}
+    single: dict[str, Bound] = {}
     form = query.form
     for written, value in parameters.items():
         if not isinstance(written, str):
@@ -62,8 +66,8 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     return replace(query, form=_substituted(form, single)) if single else replace(query, form=form)
 
 
-def constants(name: str, value: object) -> ast.Value:
-    """The value of a parameter as syntax: a constant, or the constants of a list.
+def constants(name: str, value: object) -> ast.Value | None:
+    """The value of a parameter as syntax: a constant, or the constants of a list; None if one is a triple term.
 
     Raises:
         ParameterError: the value, or one in the list, cannot stand in a query.
@@ -71,11 +75,14 @@ def constants(name: str, value: object) -> ast.Value:
     if type(value) is str and value.isascii():  # the common case: the words of a search box
         return ast.Lit(value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return tuple(_constant(name, item) for item in value)
-    return _constant(name, value)
+        items = [_constant(name, item) for item in value]
+        simple = tuple(item for item in items if not isinstance(item, ast.TripleTerm))
+        return simple if len(simple) == len(items) else None
+    single = _constant(name, value)
+    return None if isinstance(single, ast.TripleTerm) else single
 
 
-def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
+def _constant(name: str, value: object) -> Bound:
     if isinstance(value, ast.Iri | ast.Lit):
         return value
     try:
@@ -93,21 +100,6 @@ def _reason(error: Exception) -> str:
         return "it holds half of a surrogate pair, which is no character"
     text = str(error)
     return text[:1].lower() + text[1:]
-
-
-def constant(term: Term) -> ast.Iri | ast.Lit:
-    """The syntax of an IRI or a literal.
-
-    Raises:
-        TypeError: a blank node, which is a variable in a query, or a triple.
-    """
-    if isinstance(term, NamedNode):
-        return ast.Iri(term.value)
-    if isinstance(term, Literal):
-        if term.language:
-            return ast.Lit(term.value, language=term.language)
-        return ast.Lit(term.value, None if term.datatype == XSD_STRING else term.datatype.value)
-    raise TypeError(f"{term} is neither an IRI nor a literal")
 
 
 NUMBER = re.compile(
@@ -155,7 +147,7 @@ def _read_term(text: str) -> Term:
     return Literal(text)
 
 
-def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]) -> ast.QueryForm:
+def _with_values(form: ast.QueryForm, name: str, values: list[Bound]) -> ast.QueryForm:
     data = ast.InlineData((ast.Var(name),), tuple((value,) for value in values))
     where = form.where or ast.Group(())
     if any(item.text == ast.Var(name) for item in ranked_items(form)):
@@ -166,9 +158,7 @@ def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]
     return replace(form, where=replace(where, elements=(data, *where.elements)))
 
 
-def _substituted(
-    form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit], renamed: Mapping[str, str] = {}
-) -> ast.QueryForm:
+def _substituted(form: ast.QueryForm, values: Mapping[str, Bound], renamed: Mapping[str, str] = {}) -> ast.QueryForm:
     """The form with values in place; `renamed` has other names for projected columns."""
 
     def change(node: ast.Syntax) -> Any:
@@ -187,8 +177,8 @@ def _substituted(
             case ast.GroupKey(expression=ast.Var(name=name) as variable) if name in values:
                 # Without an alias, a projection of the same variable stays a group key.
                 return replace(node, expression=values[name], variable=None)
-            case ast.TriplePattern():
-                return _triple(rebuild(node, change))
+            case ast.TriplePattern() | ast.TripleTerm():
+                return _triple(node, rebuild(node, change))
             case ast.GraphPattern() | ast.ServicePattern():
                 return _named(rebuild(node, change))
             case ast.Call(function="BOUND", arguments=(ast.Var(name=name),)) if name in values:
@@ -211,7 +201,7 @@ def _substituted(
             case ast.Near(score=score):
                 _targets(score)
                 if isinstance(node.target, ast.Var) and node.target.name in values:
-                    return replace(node, target=replace(values[node.target.name], span=node.target.span))
+                    return replace(node, target=_target_of_near(node.target))
                 return node
             case ast.RankedList(score=score):
                 _target(score)
@@ -226,25 +216,40 @@ def _substituted(
         value = values[variable.name]
         if not isinstance(value, ast.Lit):
             raise ParameterError(
-                f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, not an IRI",
+                f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, "
+                f"not {'an IRI' if isinstance(value, ast.Iri) else 'a triple term'}",
                 span=variable.span,
             )
         if isinstance(value, ast.LiteralParameter):
             return replace(value, plain=True, span=variable.span)
         return replace(value, datatype=None, span=variable.span)
 
-    def _triple(triple: ast.TriplePattern) -> ast.TriplePattern:
-        if isinstance(triple.subject, ast.Lit) or isinstance(triple.predicate, ast.Lit):
+    def _target_of_near(variable: ast.Var) -> ast.Iri | ast.Lit:
+        value = values[variable.name]
+        if isinstance(value, ast.TripleTerm):
             raise ParameterError(
-                "a literal parameter stands where a triple has its subject or predicate",
-                hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
-                span=triple.span,
+                f"the parameter {variable.name!r} is the target of a NEAR, so it must be a text or an entity, "
+                "not a triple term",
+                span=variable.span,
             )
+        return replace(value, span=variable.span)
+
+    def _triple(
+        written: ast.TriplePattern | ast.TripleTerm, triple: ast.TriplePattern | ast.TripleTerm
+    ) -> ast.TriplePattern | ast.TripleTerm:
+        for before, after in ((written.subject, triple.subject), (written.predicate, triple.predicate)):
+            if isinstance(before, ast.Var) and isinstance(after, ast.Lit | ast.TripleTerm):
+                kind = "literal" if isinstance(after, ast.Lit) else "triple term"
+                raise ParameterError(
+                    f"a {kind} as parameter stands where a triple has its subject or predicate",
+                    hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
+                    span=written.span,
+                )
         return triple
 
     def _named(pattern: ast.GraphPattern | ast.ServicePattern) -> ast.GraphPattern | ast.ServicePattern:
         name = pattern.name if isinstance(pattern, ast.GraphPattern) else pattern.endpoint
-        if isinstance(name, ast.Lit):
+        if not isinstance(name, ast.Var | ast.Iri):
             raise ParameterError(
                 "a literal parameter stands where a graph or a service has its name",
                 hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
