@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import BaseDirection
 
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 
 T = TypeVar("T")
-
-RDF_DIR_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"
 
 UNBOUND_TAG: Final = ""
 IRI_TAG: Final = "<>"
@@ -110,15 +108,14 @@ def is_language(tag: str) -> bool:
     return tag.startswith("@") and "--" not in tag
 
 
-def datatype_of(tag: str) -> str:
-    """The datatype of literals with a tag.
+def language_of(tag: str) -> tuple[str, str]:
+    """(language, base direction or "") of a tag that begins with `@`.
 
-    >>> datatype_of("@en")
-    'http://www.w3.org/1999/02/22-rdf-syntax-ns#langString'
+    >>> language_of("@ar--rtl"), language_of("@en")
+    (('ar', 'rtl'), ('en', ''))
     """
-    if not tag.startswith("@"):
-        return tag
-    return RDF_LANG_STRING.value if is_language(tag) else RDF_DIR_LANG_STRING
+    language, _, direction = tag[1:].partition("--")
+    return language, direction
 
 
 def literal_of(tag: str, text: str) -> Literal:
@@ -129,7 +126,7 @@ def literal_of(tag: str, text: str) -> Literal:
     """
     if not tag.startswith("@"):
         return Literal(text, datatype=NamedNode(tag))
-    language, _, direction = tag[1:].partition("--")
+    language, direction = language_of(tag)
     return literal_with(text, language, direction or None)
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, Variable
 
+from hybridkg.errors import UnsupportedQueryError
+
 if TYPE_CHECKING:
     from rdflib.term import Identifier, URIRef
 
@@ -29,6 +31,7 @@ __all__ = [
     "Variable",
     "double",
     "from_rdflib",
+    "term_text",
     "to_python",
     "to_rdflib",
     "triple_of",
@@ -68,8 +71,21 @@ def triple_of(subject: Term | None, predicate: Term | None, target: Term | None)
     return None
 
 
+def term_text(term: Term) -> str:
+    """The term in N-Triples; pyoxigraph's `str` writes the outermost triple without its brackets.
+
+    >>> term_text(Triple(NamedNode("x:s"), NamedNode("x:p"), Literal("o")))
+    '<<( <x:s> <x:p> "o" )>>'
+    """
+    return f"<<( {term} )>>" if isinstance(term, Triple) else str(term)
+
+
 def to_rdflib(term: Term) -> Identifier:
-    """The rdflib term that is equal to `term`, with the same lexical form."""
+    """The rdflib term that is equal to `term`, with the same lexical form; rdflib has no base directions.
+
+    Raises:
+        UnsupportedQueryError: `term` is a triple.
+    """
     import rdflib
 
     if type(term) is NamedNode:
@@ -82,7 +98,10 @@ def to_rdflib(term: Term) -> Identifier:
         return rdflib.Literal(term.value, datatype=_rdflib_iri(term.datatype.value), normalize=False)
     if isinstance(term, BlankNode):
         return rdflib.BNode(term.value)
-    raise TypeError(f"rdflib has no term for {term}")
+    raise UnsupportedQueryError(
+        f"rdflib has no term for {term_text(term)}",
+        hint="ask for SUBJECT(?t), PREDICATE(?t) and OBJECT(?t); in Python row.term(name) has the triple",
+    )
 
 
 @lru_cache(MAX_DATATYPES)
@@ -163,4 +182,4 @@ def to_python(term: Term) -> Any:
             return number_or_text(number, term.value)
         value: Any = to_rdflib(term).toPython()  # type: ignore[attr-defined]
         return term.value if hasattr(value, "n3") else value
-    return str(term)
+    return term_text(term)
