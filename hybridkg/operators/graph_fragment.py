@@ -11,7 +11,7 @@ import numpy as np
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
-from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, Ids, PreparedPattern
 from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, ROWS, STORE_PROBES, STORE_QUESTIONS, STORE_ROWS, Work
 from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
@@ -25,6 +25,9 @@ from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term
+
+MAX_NAMED = 3
+"""Predicates that a line of EXPLAIN names."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +193,17 @@ class GraphFragment(PhysicalOperator):
         if estimates.graph is None:
             return f"{estimates.store}: the graph has no projection"
         if estimates.prepared(self.pattern) is None:
-            return f"{estimates.store}: the projection does not hold all of it"
+            return f"{estimates.store}: {not_held(estimates.graph, self.pattern)}"
         return f"columns: {pattern_text(self.pattern)}"
+
+
+def not_held(graph: GraphIndex, pattern: AskedPattern) -> str:
+    """Why the projection does not answer a pattern, for EXPLAIN: it names predicates whose values it does not hold."""
+    lacking = graph.lacks(pattern)
+    if not lacking:
+        return "the projection does not hold all of the pattern"
+    more = f" and {len(lacking) - MAX_NAMED} more predicates" if len(lacking) > MAX_NAMED else ""
+    return f"the projection lacks triples of {', '.join(f'<{iri}>' for iri in lacking[:MAX_NAMED])}{more}"
 
 
 def restricted(solutions: InColumns, bound: Mapping[str, Ids]) -> InColumns:

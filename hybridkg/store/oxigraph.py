@@ -26,6 +26,9 @@ MAX_ROWS_AT_ONCE = 400_000
 """Rows of a result that is written in one piece, taking the interpreter's lock once and not every 8 KB; about 40 MB."""
 _UNKNOWN_FUNCTION = re.compile(r"The custom (?:aggregate )?function (<[^>]*>) is not supported")
 
+NO_TRIPLE = "returned a triple term that is not a valid RDF 1.2 term"
+"""Oxigraph's error for a pattern with such a constant."""
+
 
 class OxigraphStore:
     """A read-only GraphStore on pyoxigraph. Safe to use from many threads.
@@ -184,6 +187,11 @@ def _reading_errors(what_failed: str) -> Iterator[None]:
         if function := _UNKNOWN_FUNCTION.search(str(e)):
             raise UnsupportedQueryError(
                 f"the function {function[1]} is not supported", hint="use SPARQL's functions and the casts of xsd:"
+            ) from e
+        if NO_TRIPLE in str(e):
+            raise UnsupportedQueryError(
+                "a triple term of the query has a literal or a triple term as its subject: no graph has such a triple",
+                hint="write an IRI or a variable as its subject",
             ) from e
         if "Corruption: " in str(e):
             raise CorruptError(f"{what_failed}: {e}", hint="name the damaged files: hybridkg stats KB --verify") from e
