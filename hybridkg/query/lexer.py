@@ -3,7 +3,7 @@
 A word is a keyword only where the grammar allows that keyword, and a NAME (of a field, a model, an argument) where it
 allows a NAME; prefixed names are longer matches, so a prefix may be spelled like a keyword. As in the W3C grammar the
 longest token wins: `?x<3&&?y>1` contains an IRI, and `?x-1` a negative number. Only `<<` and `<<(` give way to `<`
-where no triple may stand, because SPARQL 1.1 has no such tokens.
+where no triple may stand, because SPARQL 1.1 has no such tokens (parser.py).
 """
 
 from __future__ import annotations
@@ -80,8 +80,6 @@ class Lexer:
         kind, value = shape.lastgroup or "", shape[0]
         if kind == "PUNCTUATION":
             kind = value
-            if value not in expected and value.startswith("<<"):  # `?x<<http://e/>` is a comparison with an IRI
-                return Token("<", "<", start, start + 1)
         elif kind == "WORD":
             kind = self._keyword(value)
             if kind == UNKNOWN_WORD and FUSION in expected and is_fusion(value):

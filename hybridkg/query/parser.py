@@ -177,8 +177,11 @@ class _Run:
             position = 1
         while True:
             token = lexer.next(query, position, rows[states[-1]])
-            if self._reduce(token):
-                return self.values[-1]
+            try:
+                if self._reduce(token):
+                    return self.values[-1]
+            except UnexpectedTokenError as stop:
+                token = self._less_than(token, stop)
             position = token.end
             tokens.append((token.start, position))
             if len(tokens) > MAX_TOKENS:
@@ -196,6 +199,21 @@ class _Run:
                     )
             elif token.type in CLOSING:
                 nesting -= 1
+
+    def _less_than(self, token: Token, stop: UnexpectedTokenError) -> Token:
+        """Reads the first sign of `<<` or `<<(` as `<` where no triple may stand: `?x<<http://e/>`.
+
+        Raises:
+            UnexpectedTokenError: `stop`, which any other token has raised.
+        """
+        if not token.type.startswith("<<"):
+            raise stop
+        shorter = Token("<", "<", token.start, token.start + 1)
+        try:
+            self._reduce(shorter)
+        except UnexpectedTokenError:
+            raise stop from None
+        return shorter
 
     def _reduce(self, token: Token) -> bool:
         """Applies the rules that are complete before the token, then shifts it; true at the end of the text."""

@@ -27,7 +27,7 @@ MAX_ROWS_AT_ONCE = 400_000
 _UNKNOWN_FUNCTION = re.compile(r"The custom (?:aggregate )?function (<[^>]*>) is not supported")
 
 NO_TRIPLE = "returned a triple term that is not a valid RDF 1.2 term"
-"""Oxigraph's error for a pattern with such a constant."""
+"""Sign of Oxigraph's error for such a pattern; it has no solution, but Oxigraph 0.5.13 fails."""
 
 
 class OxigraphStore:
@@ -191,7 +191,7 @@ def _reading_errors(what_failed: str) -> Iterator[None]:
         if NO_TRIPLE in str(e):
             raise UnsupportedQueryError(
                 "a triple term of the query has a literal or a triple term as its subject: no graph has such a triple",
-                hint="write an IRI or a variable as its subject",
+                hint="if the subject is a variable, say what it is: FILTER(!isLITERAL(?x))",
             ) from e
         if "Corruption: " in str(e):
             raise CorruptError(f"{what_failed}: {e}", hint="name the damaged files: hybridkg stats KB --verify") from e

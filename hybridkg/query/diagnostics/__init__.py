@@ -11,8 +11,9 @@ from hybridkg.query.diagnostics.entry import Help
 from hybridkg.query.diagnostics.expressions import EXPRESSIONS
 from hybridkg.query.diagnostics.patterns import PATTERNS
 from hybridkg.query.diagnostics.ranking import RANKING
+from hybridkg.query.diagnostics.triple_terms import TRIPLE_TERMS
 from hybridkg.query.diagnostics.vectors import VECTORS
 
 __all__ = ["HELP", "Help"]
 
-HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *VECTORS, *COLUMNS, *EXPRESSIONS)
+HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *VECTORS, *COLUMNS, *EXPRESSIONS, *TRIPLE_TERMS)
