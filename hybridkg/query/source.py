@@ -70,10 +70,10 @@ def read_text(text: str, name: str) -> SourceText:
 
     Raises:
         QueryLimitError: the text is too long.
-        QuerySyntaxError: it has a surrogate, or an escape that is not a character.
+        QuerySyntaxError: it has a surrogate, an escape that is not a character, or one outside of strings and IRIs.
 
-    >>> read_text("SELECT ?\\\\u0061", "query").text
-    'SELECT ?a'
+    >>> read_text("DESCRIBE <x:\\\\u0061>", "query").text
+    'DESCRIBE <x:a>'
     """
     source = SourceName(name, text)
     if len(text) > MAX_CHARACTERS:

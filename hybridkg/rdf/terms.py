@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, Variable
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, Variable, parse
 
 from hybridkg.errors import UnsupportedQueryError
 
@@ -47,6 +47,9 @@ XSD_DOUBLE = NamedNode(XSD + "double")
 XSD_BOOLEAN = NamedNode(XSD + "boolean")
 RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
+MAX_TRIPLE_DEPTH = 100
+"""Triple terms inside each other in a text; Oxigraph's parsers end the process at 100,000."""
+
 MAX_DATATYPES = 64
 """Size of the cache of datatype IRIs."""
 
@@ -78,6 +81,28 @@ def term_text(term: Term) -> str:
     '<<( <x:s> <x:p> "o" )>>'
     """
     return f"<<( {term} )>>" if isinstance(term, Triple) else str(term)
+
+
+def read_triple_term(text: str) -> Triple:
+    """The triple of a triple term in N-Triples.
+
+    Raises:
+        ValueError: the text is none, or nests more than MAX_TRIPLE_DEPTH of them.
+
+    >>> read_triple_term("<<( <x:s> <x:p> 'o' )>>")
+    Traceback (most recent call last):
+    ValueError: not a triple term in N-Triples
+    >>> read_triple_term('<<( <x:s> <x:p> "o" )>>').object.value
+    'o'
+    """
+    if text.count("<<(") <= MAX_TRIPLE_DEPTH:
+        try:
+            quads = list(parse(f"<x:s> <x:p> {text} .", RdfFormat.N_TRIPLES))
+        except SyntaxError:
+            quads = []
+        if len(quads) == 1 and isinstance(quads[0].object, Triple):
+            return quads[0].object
+    raise ValueError("not a triple term in N-Triples")
 
 
 def to_rdflib(term: Term) -> Identifier:

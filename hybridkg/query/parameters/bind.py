@@ -16,7 +16,8 @@ from hybridkg.query import ast
 from hybridkg.query.constants import constant
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.walk import rebuild, variables
-from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, from_rdflib
+from hybridkg.rdf.term_texts import literal_with
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, from_rdflib, read_triple_term
 from hybridkg.registry import did_you_mean
 
 ParameterValue = object
@@ -106,13 +107,14 @@ NUMBER = re.compile(
     r"[+-]?(?:(?P<integer>[0-9]+)|(?P<decimal>[0-9]*\.[0-9]+)|(?P<double>[0-9]+(?:\.[0-9]*)?[eE][+-]?[0-9]+))"
 )
 QUOTED = re.compile(
-    r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)|\^\^<(?P<datatype>[^<>\s]+)>)?""",
+    r"""(?P<quote>["'])(?P<text>.*)(?P=quote)"""
+    r"""(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?:--(?P<direction>ltr|rtl))?|\^\^<(?P<datatype>[^<>\s]+)>)?""",
     re.DOTALL,
 )
 
 
 def read_term(text: str) -> Term:
-    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
+    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, `<<( <s> <p> "o" )>>`, words.
 
     Any other text is a string, so a search box can pass the text of its user. Quotes inside quotes are literal: nothing
     is unescaped.
@@ -131,6 +133,8 @@ def read_term(text: str) -> Term:
 
 
 def _read_term(text: str) -> Term:
+    if text.startswith("<<(") and text.endswith(")>>"):
+        return read_triple_term(text)
     if text.startswith("<") and text.endswith(">"):
         try:
             return NamedNode(text[1:-1])
@@ -142,7 +146,7 @@ def _read_term(text: str) -> Term:
         return Literal(text, datatype=NamedNode(XSD + str(number.lastgroup)))
     if quoted := QUOTED.fullmatch(text):
         if quoted["language"]:
-            return Literal(quoted["text"], language=quoted["language"])
+            return literal_with(quoted["text"], quoted["language"], quoted["direction"])
         return Literal(quoted["text"], datatype=NamedNode(quoted["datatype"]) if quoted["datatype"] else None)
     return Literal(text)
 
