@@ -31,6 +31,11 @@ class Reified:
         some = [ox.Literal(1), ox.Literal("x"), ox.Literal("x", language="en", direction=direction)]
         return self.random.choice([self.node(), self.node(), *some])
 
+    def plain(self) -> ox.NamedNode | ox.Literal:
+        return self.random.choice(
+            [self.node(), self.node(), ox.Literal(1), ox.Literal("x"), ox.Literal("x", language="en")]
+        )
+
     def ground(self) -> ox.Triple:
         inner = self.ground() if self.random.random() < 0.2 else self.value()
         return ox.Triple(self.node(), self.predicate(), inner)

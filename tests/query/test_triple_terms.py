@@ -133,9 +133,9 @@ def test_a_triple_is_a_parameter():
     bound = bind(query, {"t": TRIPLE, "u": TRIPLE})
     assert write(bound).count('<<( <http://e/s> <http://e/p> "x"@en )>>') == 3
     assert "VALUES ?t { <<(" in write(bind(query, {"t": [TRIPLE]}))
-    with pytest.raises(ParameterError, match="a triple term as parameter stands where a triple has its subject"):
+    with pytest.raises(ParameterError, match="a triple term parameter stands where a triple has its subject"):
         bind(query, {"r": TRIPLE})
-    with pytest.raises(ParameterError, match="a literal as parameter stands"):
+    with pytest.raises(ParameterError, match="a literal parameter stands"):
         bind(parse(f"{HEAD}SELECT * {{ ?r :q <<( ?s :p 1 )>> }}"), {"s": "a"})
     with pytest.raises(ParameterError, match="a blank node has no name"):
         bind(query, {"t": ox.Triple(ox.BlankNode("b"), TRIPLE.predicate, ox.Literal(1))})

@@ -245,7 +245,7 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, Bound], renamed: Mapp
             if isinstance(before, ast.Var) and isinstance(after, ast.Lit | ast.TripleTerm):
                 kind = "literal" if isinstance(after, ast.Lit) else "triple term"
                 raise ParameterError(
-                    f"a {kind} as parameter stands where a triple has its subject or predicate",
+                    f"a {kind} parameter stands where a triple has its subject or predicate",
                     hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                     span=written.span,
                 )
