@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 from pyoxigraph import Quad, Store
 
-from hybridkg.rdf.terms import Literal, NamedNode
+from hybridkg.rdf.terms import Literal, NamedNode, Triple
+
+TermT = TypeVar("TermT", Literal, Triple)
 
 _ANY = NamedNode("x:any")
 
 
-def as_stored(literal: Literal) -> Literal:
-    """The literal that the store has after this one was added, and that this one matches in a query.
+def as_stored(term: TermT) -> TermT:
+    """The literal or triple term that the store has after this one was added, and that this one matches in a query.
 
     >>> str(as_stored(Literal("+07", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#int"))))
     '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
     """
     store = Store()
-    store.add(Quad(_ANY, _ANY, literal))
-    return cast(Literal, next(iter(store)).object)
+    store.add(Quad(_ANY, _ANY, term))
+    return cast(TermT, next(iter(store)).object)
 
 
 def all_as_stored(literals: Sequence[Literal]) -> list[Literal]:

@@ -60,6 +60,21 @@ def test_every_syntax_test_of_sparql_10_and_11_passes(found):
     }
 
 
+def test_every_syntax_test_of_sparql_12_passes(found):
+    syntax = [o for o in found if o.case.suite == "sparql12" and o.case.kind.endswith("syntax")]
+    assert {outcome.status for outcome in syntax} == {"pass"}
+    kinds = Counter(outcome.case.kind for outcome in syntax)
+    assert kinds == {"positive syntax": 102, "negative syntax": 81}
+
+
+def test_no_test_of_sparql_12_that_oxigraph_passes_fails(found):
+    new = [o for o in found if o.case.suite == "sparql12"]
+    assert [o.case.name for o in new if o.oxigraph and o.status != "pass"] == []
+    evaluation = [o for o in new if o.case.kind == "evaluation"]
+    assert Counter(o.status for o in evaluation) == {"pass": 61, "skip": 2}
+    assert {o.confirm for o in evaluation} == {True}
+
+
 def test_the_evaluation_suites_are_complete_and_most_of_them_pass(found):
     evaluation = [o for o in found if o.case.suite in OLD and o.case.kind == "evaluation"]
     assert Counter(outcome.case.suite for outcome in evaluation) == {"sparql10": 284, "sparql11": 309}

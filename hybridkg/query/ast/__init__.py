@@ -76,6 +76,7 @@ from hybridkg.query.ast.terms import (
     Lit,
     LiteralParameter,
     Syntax,
+    TripleTerm,
     Value,
     Var,
     VarOrTerm,
@@ -104,5 +105,5 @@ __all__ = [
     "OptionalPattern", "OrderKey", "Path", "PathAlternative", "PathInverse", "PathNegated", "PathRepeat",
     "PathSequence", "QuadTemplate", "Query", "QueryForm", "RankBy", "RankFunction", "RankedItem", "RankedList",
     "Rerank", "SelectItem", "SelectQuery", "ServicePattern", "Span", "SubSelect", "Syntax", "TriplePattern",
-    "Triples", "Unary", "UnionPattern", "Update", "Value", "Var", "VarOrTerm", "Vector", "parameter_for",
+    "TripleTerm", "Triples", "Unary", "UnionPattern", "Update", "Value", "Var", "VarOrTerm", "Vector", "parameter_for",
 ]  # fmt: skip
