@@ -32,6 +32,7 @@ __all__ = [
     "double",
     "double_text",
     "from_rdflib",
+    "has_blank_node",
     "term_text",
     "to_python",
     "to_rdflib",
@@ -82,6 +83,19 @@ def triple_of(subject: Term | None, predicate: Term | None, target: Term | None)
     if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and target is not None:
         return Triple(subject, predicate, target)
     return None
+
+
+def has_blank_node(term: Term | DefaultGraph) -> bool:
+    """Whether a term is a blank node, or a triple term with one.
+
+    >>> has_blank_node(Triple(NamedNode("x:s"), NamedNode("x:p"), BlankNode("b")))
+    True
+    """
+    while isinstance(term, Triple):  # only objects nest, so a deep term needs no stack
+        if isinstance(term.subject, BlankNode):
+            return True
+        term = term.object
+    return isinstance(term, BlankNode)
 
 
 def term_text(term: Term) -> str:

@@ -174,7 +174,7 @@ class IndexFollower:
                 [_triple(quad) for quad in change.removed if isinstance(quad.graph_name, DefaultGraph)],
             )
         if not triples.is_projected():
-            raise RebuildNeededError("a triple has a triple term")
+            raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
         return triples
 
     def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts]:

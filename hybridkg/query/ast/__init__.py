@@ -67,6 +67,7 @@ from hybridkg.query.ast.queries import (
 )
 from hybridkg.query.ast.terms import (
     RDF,
+    REIFIES,
     Blank,
     Constant,
     GraphTerm,
@@ -97,7 +98,7 @@ from hybridkg.query.ast.updates import (
 )
 
 __all__ = [
-    "RDF", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "ClearGraphs", "Constant",
+    "RDF", "REIFIES", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "ClearGraphs", "Constant",
     "ConstructQuery", "CopyGraph", "CreateGraph", "DatasetClause", "DeleteData", "DescribeQuery", "Element",
     "Exists", "Expression", "Filter", "GraphPattern", "GraphSet", "GraphTerm", "Group", "GroupKey", "In",
     "InlineData", "InsertData", "Iri", "IriParameter", "ListParameter", "Lit", "LiteralParameter", "LoadFile",

@@ -9,6 +9,7 @@ from hybridkg.errors import Span
 from hybridkg.interfaces.parameter import Parameter, Unbound
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+REIFIES = RDF + "reifies"
 
 
 @dataclass(frozen=True)

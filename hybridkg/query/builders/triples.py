@@ -32,8 +32,6 @@ GraphNode: TypeAlias = ast.VarOrTerm | NodeWithTriples
 VerbObjects: TypeAlias = tuple[ast.Var | ast.Path, list[GraphNode]]
 
 
-REIFIES = ast.RDF + "reifies"
-
 NODE_SIZE = 100
 """Characters that a term counts beside its text, so that a deep triple term is not repeated without bound either."""
 
@@ -195,7 +193,7 @@ class TripleBuilders(TermBuilders):
 
 
 def _reification(reifier: ast.VarOrTerm, triple: ast.TripleTerm) -> ast.TriplePattern:
-    return ast.TriplePattern(reifier, ast.Iri(REIFIES, span=triple.span), triple, span=triple.span)
+    return ast.TriplePattern(reifier, ast.Iri(ast.REIFIES, span=triple.span), triple, span=triple.span)
 
 
 def _size(term: ast.Syntax) -> int:

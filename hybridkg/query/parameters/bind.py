@@ -176,6 +176,10 @@ def _constant(name: str, value: object) -> Bound:
         ) from None
 
 
+def _kind(value: ast.Lit | ast.TripleTerm) -> str:
+    return "literal" if isinstance(value, ast.Lit) else "triple term"
+
+
 def _reason(error: Exception) -> str:
     """The reason why a term is invalid, from the message of the exception."""
     if isinstance(error, UnicodeError):
@@ -326,9 +330,8 @@ def _substituted(form: Form, values: Mapping[str, Bound], renamed: Mapping[str, 
     ) -> ast.TriplePattern | ast.TripleTerm:
         for before, after in ((written.subject, triple.subject), (written.predicate, triple.predicate)):
             if isinstance(before, ast.Var) and isinstance(after, ast.Lit | ast.TripleTerm):
-                kind = "literal" if isinstance(after, ast.Lit) else "triple term"
                 raise ParameterError(
-                    f"a {kind} parameter stands where a triple has its subject or predicate",
+                    f"a {_kind(after)} parameter stands where a triple has its subject or predicate",
                     hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                     span=written.span,
                 )
@@ -345,7 +348,7 @@ def _substituted(form: Form, values: Mapping[str, Bound], renamed: Mapping[str, 
     def _check_name(name: ast.Syntax | None) -> None:
         if isinstance(name, ast.Lit | ast.TripleTerm):
             raise ParameterError(
-                "a literal parameter stands where a graph or a service has its name",
+                f"a {_kind(name)} parameter stands where a graph or a service has its name",
                 hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                 span=name.span,
             )
