@@ -195,9 +195,8 @@ class UpdateRun:
 
     def _triple_cell(self, term: ast.TripleTerm, at: dict[str, int]) -> Cell:
         """The cell of a triple term, which is unbound where a part is, or where RDF has no such triple."""
-        predicate = cast(ast.Var | ast.Iri, term.predicate)
-        subject, verb, target = (self._cell(part, at) for part in (term.subject, predicate, term.object))
-        return lambda row: triple_of(subject(row), verb(row), target(row))
+        subject, predicate, target = (self._cell(part, at) for part in (term.subject, term.predicate, term.object))
+        return lambda row: triple_of(subject(row), predicate(row), target(row))
 
     def _blank(self, label: str) -> BlankNode:
         """The blank node of a label: a new one for each solution.
