@@ -74,14 +74,15 @@ def outcome(requests: w3c_updates.Requests, seed: int) -> str:
     wanted = w3c_updates.of_oxigraph(before, text)
     if wanted is None:
         return "Oxigraph fails"
-    try:
-        after = requests.after(before, text)
-    except UnsupportedQueryError:  # Oxigraph 0.5.13 fails where a literal would be the subject of a triple term
-        return "the WHERE fails"
-    assert w3c_updates.same_graph(after, wanted), text
     update = parse_update(text)
     assert parse_update(write_update(update)) == update
-    assert w3c_updates.same_graph(w3c_updates.of_oxigraph(before, write_update(update)), wanted), text
+    try:
+        after = requests.after(before, text)
+    except UnsupportedQueryError:  # a blank node of the WHERE that is bound to a literal, and subject of a triple term
+        return "the WHERE fails"
+    assert w3c_updates.same_graph(after, wanted), text
+    written = w3c_updates.of_oxigraph(before, write_update(update))
+    assert written is None or w3c_updates.same_graph(written, wanted), text
     return "same" if set(after) == set(before) else "changed"
 
 
