@@ -108,25 +108,22 @@ def term_text(term: Term) -> str:
 
 
 def read_triple_term(text: str) -> Triple:
-    """The triple of a triple term in N-Triples.
+    """The triple of a triple term in N-Triples, or with the short numbers and booleans of Turtle.
 
     Raises:
         ValueError: the text is none, or nests more than MAX_TRIPLE_DEPTH of them.
 
-    >>> read_triple_term("<<( <x:s> <x:p> 'o' )>>")
-    Traceback (most recent call last):
-    ValueError: not a triple term in N-Triples
-    >>> read_triple_term('<<( <x:s> <x:p> "o" )>>').object.value
-    'o'
+    >>> str(read_triple_term('<<( <x:s> <x:p> 1 )>>'))
+    '<x:s> <x:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer>'
     """
     if text.count("<<(") <= MAX_TRIPLE_DEPTH:
         try:
-            quads = list(parse(f"<x:s> <x:p> {text} .", RdfFormat.N_TRIPLES))
+            quads = list(parse(f"<x:s> <x:p> {text} .", RdfFormat.TURTLE))
         except SyntaxError:
             quads = []
         if len(quads) == 1 and isinstance(quads[0].object, Triple):
             return quads[0].object
-    raise ValueError("not a triple term in N-Triples")
+    raise ValueError("not a triple term")
 
 
 def to_rdflib(term: Term) -> Identifier:

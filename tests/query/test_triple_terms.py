@@ -158,6 +158,9 @@ def test_texts_of_one_shape_share_their_tree_and_a_base_direction_belongs_to_the
     assert shapes[2] is not None
     fixed = {shapes[2].constants[number][1] for number in parse_shared(texts[2], shapes[2]).fixed}
     assert fixed == {"e", "http://e/p", "http://e/q"}
+    versions = [read_shape(f'VERSION "1.2" {texts[0]}'), read_shape(f"{HEAD}version '1.1' {texts[0]}")]
+    assert [shape and shape.key for shape in versions] == [one, one]
+    assert parse_shared(f'VERSION "1.2" {texts[0]}', versions[0]).query.prefixes == (("", "http://e/"),)
 
 
 # --- the law -------------------------------------------------------------------------------------
