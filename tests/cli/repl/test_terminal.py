@@ -235,33 +235,6 @@ def test_a_person_asks_cancels_asks_again_and_leaves(kb, tmp_path):
     assert "ASK {}" in (tmp_path / "cache" / "repl-history").read_text()
 
 
-def test_a_person_changes_the_data_and_is_asked_before_much_of_it_changes(tmp_path, copy_films):
-    numbers = "VALUES ?d { 0 1 2 3 4 5 6 7 8 9 } VALUES ?e { 0 1 2 3 4 5 6 7 8 9 } VALUES ?f { 0 1 2 3 4 5 6 7 8 9 10 }"
-    many = (
-        f"INSERT {{ ?s <a:n> 1 }} WHERE {{ {numbers} BIND(IRI(CONCAT('a:', STR(?d), STR(?e), '-', STR(?f))) AS ?s) }}\r"
-    )
-    with Typist(copy_films(tmp_path / "films.kb"), {"HYBRIDKG_CACHE": str(tmp_path / "cache")}) as person:
-        person.sees("hq>")
-        person.types("INSERT DATA {\r films:X rdfs:label 'xylophone' }\r")
-        person.sees("triples: 1 added, 0 removed")
-        person.sees("hq>")
-        for answer, until in (
-            ("\r", "nothing has been changed"),
-            ("no\r", "nothing has been changed"),
-            ("\x03", "cancelled"),
-        ):
-            person.types(many)
-            person.sees("1,100 triples added, 0 removed, 1,100 entities changed; do it? [y/N] ")
-            person.types(answer)
-            person.sees(until)
-            person.sees("hq>")
-        person.types("ASK { ?s <a:n> 1 }\r")
-        person.sees("no\r\n")
-        person.sees("hq>")
-        person.types("\x04")
-        assert person.leaves() == 0
-
-
 PROMPT_ENDS = "\x1b[?2004l"
 
 
