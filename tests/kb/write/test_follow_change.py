@@ -8,6 +8,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.kb.write import follow_change
+from hybridkg.store.generations import manifest
 from hybridkg.store.generations.folder import Folder
 
 P = "PREFIX : <http://e/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -70,6 +71,20 @@ def test_a_new_field_of_documents_builds_anew_and_the_next_text_does_not(kb):
             t.text(f"http://e/{name}", review="a slow whale")
         assert t.report.rebuilt == reason
     assert found(kb, "whale") == ["http://e/n1", "http://e/n2"]
+
+
+@pytest.mark.parametrize("name", ["text/1.packed", "projection/forward.targets", "nodes.text", "text/1.terms.text"])
+def test_damage_of_the_earlier_indexes_is_not_carried_over_but_mended(tmp_path, kb, name, monkeypatch):
+    monkeypatch.setattr(manifest, "MAX_SMALL_FILE", 0)  # as where files are large: opening does not compare them
+    kb.close()
+    file = tmp_path / "kb" / Folder.open(tmp_path / "kb").live_name() / name
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with KnowledgeBase.open(tmp_path / "kb") as damaged:
+        report = damaged.update(NEW)
+        assert report.rebuilt == "a file of the earlier indexes is damaged"
+        assert damaged.check(full=True).ok
 
 
 def test_a_load_that_cannot_be_followed_leaves_the_indexes_behind(kb, tmp_path):
