@@ -13,7 +13,7 @@ import toy_encoder
 from generated_changes import PREFIXES, Step, UpdateMaker
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from rebuilt import PROLOGUE, answer, assert_equals_rebuilt, documents_of, entity, quads_of
+from rebuilt import PROLOGUE, answer, assert_equals_rebuilt, documents_of, entity, index_files, quads_of
 from sampling import examples
 
 from hybridkg import KnowledgeBase
@@ -152,21 +152,28 @@ INSIDE = (
 )
 
 
-def check(seed: int, folder: Path, way: str = "followed") -> None:
-    """Applies the changes of a seed, and compares with a build from scratch."""
+@contextmanager
+def changed(seed: int, folder: Path) -> Iterator[KnowledgeBase]:
+    """A knowledge base after the changes of a seed, whose index is up to date."""
     choose = Random(seed).choice
     profile, settings, index = choose(list(PROFILES)), choose(["default", "union"]), choose([None, None, False])
     maker = UpdateMaker(choose, vectors=choose([True, False]))
-    with pytest.MonkeyPatch.context() as patch, WAYS[way]():
+    with pytest.MonkeyPatch.context() as patch:
         toy_encoder.register(patch)
         changing = Changing(folder, made(folder, profile, settings, maker.vectors, maker.data(4, 12)), index)
         for step in maker.some(maker.step, 1, 6):
             changing.run(step)
         if changing.kb._snapshot.generation.behind():
             changing.kb.index()
-        assert_equals_rebuilt(changing.kb, folder / "fresh")
-        changing.kb.verify()
-        changing.kb.close()
+        with changing.kb as kb:
+            yield kb
+
+
+def check(seed: int, folder: Path, way: str = "followed") -> None:
+    """Applies the changes of a seed, and compares with a build from scratch."""
+    with WAYS[way](), changed(seed, folder) as kb:
+        assert_equals_rebuilt(kb, folder / "fresh")
+        kb.verify()
 
 
 @pytest.mark.parametrize("way", ["followed", pytest.param("anew", marks=pytest.mark.exhaustive)])
@@ -174,3 +181,15 @@ def check(seed: int, folder: Path, way: str = "followed") -> None:
 @given(seed=st.integers(0, 2**32))
 def test_after_any_changes_a_knowledge_base_is_the_one_built_from_scratch(tmp_path_factory, way, seed):
     check(seed, tmp_path_factory.mktemp("updates"), way)
+
+
+@settings(max_examples=examples(1, 50), deadline=None, phases=[Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_the_same_changes_give_the_same_bytes(tmp_path_factory, seed):
+    found = []
+    for _ in range(2):
+        with changed(seed, tmp_path_factory.mktemp("bytes")) as kb:
+            root = kb._snapshot.generation.path
+            documents = {p.relative_to(root): p.read_bytes() for p in root.glob("documents/**/*") if p.is_file()}
+            found.append((index_files(kb), documents, quads_of(kb), kb._snapshot.generation.name))
+    assert found[0] == found[1]
