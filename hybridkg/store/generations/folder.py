@@ -263,7 +263,7 @@ class Folder:
         return writer_lock(self.path, wait)
 
     def _remove_leftovers(self, live: Generation) -> None:
-        """Removes what a crashed writer has left: unfinished folders and files, and folders that CURRENT never named."""
+        """Removes what a crashed writer has left: unfinished folders and files, and those that CURRENT never named."""
         for name in WRITTEN:
             temporary_of(self.path / name).unlink(missing_ok=True)
         for entry in self.path.iterdir():

@@ -98,6 +98,15 @@ def test_a_request_sees_those_before_it_in_its_commit_and_not_the_ones_that_fail
     assert row["n"].toPython() == THREADS - THREADS // 4
 
 
+@pytest.mark.parametrize(("limit", "value", "commits"), [("MAX_TRIPLES", 2, 4), ("MAX_REQUESTS", 2, 2)])
+def test_a_commit_takes_no_more_requests_than_its_limits(kb, monkeypatch, limit, value, commits):
+    monkeypatch.setattr(committing, limit, value)
+    before = generation(kb)
+    Together(kb, [f"{PREFIX} INSERT DATA {{ :t{n} :by 1 , 2 , 3 }}" for n in range(4)])
+    assert generation(kb) == before + commits
+    assert inserted(kb) == [f"http://e/t{n}" for n in range(4) for _ in range(3)]
+
+
 def test_a_failed_commit_is_an_error_of_each_of_its_callers(kb, monkeypatch):
     before, name = quads_of(kb), kb._folder.live_name()
 
