@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import LoadError
+from hybridkg.errors import COMMITTED, LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
@@ -405,6 +405,10 @@ class KnowledgeBase(Care):
         """Opens the new generation, and does what follows an index step."""
         from hybridkg.kb.write.after_index import after_index
 
-        self.refresh()
-        if indexed:
-            after_index(self._folder, self._snapshot, progress)
+        try:
+            self.refresh()
+            if indexed:
+                after_index(self._folder, self._snapshot, progress)
+        except (KeyboardInterrupt, MemoryError) as e:
+            e.add_note(COMMITTED)
+            raise

@@ -16,6 +16,7 @@ import pytest
 from command_line import FILMS, run
 
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.write import after_index
 from hybridkg.store.generations.folder import Folder
 
 SHELF = """PREFIX : <http://example.org/films/>
@@ -266,6 +267,20 @@ def test_ctrl_c_ends_an_update_and_leaves_everything_as_it_was(same):
     with process.stderr as stderr:
         assert stderr.read() == "interrupted; the knowledge base is as it was before\n"
     assert not list(same.glob(".building-*"))
+
+
+def test_ctrl_c_after_the_commit_says_that_it_is_committed(tmp_path, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(after_index, "await_kernels", interrupted)
+    with KnowledgeBase.create(tmp_path / "new.kb"):
+        pass
+    result = run("update", tmp_path / "new.kb", "INSERT DATA { <http://e/a> <http://e/p> 1 }")
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted\nthe change had been committed before that\n"
+    with KnowledgeBase.open(tmp_path / "new.kb") as base:
+        assert base.stats()["triples"] == 1
 
 
 @pytest.mark.parametrize("name", ["update", "remove"])

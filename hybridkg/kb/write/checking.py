@@ -123,8 +123,9 @@ class _Check:
         except ConfigError as e:
             yield CheckedPart("settings", e.message, "bad", e.hint or "correct kb.toml")
             self._config = Config()
-        else:
-            yield CheckedPart("settings", "kb.toml")
+            yield from self._sources()  # the indexes cannot be compared without settings
+            return
+        yield CheckedPart("settings", "kb.toml")
         yield from self._sources()
         yield from self._indexes()
 
@@ -205,7 +206,10 @@ class _Check:
             return
         yield self._bad_file("entities") or self._entities()
         stale = dict.fromkeys(behind, "older than the graph or the documents")
-        if PROJECTION not in behind and not self._endpoint:
+        if not behind and self._is_of_another_default_graph():
+            stale = dict.fromkeys((PROJECTION, "text", VECTORS), "built for another default_graph than kb.toml names")
+            stale = {part: why for part, why in stale.items() if (path / part).is_dir()}
+        if PROJECTION not in stale and not self._endpoint:
             if (path / PROJECTION).is_dir() or PROJECTION in self._damaged:
                 yield from self._projection()
             elif "text" in behind:
@@ -244,9 +248,6 @@ class _Check:
                 yield self._outcome("projection", *self._compared_projection(columns, *self._sum))
             else:
                 yield damage or self._not_compared("projection")
-        except ConfigError as e:
-            yield self._behind("projection", e.message)
-            return
         except UNREADABLE as e:
             yield self._outcome("projection", _message(e), False)
             columns = None
@@ -262,20 +263,24 @@ class _Check:
         return found, good
 
     def _columns(self) -> ProjectionColumns | None:
-        """The projection; None without sound entities.
+        """The projection; None without sound entities. Raises CorruptError: it cannot be opened."""
+        from hybridkg.graph.stored_projection import open_columns
 
-        Raises:
-            ConfigError: kb.toml names another default graph.
-            CorruptError: it cannot be opened.
-        """
-        from hybridkg.graph.stored_projection import about, open_columns
-
-        folder = self._generation.path / PROJECTION
         if self._nodes is None:
             return None
-        if bool(about(folder).get("union_default_graph")) != self._union:
-            raise ConfigError("built for another default_graph than kb.toml names")
-        return open_columns(folder, self._nodes, union_default_graph=self._union)
+        return open_columns(self._generation.path / PROJECTION, self._nodes, union_default_graph=self._union)
+
+    def _is_of_another_default_graph(self) -> bool:
+        """Whether kb.toml has changed since the indexes were built; the projection remembers its setting."""
+        from hybridkg.graph.stored_projection import about
+
+        folder = self._generation.path / PROJECTION
+        if PROJECTION in self._damaged or not folder.is_dir():
+            return False
+        try:
+            return bool(about(folder).get("union_default_graph")) != self._union
+        except CorruptError:
+            return False
 
     def _statistics(self, columns: ProjectionColumns | None) -> CheckedPart:
         from hybridkg.graph.statistics.catalog import read_statistics
@@ -306,17 +311,19 @@ class _Check:
                     yield self._not_compared(part)
                 else:
                     try:
-                        opened = opened or self._opened(stack)
+                        opened = opened or self._opened(stack, with_index=part == "text")
                         outcome = self._compared(part, *opened)
                     except UNREADABLE as e:
                         outcome = _message(e), False
                     yield self._outcome(part, *outcome)
 
-    def _opened(self, stack: ExitStack) -> tuple[Snapshot, EntitySource]:
+    def _opened(self, stack: ExitStack, *, with_index: bool) -> tuple[Snapshot, EntitySource]:
         from hybridkg.kb.write.check_text import rebuilt, sampled
 
         state = Snapshot.of(self._generation, self._folder)
-        return state, stack.enter_context(rebuilt(state, self._progress)) if self._full else sampled(state)
+        if not self._full:
+            return state, sampled(state)
+        return state, stack.enter_context(rebuilt(state, self._progress, with_index=with_index))
 
     def _compared(self, part: str, state: Snapshot, source: EntitySource) -> tuple[str, bool]:
         from hybridkg.kb.write.check_text import compare_text, compare_vectors

@@ -40,6 +40,12 @@ class ColumnsStrategy(Strategy):
         us = None if operators is None else _us(operators, planning)
         return UNPRICED if us is None else Cardinality(us, us, us)
 
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
+        """One question to the projection, where there is a pattern."""
+        query = below_slice(logical)
+        plan = planning.relational(query) if isinstance(query, SparqlQuery) else None
+        return planning.cost.us_per_graph_question if plan is not None and fragments_in(plan, planning) else 0.0
+
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
         if not isinstance(query, SparqlQuery):
