@@ -51,7 +51,9 @@ class Step:
     """A change: the name of what is done, and what it is done with.
 
     Args:
-        kind: `update`, `load`, `replace`, `delete`, `text`, `delete_text`, `transaction`, `failing`, `reopen`, `index`.
+        kind: `update`, `load`, `replace`, `delete`, `text`, `delete_text`; `transaction` of these, and `failing`, one
+            that fails; `file` and `documents`, loads of their own; `reopen`, `index`, and `profile`, an index with
+            another one.
         what: a text of SPARQL or Turtle; a document; steps of a transaction.
         ranked: whether it needs an index that is up to date.
     """
@@ -98,6 +100,16 @@ class UpdateMaker:
 
     def data(self, low: int = 1, high: int = 6, *, blank: bool = True) -> str:
         return " ".join(self.some(lambda: self.triple(blank=blank), low, high))
+
+    def more_than_a_block(self) -> str:
+        """Nodes with texts of the same words, more than the postings of a block; in one of four knowledge bases."""
+        if not self.one_in(4):
+            return ""
+        words = ("red", "fish", "boat", "blue", "old")
+        return " ".join(
+            f':m{n} rdfs:label "{self.choose(words)} {self.choose(words)} red n{n % 50}" ; :next :m{n * 7 % 300} .'
+            for n in range(300)
+        )
 
     def quads(self, *, blank: bool = True) -> str:
         """The content of a DATA, whose labels of blank nodes no other one has."""
@@ -198,9 +210,17 @@ class UpdateMaker:
 
     def step(self) -> Step:
         """One commit, or none."""
-        kind = self.choose(["change"] * 8 + ["transaction", "transaction", "failing", "reopen", "index"])
+        kind = self.choose(
+            ["change"] * 9
+            + ["transaction"] * 2
+            + ["failing", "reopen", "index", "file", "file", "documents", "profile"]
+        )
         if kind in ("transaction", "failing"):
             return Step(kind, self.some(self.change, 1, 3))
+        if kind == "file":
+            return Step(kind, self.data(1, 8))
+        if kind == "documents":
+            return Step(kind, self.some(self.text, 1, 3))
         return self.change() if kind == "change" else Step(kind)
 
 

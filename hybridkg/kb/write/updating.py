@@ -16,6 +16,7 @@ from urllib.request import url2pathname
 
 from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
+from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.limits import Limits
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
@@ -62,6 +63,10 @@ class UpdateOptions:
         Limits.of(LimitSettings(), self.timeout, self.max_rows, self.max_megabytes)
 
 
+CHECKED_EVERY = 1_000
+"""Quads of templates between checks of the time limit; about 3 ms."""
+
+
 class UpdateRun:
     """The run of one request in a transaction.
 
@@ -75,6 +80,8 @@ class UpdateRun:
     def __init__(self, state: TransactionState, update: ast.Update, text: str, options: UpdateOptions):
         self._state, self._update, self._text, self._options = state, update, text, options
         self._deadline = monotonic() + options.timeout if options.timeout else None
+        cancel = options.cancel
+        self._meter = Meter(self._deadline, options.timeout, lambda: cancel is not None and cancel.is_set())
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
@@ -168,7 +175,9 @@ class UpdateRun:
             for template in templates
             for one in template.triples
         ]
-        for row in rows:
+        for number, row in enumerate(rows):
+            if number * len(patterns) % CHECKED_EVERY < len(patterns):
+                self._meter.check()
             self._labels = {}
             for subject, predicate, target_term, graph in patterns:
                 s, p, o = subject(row), predicate(row), target_term(row)

@@ -98,6 +98,15 @@ def test_a_request_sees_those_before_it_in_its_commit_and_not_the_ones_that_fail
     assert row["n"].toPython() == THREADS - THREADS // 4
 
 
+@pytest.mark.parametrize(("limit", "value", "commits"), [("MAX_TRIPLES", 2, 4), ("MAX_REQUESTS", 2, 2)])
+def test_a_commit_takes_no_more_requests_than_its_limits(kb, monkeypatch, limit, value, commits):
+    monkeypatch.setattr(committing, limit, value)
+    before = generation(kb)
+    Together(kb, [f"{PREFIX} INSERT DATA {{ :t{n} :by 1 , 2 , 3 }}" for n in range(4)])
+    assert generation(kb) == before + commits
+    assert inserted(kb) == [f"http://e/t{n}" for n in range(4) for _ in range(3)]
+
+
 def test_a_failed_commit_is_an_error_of_each_of_its_callers(kb, monkeypatch):
     before, name = quads_of(kb), kb._folder.live_name()
 
@@ -178,7 +187,7 @@ def test_an_old_reader_answers_the_same_during_many_commits(kb):
     )
     with KnowledgeBase.open(kb._folder.path) as reader:
         wanted, quads = [answer(reader, query) for query in queries], quads_of(reader)
-        for n in range(examples(12, 100)):
+        for n in range(examples(8, 100)):
             text = f'{PREFIX} INSERT DATA {{ :n{n} rdfs:label "red {n}" }} ; DELETE WHERE {{ :a ?p ?o }}'
             kb.update(text, index=None if n % 6 == 0 else False)
             assert [answer(reader, query) for query in queries] == wanted
@@ -196,7 +205,7 @@ def test_each_commit_of_several_processes_is_there_once(kb):
         "    kb.update(f'INSERT DATA {{ <http://e/p{sys.argv[2]}x{n}> <http://e/by> {n} }}', index=False, wait=100)\n"
         "try:\n    kb.update('DROP GRAPH <http://e/none>')\nexcept Exception as e:\n    print(type(e).__name__)\n"
     )
-    count, before = examples(4, 30), generation(kb)
+    count, before = examples(2, 30), generation(kb)
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", program, str(kb._folder.path), str(n), str(count)], stdout=subprocess.PIPE, text=True

@@ -24,7 +24,9 @@ from hybridkg import KnowledgeBase
 from hybridkg.store.generations.folder import GENERATION
 
 ENTRIES = {"kb.toml", "CURRENT", "LOCK", "cost.json", "ENGINES"}
-SAMPLE = ("several", "load")
+SAMPLE = ("load",)
+"""Scenarios of the default run."""
+
 QUERIES = ('SELECT ?x ?s { ?x MATCH "fish" AS ?s } RANK BY ?s', 'SELECT ?x { ?x MATCH "found" }')
 
 

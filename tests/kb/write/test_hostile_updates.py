@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pyoxigraph as ox
 import pytest
 from rebuilt import quads_of
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError
-from hybridkg.kb.write import committing
+from hybridkg.kb.query_run import QueryRun
+from hybridkg.store import changes
 
 PREFIX = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -132,10 +136,34 @@ def test_a_template_may_make_many_triples_of_each_solution(kb, monkeypatch):
     assert kb.update(f"{PREFIX} DELETE {{ {template} }} WHERE {{ ?x :p ?n }}", index=False).removed == 6_000
 
 
-def test_a_large_request_lets_no_other_join_its_commit(kb, monkeypatch):
-    monkeypatch.setattr(committing, "MAX_TRIPLES", 2)
-    kb.update(f"{PREFIX} INSERT DATA {{ :a :p 1 , 2 , 3 }} ; INSERT DATA {{ :a :p 4 }}", index=False)
-    assert kb.stats()["triples"] == 4
+def test_more_triples_than_fit_in_memory_are_refused_and_nothing_changes(kb, monkeypatch):
+    monkeypatch.setattr(changes, "MAX_CHANGED", 10)
+    kb.update(f"{PREFIX} INSERT DATA {{ :a :p 1 , 2 , 3 , 4 , 5 , 6 , 7 }}", index=False)
+    for text in (
+        f"{PREFIX} INSERT {{ ?x :q ?n , 1 }} WHERE {{ ?x :p ?n }}",
+        f"{PREFIX} INSERT DATA {{ :b :p 1 , 2 , 3 , 4 , 5 , 6 }} ; CLEAR DEFAULT",
+        f"{PREFIX} COPY DEFAULT TO :g ; COPY DEFAULT TO :h",
+    ):
+        with pytest.raises(QueryLimitError, match="too many to be compared in memory"):
+            kb.update(text, index=False)
+        assert kb.stats()["triples"] == 7
+    assert kb.update("CLEAR ALL", index=False).removed == 7
+
+
+def test_a_time_limit_holds_while_a_template_is_filled(kb, monkeypatch):
+    kb.update(f"{PREFIX} INSERT DATA {{ {' '.join(f':n{n} :p {n} .' for n in range(20))} }}", index=False)
+    template, cancel = " ".join(f"?x :q{n} ?n ." for n in range(500)), threading.Event()
+    answer = QueryRun.answer
+
+    def late(*args: Any) -> Any:
+        result = answer(*args)
+        cancel.set()
+        return result
+
+    monkeypatch.setattr(QueryRun, "answer", late)
+    with pytest.raises(QueryStoppedError, match="cancelled"):
+        kb.update(f"{PREFIX} INSERT {{ {template} }} WHERE {{ ?x :p ?n }}", index=False, cancel=cancel)
+    assert kb.stats()["triples"] == 20
 
 
 def test_parameters_are_terms_whatever_they_say(kb):
