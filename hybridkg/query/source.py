@@ -65,8 +65,9 @@ class SourceText:
         return offset if at < 0 else self.written[at] + offset - self.read[at]
 
 
-def read_text(text: str, name: str) -> SourceText:
-    """Checks the size and the characters, and replaces the codepoint escapes of IRIs.
+def read_text(text: str, name: str, too_long: str = "pass long lists of values as a parameter") -> SourceText:
+    """Checks the size and the characters, and replaces the codepoint escapes of IRIs; `too_long` is the hint for a long
+    text.
 
     Raises:
         QueryLimitError: the text is too long.
@@ -79,7 +80,7 @@ def read_text(text: str, name: str) -> SourceText:
     if len(text) > MAX_CHARACTERS:
         raise QueryLimitError(
             f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
-            hint="pass long lists of values as a parameter",
+            hint=too_long,
         ).at(source)
     if surrogate := _SURROGATE.search(text):
         span = Span(surrogate.start(), surrogate.end())

@@ -93,13 +93,21 @@ def test_what_is_written_differently_and_stored_equal_is_the_same_triple(kb):
     assert (again.added, again.removed, again.entities) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("count", [6_000, pytest.param(200_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [6_000, pytest.param(45_000, marks=pytest.mark.exhaustive)])
 def test_a_long_request_is_one_commit(kb, count):
     data = " ".join(f":n{n} :p {n} ." for n in range(count))
     report = kb.update(f"{PREFIX} INSERT DATA {{ {data} }}", index=False)
     assert (report.added, report.entities) == (count, count)
     assert kb.stats()["triples"] == count
     assert kb.update(f"{PREFIX} DELETE WHERE {{ ?x :p ?n }}", index=False).removed == count
+    assert quads_of(kb) == frozenset()
+
+
+def test_200_000_triples_in_a_request_are_refused_with_a_better_way(kb):
+    data = " ".join(f":n{n} :p {n} ." for n in range(200_000))
+    with pytest.raises(QueryLimitError, match="at most 1,000,000") as caught:
+        kb.update(f"{PREFIX} INSERT DATA {{ {data} }}", index=False)
+    assert "hybridkg load KB FILE" in caught.value.hint
     assert quads_of(kb) == frozenset()
 
 
