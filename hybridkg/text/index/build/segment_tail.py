@@ -14,7 +14,7 @@ from hybridkg.text.index.language_view import LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import write_term_sets
-from hybridkg.text.index.topk.block_max import write_block_maxima
+from hybridkg.text.index.topk.block_max_writer import write_block_maxima
 
 SEGMENT = "1"
 """Name of the only segment."""
