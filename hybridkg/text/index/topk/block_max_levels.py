@@ -51,7 +51,7 @@ def quantised(maxima: Floats, levels: int, *, halves: bool) -> tuple[Floats, Byt
 
     >>> code, numbers = quantised(np.array([1.0, 3.0, 5.0]), 16, halves=False)
     >>> code[[0, 1, 15]].round(3).tolist(), numbers.tolist()
-    ([0.0, 0.998, 5.0], [2, 8, 11])
+    ([0.0, 0.998, 5.0], [2, 7, 11])
     """
     with np.errstate(over="ignore"):
         largest, mean = float(maxima.max()), float(maxima.mean())
