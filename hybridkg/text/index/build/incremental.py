@@ -76,7 +76,7 @@ def merge_text(
     progress.start("merging postings", int(lists.old.ends[-1]))
     postings = lists.write(out, chunk_postings, progress)
     progress.done(postings)
-    n_terms = _write_terms(out, terms, added, lists)
+    n_terms = _write_terms(out, reader, terms, added, lists)
     languages = [
         _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new, own)
         for i, own in enumerate(added.languages)
@@ -239,11 +239,16 @@ class _Lists:
         return 0
 
 
-def _write_terms(out: ArrayWriter, terms: TermDictionary, added: AddedPostings, lists: _Lists) -> int:
+def _write_terms(
+    out: ArrayWriter, reader: ArrayReader, terms: TermDictionary, added: AddedPostings, lists: _Lists
+) -> int:
     """Writes the terms that have a posting; returns their number."""
     new = [term for term, is_new in zip(added.terms, lists.is_new.tolist(), strict=True) if is_new]
     gone = np.concatenate([np.zeros(0, np.int64), *lists.gone])
     edit = ArrayEdit(len(terms), gone, lists.place[lists.is_new])
+    if not edit:
+        out.link(reader, ("terms.text", "terms.offsets", "terms.prefixes"))
+        return len(terms)
     prefixes, offsets, text = terms.arrays
     lengths = edit.apply(np.diff(offsets.astype(np.int64)), np.array([len(term) for term in new], np.int64))
     stream = out.stream("terms.text", np.uint8)
