@@ -1,0 +1,163 @@
+"""Edits of packed posting lists, compiled. Import it through `hybridkg.compute.kernels` only: importing compiles it.
+
+`list_edits.py` documents it; its numpy function is the reference and gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import int64, njit, types, uint8, uint32, uint64
+
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, HELPER, NEVER, OPTIONS, ROOM
+from hybridkg.text.index.codec.cursor_kernel import readonly as _input
+from hybridkg.text.index.codec.packing_kernel import measure, pack, unpack_ids, unpack_occurrences
+
+_THREE: Any = types.UniTuple(int64, 3)  # type: ignore[no-untyped-call, unused-ignore]
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def rows_of(size: Any, width: Any) -> Any:
+    """Rows of the values of a block, as `packing.rows_of`."""
+    return ((size + 3) // 4 * width + 31) // 32
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _flush(n: Any, ids: Any, tf: Any, first: Any, at: Any, widths: Any, words: Any, block: Any, rows: Any) -> Any:
+    """Writes n postings as a block; returns the number of rows afterwards."""
+    df, own = np.full(1, n, np.int64), slice(block, block + 1)
+    used = measure(df, ids, tf, first[own], at[own], widths[own])
+    for j in range(4 * rows, 4 * (rows + used)):
+        words[j] = 0
+    pack(df, ids, tf, at[own], widths[own], words[4 * rows : 4 * (rows + used)])
+    at[block] = rows
+    return rows + used
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _copy(source: Any, begin: Any, end: Any, out: Any, at: Any) -> Any:
+    """Copies elements; returns the place behind them."""
+    for j in range(uint64(end - begin)):
+        out[uint64(at) + j] = source[uint64(begin) + j]
+    return at + end - begin
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _tokens(words: Any, at: Any, widths: Any, begin: Any, end: Any, tf: Any) -> Any:
+    """The occurrences of full blocks."""
+    total = (end - begin) * BLOCK
+    for block in range(begin, end):
+        if widths[block, 1]:
+            unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(BLOCK), tf, uint64(0))
+            for j in range(BLOCK):
+                total += int64(tf[j]) - 1
+    return total
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _next_is(added: Any, lists: Any, ids: Any, number: Any, limit: Any) -> Any:
+    """Whether the next posting that enters belongs to a list, before the id `limit`."""
+    return added < len(lists) and lists[added] == number and int64(ids[added]) < limit
+
+
+@njit(
+    _THREE(
+        _input(int64), _input(int64), _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), _input(uint8),
+        _input(int64), _input(int64), _input(int64), _input(uint32), _input(uint32), _input(uint8), int64,
+        int64[::1], int64[::1], uint32[::1], uint32[::1], uint8[:, ::1], uint32[::1], uint8[::1], uint8[::1],
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def edit_lists(
+    old_df: Any, old_cf: Any, words: Any, first: Any, at: Any, widths: Any, positions: Any, old_to_new: Any,
+    run_ends: Any, added_lists: Any, added_ids: Any, added_tf: Any, added_positions: Any, item: Any,
+    df: Any, cf: Any, out_first: Any, out_at: Any, out_widths: Any, out_words: Any, out_positions: Any, is_edited: Any,
+) -> Any:  # fmt: skip
+    """Fills what follows `item`, the bytes of a position; returns the blocks, rows and bytes of positions."""
+    old_ids, old_tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
+    ids, tf = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
+    block = token = out_block = rows = out_byte = added = added_token = 0
+    # The positions before `copied` are written, and the whole blocks but those of the rows whole_row..whole_end-1.
+    copied = whole_row = whole_end = whole_out = 0
+    for number in range(len(old_df)):
+        size, n = old_df[number], 0
+        # The positions of block `counted` begin at `token`.
+        counted, end_token = block, token + old_cf[number]
+        df[number], cf[number] = size, old_cf[number]
+        while size > 0:
+            held, begin, limit = min(size, BLOCK), int64(first[block]), int64(NEVER)
+            has_added, is_read = _next_is(added, added_lists, added_ids, number, limit), False
+            is_whole, end = n == 0 and old_to_new[begin] >= 0, begin
+            if is_whole and (has_added or run_ends[begin] < len(old_to_new)) and held > 1:
+                if has_added or size <= BLOCK or int64(first[block + 1]) > run_ends[begin]:
+                    unpack_ids(
+                        words, first[block], uint64(at[block]), widths, uint64(block), uint64(held), old_ids, uint64(0)
+                    )
+                    is_read, end = True, int64(old_ids[held - 1])
+                is_whole = end < run_ends[begin]
+            if is_whole and has_added:
+                is_whole = held == BLOCK and old_to_new[end] < int64(added_ids[added])
+            if is_whole:
+                row, gap_bits, tf_bits = int64(at[block]), int64(widths[block, 0]), int64(widths[block, 1])
+                end_row = row + rows_of(held, gap_bits) + rows_of(held, tf_bits)
+                if row != whole_end or rows != whole_out + whole_end - whole_row:
+                    _copy(words, 4 * whole_row, 4 * whole_end, out_words, 4 * whole_out)
+                    whole_row, whole_out = row, rows
+                whole_end = end_row
+                out_first[out_block], out_at[out_block] = old_to_new[begin], rows
+                out_widths[out_block, 0], out_widths[out_block, 1] = gap_bits, tf_bits
+                out_block, rows = out_block + 1, rows + end_row - row
+            else:
+                if not is_read:
+                    unpack_ids(
+                        words, first[block], uint64(at[block]), widths, uint64(block), uint64(held), old_ids, uint64(0)
+                    )
+                token += _tokens(words, at, widths, counted, block, old_tf)
+                unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(held), old_tf, uint64(0))
+                counted = block + 1
+                for j in range(held):
+                    own, tokens = old_to_new[old_ids[j]], int64(old_tf[j])
+                    limit = own if own >= 0 else int64(-1)
+                    if own < 0 or _next_is(added, added_lists, added_ids, number, limit):
+                        out_byte = _copy(positions, copied * item, token * item, out_positions, out_byte)
+                        copied, is_edited[number] = token, 1
+                    while _next_is(added, added_lists, added_ids, number, limit):
+                        ids[n], tf[n], n = added_ids[added], added_tf[added], n + 1
+                        if n == BLOCK:
+                            rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
+                            out_block, n = out_block + 1, 0
+                        more = int64(added_tf[added])
+                        out_byte = _copy(
+                            added_positions, added_token * item, (added_token + more) * item, out_positions, out_byte
+                        )
+                        added, added_token = added + 1, added_token + more
+                        df[number], cf[number] = df[number] + 1, cf[number] + more
+                    token += tokens
+                    if own < 0:
+                        copied = token
+                        df[number], cf[number] = df[number] - 1, cf[number] - tokens
+                        continue
+                    ids[n], tf[n], n = own, tokens, n + 1
+                    if n == BLOCK:
+                        rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
+                        out_block, n = out_block + 1, 0
+            size, block = size - held, block + 1
+        token = end_token
+        if _next_is(added, added_lists, added_ids, number, int64(NEVER)):
+            out_byte = _copy(positions, copied * item, token * item, out_positions, out_byte)
+            copied, is_edited[number] = token, 1
+        while _next_is(added, added_lists, added_ids, number, int64(NEVER)):
+            ids[n], tf[n], n = added_ids[added], added_tf[added], n + 1
+            if n == BLOCK:
+                rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
+                out_block, n = out_block + 1, 0
+            more = int64(added_tf[added])
+            out_byte = _copy(added_positions, added_token * item, (added_token + more) * item, out_positions, out_byte)
+            added, added_token = added + 1, added_token + more
+            df[number], cf[number] = df[number] + 1, cf[number] + more
+        if n:
+            rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
+            out_block += 1
+    _copy(words, 4 * whole_row, 4 * whole_end, out_words, 4 * whole_out)
+    return out_block, rows, _copy(positions, copied * item, len(positions), out_positions, out_byte)
