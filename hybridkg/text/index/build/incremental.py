@@ -26,7 +26,7 @@ from hybridkg.text.index.language_view import PARTS, LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
 
-CHUNK_POSTINGS = 2_000_000
+CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
 
 I64 = NDArray[np.int64]

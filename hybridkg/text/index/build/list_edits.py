@@ -58,8 +58,21 @@ class EditedLists:
     is_edited: NDArray[np.bool_]
 
 
+class _Room:
+    """Arrays that are used again: the first use of a page of memory costs more than writing it."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def get(self, name: str, dtype: type[np.generic], size: int) -> Array:
+        """An array of any content, valid until the next call with its name."""
+        if name not in self._arrays or len(self._arrays[name]) < size:
+            self._arrays[name] = np.empty(size, dtype)
+        return self._arrays[name][:size]
+
+
 class ListEditor:
-    """Edits the lists of a segment.
+    """Edits the lists of a segment; the result of a call is valid until the next one.
 
     Args:
         old: the lists.
@@ -69,7 +82,7 @@ class ListEditor:
 
     def __init__(self, old: SegmentPostings, old_to_new: I64, positions_type: np.dtype[Any]):
         self._old, self._old_to_new, self._type = old, old_to_new, positions_type
-        self._run_ends = run_ends(old_to_new)
+        self._run_ends, self._room = run_ends(old_to_new), _Room()
         self._kernel = KERNEL.for_work(int(old.ends[-1]))
 
     def edited(self, begin: int, end: int, new: I64, entering: Entering) -> EditedLists:
@@ -90,9 +103,18 @@ class ListEditor:
         own, packed = slice(int(blocks[0]), int(blocks[-1])), self._old.packed
         n_blocks = own.stop - own.start + len(entering.ids)
         # A value has at most as many bits as a word, and the values of a block begin in a row of their own.
-        words = np.empty(((len(entering.ids) + int(postings[-1] - postings[0])) // 2 + 2 * n_blocks) * LANES, np.uint32)
-        first, at, widths = np.empty(n_blocks, np.uint32), np.empty(n_blocks, np.uint32), np.empty((n_blocks, 2), "u1")
-        bytes_after = np.empty((len(positions) + len(entering.positions)) * self._type.itemsize, np.uint8)
+        n_rows = (len(entering.ids) + int(postings[-1] - postings[0])) // 2 + 2 * n_blocks
+        words, first, at, widths, bytes_after = (
+            self._room.get(*room)
+            for room in (
+                ("words", np.uint32, n_rows * LANES),
+                ("first", np.uint32, n_blocks),
+                ("at", np.uint32, n_blocks),
+                ("widths", np.uint8, 2 * n_blocks),
+                ("positions", np.uint8, (len(positions) + len(entering.positions)) * self._type.itemsize),
+            )
+        )
+        widths = widths.reshape(-1, 2)
         new_df, new_cf, is_edited = np.empty_like(df), np.empty_like(cf), np.zeros(len(df), np.uint8)
         n_blocks, rows, n_bytes = self._kernel.edit_lists(
             df, cf, packed.words, packed.first[own], packed.at[own], packed.widths[own], positions.view(np.uint8),

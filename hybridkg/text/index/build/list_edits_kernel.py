@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numba import int64, njit, types, uint8, uint32, uint64
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, HELPER, NEVER, OPTIONS, ROOM
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, HELPER, INLINE, NEVER, OPTIONS, ROOM
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.codec.packing_kernel import measure, pack, unpack_ids, unpack_occurrences
 
 _THREE: Any = types.UniTuple(int64, 3)  # type: ignore[no-untyped-call, unused-ignore]
 
 
-@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def rows_of(size: Any, width: Any) -> Any:
     """Rows of the values of a block, as `packing.rows_of`."""
     return ((size + 3) // 4 * width + 31) // 32
@@ -55,7 +55,7 @@ def _tokens(words: Any, at: Any, widths: Any, begin: Any, end: Any, tf: Any) -> 
     return total
 
 
-@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def _next_is(added: Any, lists: Any, ids: Any, number: Any, limit: Any) -> Any:
     """Whether the next posting that enters belongs to a list, before the id `limit`."""
     return added < len(lists) and lists[added] == number and int64(ids[added]) < limit
@@ -76,7 +76,7 @@ def edit_lists(
 ) -> Any:  # fmt: skip
     """Fills what follows `item`, the bytes of a position; returns the blocks, rows and bytes of positions."""
     old_ids, old_tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
-    ids, tf = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
+    ids, tf = np.empty(BLOCK + ROOM, np.uint32), np.empty(BLOCK + ROOM, np.uint32)
     block = token = out_block = rows = out_byte = added = added_token = 0
     # The positions before `copied` are written, and the whole blocks but those of the rows whole_row..whole_end-1.
     copied = whole_row = whole_end = whole_out = 0
@@ -88,17 +88,18 @@ def edit_lists(
         while size > 0:
             held, begin, limit = min(size, BLOCK), int64(first[block]), int64(NEVER)
             has_added, is_read = _next_is(added, added_lists, added_ids, number, limit), False
-            is_whole, end = n == 0 and old_to_new[begin] >= 0, begin
-            if is_whole and (has_added or run_ends[begin] < len(old_to_new)) and held > 1:
+            # Whether nothing leaves or enters, and all ids shift by the same number.
+            is_same, end = old_to_new[begin] >= 0, begin
+            if is_same and (has_added or run_ends[begin] < len(old_to_new)) and held > 1:
                 if has_added or size <= BLOCK or int64(first[block + 1]) > run_ends[begin]:
                     unpack_ids(
                         words, first[block], uint64(at[block]), widths, uint64(block), uint64(held), old_ids, uint64(0)
                     )
                     is_read, end = True, int64(old_ids[held - 1])
-                is_whole = end < run_ends[begin]
-            if is_whole and has_added:
-                is_whole = held == BLOCK and old_to_new[end] < int64(added_ids[added])
-            if is_whole:
+                is_same = end < run_ends[begin]
+            if is_same and has_added:
+                is_same = old_to_new[end] < int64(added_ids[added])
+            if is_same and n == 0 and (held == BLOCK or not has_added):
                 row, gap_bits, tf_bits = int64(at[block]), int64(widths[block, 0]), int64(widths[block, 1])
                 end_row = row + rows_of(held, gap_bits) + rows_of(held, tf_bits)
                 if row != whole_end or rows != whole_out + whole_end - whole_row:
@@ -108,6 +109,16 @@ def edit_lists(
                 out_first[out_block], out_at[out_block] = old_to_new[begin], rows
                 out_widths[out_block, 0], out_widths[out_block, 1] = gap_bits, tf_bits
                 out_block, rows = out_block + 1, rows + end_row - row
+            elif is_same:
+                moved = uint32(old_to_new[begin])
+                unpack_ids(words, moved, uint64(at[block]), widths, uint64(block), uint64(held), ids, uint64(n))
+                unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(held), tf, uint64(n))
+                n += held
+                if n >= BLOCK:
+                    rows = _flush(BLOCK, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
+                    out_block, n = out_block + 1, n - BLOCK
+                    for j in range(n):
+                        ids[j], tf[j] = ids[BLOCK + j], tf[BLOCK + j]
             else:
                 if not is_read:
                     unpack_ids(
