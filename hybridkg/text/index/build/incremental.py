@@ -25,6 +25,7 @@ from hybridkg.text.index.build.tokens import Values
 from hybridkg.text.index.language_view import PARTS, LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
+from hybridkg.text.index.term_field_sets import TermSets
 
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
@@ -81,7 +82,9 @@ def merge_text(
         _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new, own)
         for i, own in enumerate(added.languages)
     ]
-    return finish_index(folder, fields, chains, WrittenLists(out, n_terms, postings, lengths, languages, text_bytes))
+    same, sets = np.concatenate(lists.same), TermSets(reader, len(terms))
+    written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, same, sets)
+    return finish_index(folder, fields, chains, written)
 
 
 def _lengths(out: ArrayWriter, reader: ArrayReader, old_to_new: I64, n_nodes: int, added: AddedPostings) -> Array:
