@@ -12,7 +12,7 @@ from numba import int64, njit, types, uint8, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, HELPER, INLINE, NEVER, OPTIONS, ROOM
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
-from hybridkg.text.index.codec.packing_kernel import measure, pack, unpack_ids, unpack_occurrences
+from hybridkg.text.index.codec.packing_kernel import unpack_ids, unpack_occurrences
 
 _THREE: Any = types.UniTuple(int64, 3)  # type: ignore[no-untyped-call, unused-ignore]
 
@@ -23,16 +23,32 @@ def rows_of(size: Any, width: Any) -> Any:
     return ((size + 3) // 4 * width + 31) // 32
 
 
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def _width(values: Any, n: Any) -> Any:
+    every, bits = uint32(0), 0
+    for j in range(uint64(n)):
+        every |= values[j]
+    while every:
+        every >>= uint32(1)
+        bits += 1
+    return bits
+
+
 @njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
-def _flush(n: Any, ids: Any, tf: Any, first: Any, at: Any, widths: Any, words: Any, block: Any, rows: Any) -> Any:
-    """Writes n postings as a block; returns the number of rows afterwards."""
-    df, own = np.full(1, n, np.int64), slice(block, block + 1)
-    used = measure(df, ids, tf, first[own], at[own], widths[own])
-    for j in range(4 * rows, 4 * (rows + used)):
-        words[j] = 0
-    pack(df, ids, tf, at[own], widths[own], words[4 * rows : 4 * (rows + used)])
-    at[block] = rows
-    return rows + used
+def _put(values: Any, n: Any, width: Any, words: Any, row: Any) -> None:
+    """Writes the values of a block from a row on, lane by lane."""
+    end = uint64(row + rows_of(n, width))
+    for lane in range(uint64(4)):
+        own, bit, at = uint64(0), uint64(0), uint64(row)
+        for j in range(lane, uint64(n), uint64(4)):
+            own |= uint64(values[j]) << bit
+            bit += uint64(width)
+            if bit >= uint64(32):
+                words[at * uint64(4) + lane] = uint32(own & uint64(0xFFFFFFFF))
+                own, bit, at = own >> uint64(32), bit - uint64(32), at + uint64(1)
+        while at < end:
+            words[at * uint64(4) + lane] = uint32(own & uint64(0xFFFFFFFF))
+            own, at = uint64(0), at + uint64(1)
 
 
 @njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
@@ -76,7 +92,8 @@ def edit_lists(
 ) -> Any:  # fmt: skip
     """Fills what follows `item`, the bytes of a position; returns the blocks, rows and bytes of positions."""
     old_ids, old_tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
-    ids, tf = np.empty(BLOCK + ROOM, np.uint32), np.empty(BLOCK + ROOM, np.uint32)
+    room = 2 * BLOCK + ROOM + len(added_lists)
+    ids, tf, values = np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(BLOCK, np.uint32)
     block = token = out_block = rows = out_byte = added = added_token = 0
     # The positions before `copied` are written, and the whole blocks but those of the rows whole_row..whole_end-1.
     copied = whole_row = whole_end = whole_out = 0
@@ -85,11 +102,13 @@ def edit_lists(
         # The positions of block `counted` begin at `token`.
         counted, end_token = block, token + old_cf[number]
         df[number], cf[number] = size, old_cf[number]
-        while size > 0:
-            held, begin, limit = min(size, BLOCK), int64(first[block]), int64(NEVER)
+        is_done = False
+        while not is_done:
+            held, limit = min(size, BLOCK), int64(NEVER)
+            begin = int64(first[block]) if held else int64(0)
             has_added, is_read = _next_is(added, added_lists, added_ids, number, limit), False
             # Whether nothing leaves or enters, and all ids shift by the same number.
-            is_same, end = old_to_new[begin] >= 0, begin
+            is_same, end = held > 0 and old_to_new[begin] >= 0, begin
             if is_same and (has_added or run_ends[begin] < len(old_to_new)) and held > 1:
                 if has_added or size <= BLOCK or int64(first[block + 1]) > run_ends[begin]:
                     unpack_ids(
@@ -114,12 +133,7 @@ def edit_lists(
                 unpack_ids(words, moved, uint64(at[block]), widths, uint64(block), uint64(held), ids, uint64(n))
                 unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(held), tf, uint64(n))
                 n += held
-                if n >= BLOCK:
-                    rows = _flush(BLOCK, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
-                    out_block, n = out_block + 1, n - BLOCK
-                    for j in range(n):
-                        ids[j], tf[j] = ids[BLOCK + j], tf[BLOCK + j]
-            else:
+            elif held:
                 if not is_read:
                     unpack_ids(
                         words, first[block], uint64(at[block]), widths, uint64(block), uint64(held), old_ids, uint64(0)
@@ -135,9 +149,6 @@ def edit_lists(
                         copied, is_edited[number] = token, 1
                     while _next_is(added, added_lists, added_ids, number, limit):
                         ids[n], tf[n], n = added_ids[added], added_tf[added], n + 1
-                        if n == BLOCK:
-                            rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
-                            out_block, n = out_block + 1, 0
                         more = int64(added_tf[added])
                         out_byte = _copy(
                             added_positions, added_token * item, (added_token + more) * item, out_positions, out_byte
@@ -150,25 +161,39 @@ def edit_lists(
                         df[number], cf[number] = df[number] - 1, cf[number] - tokens
                         continue
                     ids[n], tf[n], n = own, tokens, n + 1
-                    if n == BLOCK:
-                        rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
-                        out_block, n = out_block + 1, 0
-            size, block = size - held, block + 1
+            size, block, start = size - held, block + int64(held > 0), 0
+            is_done = size == 0
+            if is_done and _next_is(added, added_lists, added_ids, number, int64(NEVER)):
+                out_byte = _copy(positions, copied * item, end_token * item, out_positions, out_byte)
+                copied, is_edited[number] = end_token, 1
+                while _next_is(added, added_lists, added_ids, number, int64(NEVER)):
+                    ids[n], tf[n], n = added_ids[added], added_tf[added], n + 1
+                    more = int64(added_tf[added])
+                    out_byte = _copy(
+                        added_positions, added_token * item, (added_token + more) * item, out_positions, out_byte
+                    )
+                    added, added_token = added + 1, added_token + more
+                    df[number], cf[number] = df[number] + 1, cf[number] + more
+            while n - start >= BLOCK or (is_done and n > start):
+                held = min(BLOCK, n - start)
+                values[0] = 0
+                for j in range(1, held):
+                    values[j] = ids[start + j] - ids[start + j - 1] - uint32(1)
+                gap_bits = _width(values, held)
+                _put(values, held, gap_bits, out_words, rows)
+                out_first[out_block], out_at[out_block], out_widths[out_block, 0] = ids[start], rows, gap_bits
+                rows += rows_of(held, gap_bits)
+                for j in range(held):
+                    values[j] = tf[start + j] - uint32(1)
+                tf_bits = _width(values, held)
+                _put(values, held, tf_bits, out_words, rows)
+                out_widths[out_block, 1] = tf_bits
+                rows += rows_of(held, tf_bits)
+                out_block, start = out_block + 1, start + held
+            if start:
+                for j in range(start, n):
+                    ids[j - start], tf[j - start] = ids[j], tf[j]
+                n -= start
         token = end_token
-        if _next_is(added, added_lists, added_ids, number, int64(NEVER)):
-            out_byte = _copy(positions, copied * item, token * item, out_positions, out_byte)
-            copied, is_edited[number] = token, 1
-        while _next_is(added, added_lists, added_ids, number, int64(NEVER)):
-            ids[n], tf[n], n = added_ids[added], added_tf[added], n + 1
-            if n == BLOCK:
-                rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
-                out_block, n = out_block + 1, 0
-            more = int64(added_tf[added])
-            out_byte = _copy(added_positions, added_token * item, (added_token + more) * item, out_positions, out_byte)
-            added, added_token = added + 1, added_token + more
-            df[number], cf[number] = df[number] + 1, cf[number] + more
-        if n:
-            rows = _flush(n, ids, tf, out_first, out_at, out_widths, out_words, out_block, rows)
-            out_block += 1
     _copy(words, 4 * whole_row, 4 * whole_end, out_words, 4 * whole_out)
     return out_block, rows, _copy(positions, copied * item, len(positions), out_positions, out_byte)
