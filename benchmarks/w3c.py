@@ -6,6 +6,7 @@ Syntax: parse and check accept what they must and reject what they must.
 Evaluation: `KnowledgeBase.query` on the test's data is compared with the
 expected answer, and with Oxigraph's answer to the original text. The knowledge
 base reads its graph from memory here, everything else is as it always is.
+Updates (w3c_updates.py): the graph after the request, in the same way.
 What does not pass is in tests/query/w3c-skips.toml with its reason, or it fails.
 """
 
@@ -23,7 +24,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from benchmarks.w3c_answers import Answer, of_file, of_oxigraph, of_result_set, same
-from benchmarks.w3c_cases import ARCHIVE, OTHER, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_cases import ARCHIVE, OTHER, UPDATE, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_updates import Requests, evaluated, requests
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
 from hybridkg.query.checks.check import check
@@ -60,7 +62,8 @@ class Outcome:
 def outcomes(suite: Path, kb: KnowledgeBase, chosen: Iterable[Skip] | None = None) -> list[Outcome]:
     """Runs every test."""
     listed = list(skips() if chosen is None else chosen)
-    return [_excused(_run(case, kb), listed) for case in cases(suite)]
+    with requests(kb) as updates:
+        return [_excused(_run(case, kb, updates), listed) for case in cases(suite)]
 
 
 def stale(found: list[Outcome]) -> list[str]:
@@ -78,9 +81,12 @@ def _excused(outcome: Outcome, listed: list[Skip]) -> Outcome:
     return outcome
 
 
-def _run(case: Case, kb: KnowledgeBase) -> Outcome:
+def _run(case: Case, kb: KnowledgeBase, updates: Requests) -> Outcome:
     if case.kind == OTHER:
-        return Outcome(case, "fail", "not a query")
+        return Outcome(case, "fail", "neither a query nor an update")
+    if case.kind == UPDATE:
+        passes, why, oxigraph, confirm = evaluated(case, updates)
+        return Outcome(case, "pass" if passes else "fail", why, oxigraph, confirm)
     if case.kind == "result format":
         return Outcome(case, "fail", "CSV does not say what is an IRI")
     return _evaluation(case, kb) if case.kind == "evaluation" else _syntax(case)

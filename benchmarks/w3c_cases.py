@@ -25,7 +25,10 @@ SKIPS = ROOT / "tests" / "query" / "w3c-skips.toml"
 
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
+UT = "http://www.w3.org/2009/sparql/tests/test-update#"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+UPDATE = "update evaluation"
 KINDS = {
     "PositiveSyntaxTest": "positive syntax",
     "PositiveSyntaxTest11": "positive syntax",
@@ -37,10 +40,11 @@ KINDS = {
     "NegativeUpdateSyntaxTest11": "negative update syntax",
     "QueryEvaluationTest": "evaluation",
     "CSVResultFormatTest": "result format",
+    "UpdateEvaluationTest": UPDATE,
 }
-"""The kinds that ask, and the syntax of updates; every other kind changes data or speaks a protocol."""
+"""The kinds that ask or change; every other kind speaks a protocol."""
 
-OTHER = "update, protocol"
+OTHER = "protocol"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class Case:
         graphs: files of named graphs; their names are the IRIs of the files.
         result: the file of the expected answer.
         lax: whether repeated rows may be left out.
+        before: of an update: (name of a graph, file) of its data; an empty name for the default graph.
+        after: the same for what must be there afterwards.
     """
 
     suite: str
@@ -66,6 +72,8 @@ class Case:
     graphs: tuple[Path, ...] = ()
     result: Path | None = None
     lax: bool = False
+    before: tuple[tuple[str, Path], ...] = ()
+    after: tuple[tuple[str, Path], ...] = ()
 
     @property
     def base(self) -> str:
@@ -139,6 +147,10 @@ def cases(root: Path) -> Iterator[Case]:
 def _case(suite: str, name: str, kind: str, manifest: ox.Store, subject: ox.NamedNode, action: ox.NamedNode) -> Case:
     if kind not in KINDS:
         return Case(suite, name, OTHER)
+    if KINDS[kind] == UPDATE:
+        request = _file(_objects(manifest, action, UT + "request")[0])
+        (after,) = _objects(manifest, subject, MF + "result")
+        return Case(suite, name, UPDATE, request, before=_graphs(manifest, action), after=_graphs(manifest, after))
     queries = _objects(manifest, action, QT + "query") or [action]
     results = _objects(manifest, subject, MF + "result")
     cardinality = _objects(manifest, subject, MF + "resultCardinality")
@@ -152,6 +164,14 @@ def _case(suite: str, name: str, kind: str, manifest: ox.Store, subject: ox.Name
         _file(results[0]) if results else None,
         any(value.value.endswith("LaxCardinality") for value in cardinality),
     )
+
+
+def _graphs(manifest: ox.Store, node: ox.NamedNode) -> tuple[tuple[str, Path], ...]:
+    found = [("", _file(iri)) for iri in _objects(manifest, node, UT + "data")]
+    for graph in _objects(manifest, node, UT + "graphData"):
+        (name,), (data,) = _objects(manifest, graph, LABEL), _objects(manifest, graph, UT + "graph")
+        found.append((name.value, _file(data)))
+    return tuple(found)
 
 
 def _objects(manifest: ox.Store, subject: ox.NamedNode, predicate: str) -> list[ox.NamedNode]:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from hybridkg.terminal_text import printable, without_passwords
 
+COMMITTED = "the change had been committed before that"
+"""The note of an exception that ended what follows a commit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

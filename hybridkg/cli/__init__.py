@@ -40,7 +40,7 @@ from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
 from hybridkg.cli.tune import tune
 from hybridkg.cli.update import update
-from hybridkg.errors import HybridkgError
+from hybridkg.errors import COMMITTED, HybridkgError
 
 INTERRUPTED = 130
 """Exit code of Ctrl-C (128 + SIGINT)."""
@@ -93,10 +93,12 @@ class Cli(click.Group):
             ctx.exit(e.exit_code)
         except (KeyboardInterrupt, MemoryError) as e:
             interrupted = isinstance(e, KeyboardInterrupt)
+            notes = getattr(e, "__notes__", ())
             state = "; the knowledge base is as it was before" if ctx.invoked_subcommand in WRITERS else ""
+            state = "" if COMMITTED in notes else state
             echo(("interrupted" if interrupted else "out of memory") + state, err=True)
             # The text of numpy's MemoryError is the size of the array.
-            for note in (*([] if interrupted else filter(None, [str(e)])), *getattr(e, "__notes__", ())):
+            for note in (*([] if interrupted else filter(None, [str(e)])), *notes):
                 echo(note, err=True)
             ctx.exit(INTERRUPTED if interrupted else 1)
 

@@ -50,12 +50,32 @@ def _print_change(lines: list[str]) -> None:
     out.flush()
 
 
+def refuse_rdf(file: Path, kb: Path) -> None:
+    """Refuses a file of RDF that was given in place of an update.
+
+    Raises:
+        QuerySyntaxError: the name of the file says that it is one; names the commands for it.
+    """
+    from hybridkg.rdf.input_file import extensions
+    from hybridkg.store.rdf_io.formats import FORMATS
+
+    if extensions(file)[0] in FORMATS:
+        raise QuerySyntaxError(
+            f"{str(file)!r} is a file of triples, not an update",
+            hint=f"hybridkg load {kb} {file} adds them, and hybridkg remove {kb} {file} removes them",
+        )
+
+
 def refuse_query(text: str, name: str, kb: Path, file: Path | None) -> None:
-    """Refuses a query that was given to a command for updates.
+    """Refuses a query that was given to a command for updates, and a text without a character.
 
     Raises:
         QuerySyntaxError: it is one; names the command for it.
     """
+    if not text.strip():
+        raise QuerySyntaxError(
+            "the update is empty", hint="is a variable of the shell not set?" if file is None else ""
+        )
     keyword = query_keyword(text)
     if keyword is not None:
         raise QuerySyntaxError(

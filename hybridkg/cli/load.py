@@ -33,7 +33,10 @@ from hybridkg.cli.options import (
     help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
 )
 @click.option(
-    "--index/--no-index", "with_index", default=None, help="Build the indexes, too; default: if there are none yet."
+    "--index/--no-index",
+    "with_index",
+    default=None,
+    help="Build the indexes, too; default: if they are missing or can follow.",
 )
 @click.option(
     "--replace",
@@ -60,9 +63,9 @@ def load(
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
-    step: if one of them is malformed, nothing is added. The first load builds the indexes; later ones do with
-    --index, --profile, --encoder or --text-engine. The last three are written to kb.toml. After --replace the indexes
-    follow, if they were up to date.
+    step: if one of them is malformed, nothing is added. The first load builds the indexes. They follow a later
+    load of few triples, and one with --replace, if they were up to date; others need --index, --profile,
+    --encoder or --text-engine. The last three are written to kb.toml.
 
     \b
     Example:
@@ -107,5 +110,5 @@ def load(
         raise
     print_lines(report.lines())
     tell_what_remains()
-    if base.stats()["stale_indexes"] if replace else report.index is None:
+    if report.is_behind:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

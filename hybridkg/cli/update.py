@@ -60,9 +60,11 @@ def update(
     """
     from threading import Event
 
-    from hybridkg.cli.changes import refuse_query, show_change
+    from hybridkg.cli.changes import refuse_query, refuse_rdf, show_change
     from hybridkg.cli.output import TerminalProgress
 
+    if file is not None:
+        refuse_rdf(file, kb)
     update_text, name = read_query(text, file, what="update")
     refuse_query(update_text, name, kb, file)
     values = read_parameters(parameters)

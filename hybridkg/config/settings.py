@@ -6,13 +6,13 @@ The file is read with tomllib and written from a template with comments; errors 
 from __future__ import annotations
 
 import difflib
-import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from hybridkg.config.run_settings import LimitSettings, UpdateSettings
 from hybridkg.config.toml import Value, line_of, parse_toml, set_twice, toml_value, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.interfaces.encoder import NO_ENCODER, OPENAI_URL
@@ -133,34 +133,6 @@ class EndpointSettings:
     page: int = 50_000
     timeout: float = 60.0
     ca_file: str = ""
-
-
-def quarter_of_memory() -> int:
-    """A quarter of the machine's memory, in whole megabytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class LimitSettings:
-    """The table `[limits]`: default limits of a query.
-
-    Args:
-        timeout: seconds; 0 for no limit.
-        max_rows: rows of terms of an intermediate result.
-        max_megabytes: estimated memory of an intermediate result, above which columns of ids go to disk; by default a
-            quarter of the machine's memory.
-    """
-
-    timeout: float = 0.0
-    max_rows: int = 10_000_000
-    max_megabytes: float = field(default_factory=lambda: float(quarter_of_memory()))
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateSettings:
-    """The table `[updates]`; `load`: whether LOAD in an update may read: `refuse`, or `files` of this machine."""
-
-    load: str = "refuse"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 
 from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
-from hybridkg.entities.path_walks import PathStep, TooManyNodesError, starts_of, steps_of
+from hybridkg.entities.path_walks import SteppedPredicate, TooManyNodesError, starts_of, steps_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import Path, alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Field, Profile
@@ -30,7 +30,7 @@ MAX_WALK = 200_000
 
 @dataclass(frozen=True)
 class SourceChange:
-    """What has changed in the sources of text.
+    """A change of the sources of text.
 
     A triple that another graph of a union still has may be in `added`, in `removed`, or in both. That makes more
     entities dirty, and none less.
@@ -170,9 +170,9 @@ class _DirtySearch:
             self._add(starts_of(before, terms, self._triples, self._most))
 
     @cached_property
-    def _path_steps(self) -> dict[str, list[tuple[str, PathStep]]]:
+    def _path_steps(self) -> dict[str, list[tuple[str, SteppedPredicate]]]:
         """(name of the field, step) of the longer paths of all fields, by predicate."""
-        found: dict[str, list[tuple[str, PathStep]]] = {}
+        found: dict[str, list[tuple[str, SteppedPredicate]]] = {}
         for field in self._profile.fields:
             for path in alternatives(field.path):
                 for step in steps_of(path):

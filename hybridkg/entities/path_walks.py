@@ -31,7 +31,7 @@ class TooManyNodesError(Exception):
 
 
 @dataclass(frozen=True)
-class PathStep:
+class SteppedPredicate:
     """One predicate in a path.
 
     Args:
@@ -65,7 +65,7 @@ def inverse_of(path: Path) -> Path:
             return Repeat(inverse_of(inner), mark)
 
 
-def steps_of(path: Path) -> Iterator[PathStep]:
+def steps_of(path: Path) -> Iterator[SteppedPredicate]:
     """Every predicate in a path, with the part of the path before it, from left to right.
 
     >>> a, b = ShaclPredicate("x:a"), ShaclPredicate("x:b")
@@ -76,22 +76,22 @@ def steps_of(path: Path) -> Iterator[PathStep]:
     """
     match path:
         case ShaclPredicate(iri):
-            yield PathStep(iri, False, ())
+            yield SteppedPredicate(iri, False, ())
         case ShaclInverse(ShaclPredicate(iri)):
-            yield PathStep(iri, True, ())
+            yield SteppedPredicate(iri, True, ())
         case ShaclInverse(inner):
             yield from steps_of(inverse_of(inner))
         case Sequence(parts):
             for i, part in enumerate(parts):
                 for step in steps_of(part):
-                    yield PathStep(step.iri, step.inverted, parts[:i] + step.before)
+                    yield SteppedPredicate(step.iri, step.inverted, parts[:i] + step.before)
         case ShaclAlternative(parts):
             for part in parts:
                 yield from steps_of(part)
         case Repeat(inner, mark):
             before = () if mark == "?" else (Repeat(inner, "*"),)
             for step in steps_of(inner):
-                yield PathStep(step.iri, step.inverted, before + step.before)
+                yield SteppedPredicate(step.iri, step.inverted, before + step.before)
 
 
 def starts_of(parts: tuple[Path, ...], ends: Iterable[Term], triples: TripleLookups, most: int) -> Terms:

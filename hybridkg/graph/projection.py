@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
+from hybridkg.graph.match.combine import EmptyNode
 from hybridkg.graph.match.compile import PatternCompiler, Truth
 from hybridkg.graph.match.conditions import ColumnsInOrder, ColumnTest, Combined, IdTest, SameColumns
 from hybridkg.graph.match.counting import counted
@@ -85,7 +86,9 @@ class Projection:
         return prepared
 
     def _bound(self, pattern: BoundPattern) -> PatternNode | None:
-        """The template's node with the ids of the values; compiled from terms if one of them is not in the graph."""
+        """The template's node with the ids of the values. With a value that is not in the graph, it is empty if every
+        solution needs the value, and is compiled from terms otherwise.
+        """
         cached = self._templates.get(id(pattern.template))
         if cached is None:
             node = self._node(pattern.template)
@@ -99,6 +102,9 @@ class Projection:
             if -1 not in ids:
                 bound: PatternNode = template(Bindings(ids))
                 return bound
+            node = template.tree
+            if isinstance(node, JoinNode) and not node.members and any(edge.has_absent(ids) for edge in node.edges):
+                return EmptyNode(node.variables)
         return self._node(pattern.template, pattern.values)
 
     def _node(self, pattern: Pattern, values: Sequence[Term | None] | None = None) -> PatternNode | None:
@@ -166,6 +172,12 @@ class Prepared:
         low, high = bounds_of(self.node, variable)
         estimate = float(high) if low == high else min(max(self.node.estimate(variable), low), high)
         return Cardinality(low, estimate, high)
+
+    def domain(self, variable: str) -> float:
+        return self.node.domain(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return self.node.unbound_share(variable) if variable in self.node.variables else 1.0
 
     def work(self, variable: str | None = None) -> float:
         return work_of(self.node, variable)

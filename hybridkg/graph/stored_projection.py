@@ -108,10 +108,10 @@ class StoredTerms:
 
     def terms(self, ids: Ids) -> list[Term | None]:
         n_entities, n_nodes = self.n_entities, self.n_nodes
+        if not len(ids) or ids.max() < n_entities:
+            return list(self._nodes.nodes(ids))
         of_entities = ids < n_entities
         nodes = iter(self._nodes.nodes(ids[of_entities]))
-        if of_entities.all():
-            return list(nodes)
         return [
             next(nodes) if i < n_entities
             else self._other(i - n_entities) if i < n_nodes

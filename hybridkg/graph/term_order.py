@@ -26,6 +26,8 @@ class TermOrder:
 
     def keys(self, ids: Ids, *, total: bool) -> Keys | None:
         """number[len(ids)], or None; as GraphIndex.order_keys has it."""
+        if not len(ids) or ids.max() < self._table.n_entities:
+            return ids  # most often
         is_bound = ids != UNBOUND
         all_bound = bool(is_bound.all())
         bound = ids if all_bound else ids[is_bound]

@@ -312,6 +312,12 @@ class PreparedPattern(Protocol):
     def size(self, variable: str | None = None) -> Cardinality:
         """The number of distinct values of a variable, or of solutions. Under 50 us."""
 
+    def domain(self, variable: str) -> float:
+        """Estimated distinct values of one of `variables` before constants and tests restrict the solutions."""
+
+    def unbound_share(self, variable: str) -> float:
+        """Estimated share of the solutions that leave a variable unbound, 0..1."""
+
     def work(self, variable: str | None = None) -> float:
         """Estimated entries of the projection that `candidates` (or, without a variable, `rows`) reads."""
 

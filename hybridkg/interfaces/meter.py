@@ -57,6 +57,9 @@ OPERATORS = "operators"
 ROWS_PASSED = "rows passed"
 """Rows that operators passed to their parents."""
 
+COLUMN_CELLS = "column cells"
+"""Rows that operators over columns handle. Only estimates have these."""
+
 Work: TypeAlias = Mapping[str, float]
 """Units of work by kind, counted or estimated; a cost model has the unit costs."""
 

@@ -118,7 +118,7 @@ class Substitution:
     """
 
     def __init__(self, tree: Any, closed: tuple[type, ...] = ()):
-        self._tree, self._closed = tree, closed
+        self.tree, self._closed = tree, closed
         self._steps: list[_Step] = []
         self.parameters: list[Parameter] = []
         """Those of the tree."""
@@ -132,7 +132,7 @@ class Substitution:
             bindings: what the parameters take their values from: has `values`.
         """
         if not self._steps:
-            return self._tree
+            return self.tree
         made: list[Any] = []
         for make, same, named, found in self._steps:
             if found is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import LoadError
+from hybridkg.errors import COMMITTED, LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
@@ -144,15 +144,15 @@ class KnowledgeBase(Care):
     ) -> LoadReport:
         """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
 
-        The first load builds the indexes. After a later load they are stale, and results carry a warning; after one
-        with `replace` they follow, if they were up to date.
+        The first load builds the indexes. They follow a later one of few triples, and one with `replace`, if they were
+        up to date. After any other they are stale, and results carry a warning.
 
         Args:
             inputs: files of any supported format, or rdflib graphs.
             text: files of text documents that are not in the graph.
             replace: a graph, by its IRI, or `default`, whose triples the inputs replace; at most 2,000,000 triples.
-            index: whether to build the indexes in the same step; None: if there are none yet, or if `profile`,
-                `encoder` or `text_engine` is set.
+            index: whether to build the indexes in the same step; None: if there are none yet, if `profile`, `encoder`
+                or `text_engine` is set, or if they can follow.
             profile: a name or a Turtle file, written to kb.toml.
             encoder: `lsa`, `sentence-transformers:MODEL` ... or `none`, written to kb.toml.
             text_engine: `embedded` or `elasticsearch`, written to kb.toml.
@@ -166,6 +166,8 @@ class KnowledgeBase(Care):
             LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
+        from hybridkg.kb.write.open_transaction import TransactionOptions
+        from hybridkg.kb.write.small_load import can_follow, load_small
         from hybridkg.kb.write.transaction import load
 
         texts = [text] if isinstance(text, str | Path) else text
@@ -174,10 +176,16 @@ class KnowledgeBase(Care):
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
         if replace is not None:
             return self._replace(folder, inputs, texts, replace, index, wait, progress, confirm)
+        paths = [Path(path) for path in texts]
+        if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
+            how = TransactionOptions(None, wait, False, progress, confirm, rebuilds=False)
+            report = load_small(folder, self._snapshot, inputs, paths, how)
+            self._after_commit(report.index is not None, progress)
+            return report
         if index is None:
             index = any((profile, encoder, text_engine)) or not has_text_index(folder)
         chosen = configured_profile(folder) if index else None
-        report = load(folder, inputs, [Path(path) for path in texts], chosen, progress, confirm, wait)
+        report = load(folder, inputs, paths, chosen, progress, confirm, wait)
         self._after_writing(progress, indexed=index)
         return report
 
@@ -347,8 +355,10 @@ class KnowledgeBase(Care):
         `options` are those of `transaction`. (`remove` deletes a whole knowledge base.)
 
         Raises:
-            LoadError: an input is malformed, or has a blank node, which names nothing here.
+            LoadError: there is no input, or one is malformed or has a blank node, which names nothing here.
         """
+        if not inputs and text is None:
+            raise LoadError("nothing to remove", hint="give RDF files, rdflib graphs, or text=")
         with self.transaction(**options) as t:
             if inputs:
                 t.delete(*inputs)
@@ -395,6 +405,10 @@ class KnowledgeBase(Care):
         """Opens the new generation, and does what follows an index step."""
         from hybridkg.kb.write.after_index import after_index
 
-        self.refresh()
-        if indexed:
-            after_index(self._folder, self._snapshot, progress)
+        try:
+            self.refresh()
+            if indexed:
+                after_index(self._folder, self._snapshot, progress)
+        except (KeyboardInterrupt, MemoryError) as e:
+            e.add_note(COMMITTED)
+            raise

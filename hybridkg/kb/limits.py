@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.config.settings import LimitSettings
+from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import UnknownNameError, UserError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext

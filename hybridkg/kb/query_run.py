@@ -130,7 +130,7 @@ class QueryRun:
         self._query = None  # an error of `bind` has the words of the text already, also after an earlier attempt
         services = text.has_service and self._allows_services
         query = self._query = self._session.bind(text, params, services=services)
-        if is_planned_here(query.template, self._session.snapshot):
+        if self._thread is None or is_planned_here(query.template, self._session.snapshot):
             return query, self._session.plan(query, self._limit, self._strategy)
         return query, self._step(self._session.plan, query, self._limit, self._strategy)
 

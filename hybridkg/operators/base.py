@@ -11,7 +11,7 @@ from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedReq
 from hybridkg.operators.blocks import parts_of
 from hybridkg.operators.columns import InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, times, work_of
 from hybridkg.rdf.solutions import Solutions, SolutionStream
 
 
@@ -33,6 +33,12 @@ class PhysicalOperator(ABC):
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         """Expected rows; None if unknown. Call through `estimates.rows`. Fast; never raises."""
+        return None
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        """Expected figures of a variable; None if unknown, as for the entities of a ranked relation, or if it is none
+        of the rows. Call through `estimates.variable_size`.
+        """
         return None
 
     def work(self, estimates: EstimationContext) -> Work | None:
@@ -104,3 +110,6 @@ class OneChild(PhysicalOperator):
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         return estimates.rows(self.child)
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        return estimates.variable_size(self.child, name)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hybridkg.interfaces.graph_index import UNBOUND
-from hybridkg.interfaces.meter import ROWS, Work
+from hybridkg.interfaces.meter import COLUMN_CELLS, Work
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.id_sets import distinct_ids
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.join_size import PAIR_CELLS, JoinSize, join_size, joined_variable
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -26,10 +27,29 @@ from hybridkg.rdf.terms import Term
 
 @dataclass(frozen=True)
 class FragmentProbe(OneChild):
-    """Operator that restricts a fragment to the values of a variable of its child, bound in every row of both."""
+    """Operator that restricts a fragment to the values of a variable of its child, bound in every row of both.
+
+    `shared` has all variables of both, for estimates; by default that variable alone.
+    """
 
     fragment: GraphFragment
     variable: str
+    shared: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def size(self, estimates: EstimationContext) -> JoinSize | None:
+        """Expected pairs of the rows of the child and of the fragment."""
+        if estimates.variable_size(self.child, self.variable) is not None:
+            return join_size(self.child, self.fragment, self.shared or (self.variable,), estimates)
+        rows, each = estimates.rows(self.child), self.fragment.rows_each(estimates, self.variable)
+        return None if rows is None or each is None else JoinSize(rows * each, min(1.0, each))
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        rows, size = estimates.rows(self.child), self.size(estimates)
+        known = estimates.variable_size(self.child, self.variable)
+        probe = self.fragment.work_for(estimates, self.variable, rows if known is None else known.values)
+        pairs = None if size is None else size.pairs
+        cells = None if rows is None or pairs is None else rows + PAIR_CELLS * pairs
+        return work_of({**probe, COLUMN_CELLS: cells})
 
     def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
         return blocks_over(self, self.child, context, first)
@@ -55,11 +75,11 @@ class BindJoin(FragmentProbe):
     sliced: tuple[tuple[str, str], ...] = ()
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        return times(estimates.rows(self.child), self.fragment.rows_each(estimates, self.variable))
+        size = self.size(estimates)
+        return None if size is None else size.pairs
 
-    def work(self, estimates: EstimationContext) -> Work | None:
-        probe = self.fragment.work_for(estimates, self.variable, estimates.rows(self.child))
-        return work_of({**probe, ROWS: estimates.rows(self)})
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        return joined_variable([estimates.variable_size(side, name) for side in (self.child, self.fragment)])
 
     def run(self, context: ExecutionContext) -> Solutions:
         right = context.run(self.child)

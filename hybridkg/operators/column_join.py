@@ -1,9 +1,10 @@
-"""Joins and unions of columnar solutions: SPARQL 1.1 section 18.3, where every shared variable is bound."""
+"""Joins and unions of columnar solutions: SPARQL 1.1 section 18.3, unbound variables included."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ class ColumnPairs:
         left, right: the sides.
         shared: variables of both.
         at_left, at_right: int[pairs], the rows of each pair.
+        loose: shared variables that a left row may leave unbound.
     """
 
     left: InColumns
@@ -30,51 +32,152 @@ class ColumnPairs:
     shared: tuple[str, ...]
     at_left: Places
     at_right: Places
+    loose: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, left: InColumns, right: InColumns, context: ExecutionContext) -> ColumnPairs | None:
-        """Pairs; None where a shared variable is unbound in some row, as such a row agrees with anything.
+        """Pairs; None where shared variables are unbound in too many combinations.
 
         Raises:
             QueryLimitError: more memory than the limit, or more than `max_rows` pairs that will be terms.
         """
         shared = tuple(name for name in left.variables if name in right.columns)
-        keys = shared_keys(left, right, shared)
-        if keys is None:
+        groups = binding_groups(left, right, shared)
+        if groups is None:
             return None
-        mine, its = keys
-        order = lexical_order([its])
-        ordered = its[order]
-        low, counts = runs(ordered, mine)
-        total = int(counts.sum())
+        parts = [_Runs.of(group) for group in groups]
+        total = sum(part.total for part in parts)
         context.expect(PAIR_US * total)
         context.hold(total, len({**left.columns, **right.columns}))
         context.meter.check()
-        within = np.arange(total) - (counts.cumsum() - counts).repeat(counts)
-        return cls(left, right, shared, np.arange(len(mine)).repeat(counts), order[low.repeat(counts) + within])
+        if len(parts) == 1:
+            at_left, at_right = parts[0].pairs()
+        else:
+            pairs = [(np.zeros(0, np.intp), np.zeros(0, np.intp)), *(part.pairs() for part in parts)]
+            at_left, at_right = (np.concatenate(places) for places in zip(*pairs, strict=True))
+            is_ordered = len({id(group.at_right) for group in groups}) == 1  # in each left row
+            order = np.argsort(at_left, kind="stable") if is_ordered else lexical_order([at_left, at_right])
+            at_left, at_right = at_left[order], at_right[order]
+        loose = () if all(group.common == shared for group in groups) else shared
+        return cls(left, right, shared, at_left, at_right, loose)
 
     def merged(self) -> InColumns:
         """Union of the two solutions of each pair."""
-        columns = {name: column.take(self.at_left) for name, column in self.left.columns.items()}
+        columns = {name: self._of_left(name, self.at_left, self.at_right) for name in self.left.columns}
         columns |= {
             name: column.take(self.at_right) for name, column in self.right.columns.items() if name not in self.shared
         }
         return self.left.having(columns, len(self.at_left))
 
+    def _of_left(self, name: str, at_left: Places, at_right: Places) -> Column:
+        """Cells of a variable of the left side in some pairs; where it is unbound, those of the right side."""
+        own = self.left.column(name).take(at_left)
+        is_bound = own.is_bound if name in self.loose else None
+        if is_bound is None:
+            return own
+        places = np.arange(len(at_left))
+        both = concatenated([own, self.right.column(name).take(at_right)])
+        return both.take(np.where(is_bound, places, places + len(places)))
+
     def left_joined(self, keep: NDArray[np.bool_] | None) -> InColumns:
         """The pairs that are kept, all by default, and the left rows without one, in the order of the left rows."""
         at_left = self.at_left if keep is None else self.at_left[keep]
         at_right = self.at_right if keep is None else self.at_right[keep]
-        alone = np.ones(self.left.size, np.bool_)
-        alone[at_left] = False
-        rows = np.concatenate([at_left, np.flatnonzero(alone)])
+        is_alone = np.ones(self.left.size, np.bool_)
+        is_alone[at_left] = False
+        alone = np.flatnonzero(is_alone)
+        rows = np.concatenate([at_left, alone])
         order = np.argsort(rows, kind="stable")
-        columns = {name: column.take(rows[order]) for name, column in self.left.columns.items()}
+        columns: dict[str, Column] = {}
+        for name, column in self.left.columns.items():
+            if name in self.loose:
+                columns[name] = concatenated([self._of_left(name, at_left, at_right), column.take(alone)]).take(order)
+            else:
+                columns[name] = column.take(rows[order])
         for name, column in self.right.columns.items():
             if name not in self.shared:
-                partners = concatenated([column.take(at_right), unbound(len(rows) - len(at_right))])
-                columns[name] = partners.take(order)
-        return self.left.having(columns, len(rows))
+                columns[name] = concatenated([column.take(at_right), unbound(len(alone))]).take(order)
+        return self.left.having(columns, len(order))
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Rows of two sides by equal keys: the run of right rows of each left row.
+
+    Args:
+        at_left, at_right: int[m], int[n], rows of the sides, those of the right side in the order of their keys.
+        low, counts: int[m], first place in `at_right` of the rows with the key of a left row, and their number.
+    """
+
+    at_left: Places
+    at_right: Places
+    low: Places
+    counts: Places
+
+    @classmethod
+    def of(cls, group: BindingGroup) -> _Runs:
+        order = lexical_order([group.its])
+        return cls(group.at_left, group.at_right[order], *runs(group.its[order], group.mine))
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    def pairs(self) -> tuple[Places, Places]:
+        """(left row, right row) of each pair."""
+        counts = self.counts
+        within = np.arange(self.total) - (counts.cumsum() - counts).repeat(counts)
+        return self.at_left.repeat(counts), self.at_right[self.low.repeat(counts) + within]
+
+
+MAX_BINDINGS = 64
+"""Maximum number of combinations of unbound shared variables, of both sides together, that are joined one by one."""
+
+
+class BindingGroup(NamedTuple):
+    """Rows of two sides each of which binds the same shared variables.
+
+    Args:
+        common: variables that both bind.
+        at_left, at_right: the rows.
+        mine, its: keys of the left and the right rows, equal exactly where these are compatible.
+    """
+
+    common: tuple[str, ...]
+    at_left: Places
+    at_right: Places
+    mine: Keys
+    its: Keys
+
+
+def binding_groups(left: InColumns, right: InColumns, shared: Sequence[str]) -> list[BindingGroup] | None:
+    """Rows of both sides by the shared variables that they bind; None for more than MAX_BINDINGS."""
+    keys = shared_keys(left, right, shared)
+    if keys is not None:
+        return [BindingGroup(tuple(shared), np.arange(left.size), np.arange(right.size), *keys)]
+    mine, its = _bindings(left, shared), _bindings(right, shared)
+    if len(mine) * len(its) > MAX_BINDINGS:
+        return None
+    groups: list[BindingGroup] = []
+    for binds, at_left in mine.items():
+        for others, at_right in its.items():
+            common = tuple(name for name in shared if name in binds and name in others)
+            found = shared_keys(left.take(at_left), right.take(at_right), common)
+            assert found is not None  # all are bound
+            groups.append(BindingGroup(common, at_left, at_right, *found))
+    return groups
+
+
+def _bindings(solutions: InColumns, names: Sequence[str]) -> dict[tuple[str, ...], Places]:
+    """Rows by the variables, among some, that they bind."""
+    masks = {name: is_bound for name in names if (is_bound := solutions.column(name).is_bound) is not None}
+    sure = tuple(name for name in names if name not in masks)
+    group, first = partition([mask.astype(np.int8) for mask in masks.values()], solutions.size)
+    found: dict[tuple[str, ...], Places] = {}
+    for number, row in enumerate(first.tolist()):
+        binds = (*sure, *(name for name, mask in masks.items() if mask[row]))
+        found[binds] = np.flatnonzero(group == number)
+    return found
 
 
 def shared_keys(left: InColumns, right: InColumns, shared: Sequence[str]) -> tuple[Keys, Keys] | None:

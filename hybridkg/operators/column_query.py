@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.meter import Work
+from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.estimation_context import EstimationContext, work_of
 from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.rdf.solutions import Solutions, SolutionStream
 
@@ -32,7 +32,7 @@ class ColumnQuery(PhysicalOperator):
         return estimates.rows(self.child)
 
     def work(self, estimates: EstimationContext) -> Work | None:
-        return {}
+        return work_of({ROWS: estimates.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run_in_columns(self.child, self)

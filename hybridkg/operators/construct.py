@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.column_join import stacked
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, columns_of
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times
+from hybridkg.operators.estimation_context import EstimationContext, cells, times
 from hybridkg.operators.partition import FEW, Keys, Places, partition
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -33,6 +34,9 @@ class Construct(OneChild):
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         return times(estimates.rows(self.child), float(len(self.template)))
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(estimates.rows(self), estimates.rows(self))
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = columns_of(context.run(self.child), context.made)

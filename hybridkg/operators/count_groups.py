@@ -10,14 +10,14 @@ import numpy as np
 from hybridkg.algebra.certain import certain
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.graph_index import Ids, PreparedPattern
-from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, Work
+from hybridkg.interfaces.meter import ADJACENCY, COLUMN_CELLS, GRAPH_QUESTIONS, Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import in_parts
 from hybridkg.operators.column_groups import count_column
 from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, work_of
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.groups_on_disk import grouped_on_disk
 from hybridkg.operators.partition import Places, partition
@@ -54,12 +54,18 @@ class CountGroups(PhysicalOperator):
             return None
         return min(rows, float(np.prod([size for size in sizes if size is not None])))
 
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        rows = estimates.rows(self)
+        if name in self.groups.keys:
+            return estimates.variable_size(self.fragment, name)
+        return None if rows is None else VariableSize(rows, rows)
+
     def work(self, estimates: EstimationContext) -> Work | None:
         prepared = estimates.prepared(self.fragment.pattern)
         if prepared is None:
             return None
         entries = sum(prepared.counts_work(keys) for keys in self.counted)
-        return work_of({GRAPH_QUESTIONS: len(self.counted), ADJACENCY: entries})
+        return work_of({GRAPH_QUESTIONS: len(self.counted), ADJACENCY: entries, COLUMN_CELLS: estimates.rows(self)})
 
     @property
     def counted(self) -> list[tuple[str, ...]]:

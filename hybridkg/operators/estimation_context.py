@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, PreparedPattern
-from hybridkg.interfaces.meter import Work
+from hybridkg.interfaces.meter import COLUMN_CELLS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.operators.text_query import ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
     from hybridkg.operators.base import PhysicalOperator
+
+
+class VariableSize(NamedTuple):
+    """Expected figures of a variable among the rows of an operator.
+
+    Args:
+        values: distinct values.
+        domain: distinct values before constants and tests restrict the rows.
+        unbound: share of the rows that leave it unbound, 0..1.
+    """
+
+    values: float
+    domain: float
+    unbound: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,7 @@ class EstimationContext:
     _prepared: dict[int, tuple[AskedPattern, PreparedPattern | None]] = field(default_factory=dict)
     _most: dict[ast.RankedItem, float | None] = field(default_factory=dict)
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
+    _variables: dict[tuple[int, str], tuple[PhysicalOperator, VariableSize | None]] = field(default_factory=dict)
     """By the identity of nodes, which are referenced so that their ids are not reused."""
 
     @property
@@ -56,6 +71,15 @@ class EstimationContext:
         if id(operator) not in self._rows:
             self._rows[id(operator)] = operator, operator.estimate(self)
         return self._rows[id(operator)][1]
+
+    def variable_size(self, operator: PhysicalOperator, name: str) -> VariableSize | None:
+        """Expected figures of a variable of an operator, which has no more values than rows."""
+        if (id(operator), name) not in self._variables:
+            found, rows = operator.variable_size(name, self), self.rows(operator)
+            if found is not None and rows is not None and found.values > rows:
+                found = found._replace(values=rows)
+            self._variables[id(operator), name] = operator, found
+        return self._variables[id(operator), name][1]
 
     def match_count_bound(self, match: ast.RankedItem) -> float | None:
         """Upper bound on the entities that match, at most TOP. None if the index rejects the query, or the text is a
@@ -89,6 +113,10 @@ class EstimationContext:
             self._prepared[id(pattern)] = pattern, self.graph.compile(pattern)
         return self._prepared[id(pattern)][1]
 
+    def assume(self, pattern: AskedPattern, prepared: PreparedPattern | None) -> None:
+        """Makes a pattern with open parameters the compiled one of some values."""
+        self._prepared[id(pattern)] = pattern, prepared
+
     def size(self, pattern: AskedPattern | DeclinedPattern, variable: str | None = None) -> float | None:
         """Expected solutions of a pattern, or values of one of its variables."""
         prepared = self.prepared(pattern)
@@ -96,7 +124,9 @@ class EstimationContext:
 
     def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> EstimationContext:
         """Context below an operator that selects prefixes of some relations."""
-        return replace(self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={})
+        return replace(
+            self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={}, _variables={}
+        )
 
 
 def work_of(counts: Mapping[str, float | None]) -> Work | None:
@@ -107,6 +137,15 @@ def work_of(counts: Mapping[str, float | None]) -> Work | None:
     """
     known = {kind: n for kind, n in counts.items() if n is not None}
     return known if len(known) == len(counts) else None
+
+
+def cells(*rows: float | None) -> Work | None:
+    """Expected work of an operator over columns that handles so many rows of its children and of its own.
+
+    >>> cells(2.0, 3.0), cells(2.0, None)
+    ({'column cells': 5.0}, None)
+    """
+    return None if None in rows else {COLUMN_CELLS: float(sum(n for n in rows if n is not None))}
 
 
 def times(*factors: float | None) -> float | None:

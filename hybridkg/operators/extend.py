@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
 from hybridkg.operators.expressions import ExistsTest, columns_of_expressions, evaluate, shown, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -35,6 +36,15 @@ class Extend(PhysicalOperator):
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         return estimates.rows(self.child)
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        rows = estimates.rows(self)
+        if all(name != own for own, _ in self.computed):
+            return estimates.variable_size(self.child, name)
+        return None if rows is None else VariableSize(rows, rows)
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(*map(estimates.rows, (self.child, *(test.pattern for test in self.tests))))
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)

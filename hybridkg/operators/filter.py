@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells, times
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_in_columns, true_rows, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -35,6 +36,12 @@ class Filter(PhysicalOperator):
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         return times(estimates.rows(self.child), PASSING)
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        return estimates.variable_size(self.child, name)
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(*map(estimates.rows, (self.child, *(test.pattern for test in self.tests))))
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)

@@ -12,13 +12,21 @@ from hybridkg.algebra.certain import certain
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
-from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, ROWS, STORE_PROBES, STORE_QUESTIONS, STORE_ROWS, Work
+from hybridkg.interfaces.meter import (
+    ADJACENCY,
+    COLUMN_CELLS,
+    GRAPH_QUESTIONS,
+    STORE_PROBES,
+    STORE_QUESTIONS,
+    STORE_ROWS,
+    Work,
+)
 from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import divided_by, in_parts
 from hybridkg.operators.columns import InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, times, work_of
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
@@ -79,7 +87,17 @@ class GraphFragment(PhysicalOperator):
         return f"{{ {pattern_text(self.pattern)} }}"
 
     def estimate(self, estimates: EstimationContext) -> float | None:
+        if self.relational is not None:
+            return estimates.rows(self.relational)
         return estimates.size(self.pattern) if self.group.elements else 1.0
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        if self.relational is not None:
+            return estimates.variable_size(self.relational, name)
+        prepared = estimates.prepared(self.pattern)
+        if prepared is None or name not in prepared.variables:
+            return None
+        return VariableSize(prepared.size(name).estimate, prepared.domain(name), prepared.unbound_share(name))
 
     def rows_each(self, estimates: EstimationContext, variable: str) -> float | None:
         """Expected rows for one value of a variable."""
@@ -89,11 +107,11 @@ class GraphFragment(PhysicalOperator):
 
     def work(self, estimates: EstimationContext) -> Work | None:
         rows, prepared = estimates.rows(self), estimates.prepared(self.pattern)
-        if not self.group.elements:
+        if not self.group.elements or self.relational is not None:
             return {}
         if prepared is None:
             return work_of({STORE_QUESTIONS: 1, STORE_ROWS: rows})
-        return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: prepared.work(), ROWS: rows})
+        return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: prepared.work(), COLUMN_CELLS: rows})
 
     def work_for(self, estimates: EstimationContext, variable: str, values: float | None) -> dict[str, float | None]:
         """Expected work of evaluating the fragment for a number of values of a variable, without making rows."""

@@ -14,9 +14,10 @@ from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.column_groups import count_column
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
 from hybridkg.operators.expressions import inline
 from hybridkg.operators.groups_on_disk import grouped_on_disk
+from hybridkg.operators.join_size import combinations
 from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
@@ -66,10 +67,21 @@ class GroupRows(OneChild):
         return head, tail
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        return None if self.keys else 1.0
+        if not self.keys:
+            return 1.0
+        names = [key.expression.name for key in self.keys if isinstance(key.expression, ast.Var)]
+        rows = estimates.rows(self.child)
+        groups = combinations(self.child, names, estimates) if len(names) == len(self.keys) else None
+        return float(rows**0.5) if groups is None and rows is not None else groups
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        if any(isinstance(key.expression, ast.Var) and key.expression.name == name for key in self.keys):
+            return super().variable_size(name, estimates)
+        rows = estimates.rows(self)
+        return None if rows is None else VariableSize(rows, rows)
 
     def work(self, estimates: EstimationContext) -> Work | None:
-        return None
+        return cells(*[estimates.rows(self.child)] * (len(self.keys) + len(self.projection)))
 
     @cached_property
     def _plain(self) -> PlainGroups | None:

@@ -9,12 +9,14 @@ from operator import itemgetter
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.errors import QueryLimitError
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.column_join import ColumnPairs, stacked
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
+from hybridkg.operators.join_size import join_size, join_work, joined_variable
 from hybridkg.operators.sides_on_disk import sides_on_disk
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -102,7 +104,14 @@ class HashJoin(PhysicalOperator):
         return (self.left, self.right)
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        return joined_rows(estimates.rows(self.left), estimates.rows(self.right), self.shared, estimates)
+        size = join_size(self.left, self.right, self.shared, estimates)
+        return None if size is None else size.pairs
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        return joined_variable([estimates.variable_size(side, name) for side in self.children])
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return join_work(*map(estimates.rows, (self.left, self.right, self)))
 
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = context.run(self.left), context.run(self.right)
@@ -147,18 +156,6 @@ def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:
     return tuple(sorted(frozenset.intersection(*(side.variables for side in sides)))) if sides else ()
 
 
-def joined_rows(
-    left: float | None, right: float | None, shared: tuple[str, ...], estimates: EstimationContext
-) -> float | None:
-    """Expected rows of a join: a row of one side meets those of the other with the same entity, and both sides have
-    independent entities.
-    """
-    together = times(left, right)
-    if together is None or left is None or right is None or not shared:
-        return together
-    return together / max(1.0, estimates.entities or max(left, right))
-
-
 @dataclass(frozen=True)
 class Union(PhysicalOperator):
     """Rows of every branch, in order; a variable absent from a branch is unbound."""
@@ -172,6 +169,19 @@ class Union(PhysicalOperator):
     def estimate(self, estimates: EstimationContext) -> float | None:
         parts = [estimates.rows(branch) for branch in self.branches]
         return None if None in parts else float(sum(part for part in parts if part is not None))
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        parts = [(estimates.rows(branch) or 0.0, estimates.variable_size(branch, name)) for branch in self.branches]
+        known = [size for _, size in parts if size is not None]
+        bound = sum(rows * (1.0 - size.unbound) for rows, size in parts if size is not None)
+        total = sum(rows for rows, _ in parts)
+        unbound = 1.0 - bound / total if total else 0.0
+        return (
+            VariableSize(sum(one.values for one in known), sum(one.domain for one in known), unbound) if known else None
+        )
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(estimates.rows(self))
 
     def run(self, context: ExecutionContext) -> Solutions:
         parts = [context.run(branch) for branch in self.branches]

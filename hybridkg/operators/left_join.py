@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.meter import ROWS, Work
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import FragmentProbe, fragment_for, met
 from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_in_columns, true_rows, with_tests
-from hybridkg.operators.join import Compatible, joined_rows, shared_by
+from hybridkg.operators.join import Compatible, shared_by
+from hybridkg.operators.join_size import JoinSize, join_size, join_work, optional_rows, optional_variable
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -40,9 +41,18 @@ class LeftJoin(PhysicalOperator):
         return (self.left, self.right, *(test.pattern for test in self.tests))
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        left = estimates.rows(self.left)
-        together = joined_rows(left, estimates.rows(self.right), self.shared, estimates)
-        return left if together is None or left is None else max(left, together)
+        return optional_rows(estimates.rows(self.left), self._size(estimates))
+
+    def _size(self, estimates: EstimationContext) -> JoinSize | None:
+        return join_size(self.left, self.right, self.shared, estimates)
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        left, right = (estimates.variable_size(side, name) for side in (self.left, self.right))
+        is_shared = name in self.shared
+        return optional_variable(left, None if is_shared and left is None else right, self._size(estimates))
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return join_work(*map(estimates.rows, (self.left, self.right, self)))
 
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = context.run(self.left), context.run(self.right)
@@ -65,12 +75,12 @@ class BindLeftJoin(FragmentProbe):
         return (self.child, *(test.pattern for test in self.tests))
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        each = self.fragment.rows_each(estimates, self.variable)
-        return estimates.rows(self.child) if each is None else times(estimates.rows(self.child), max(1.0, each))
+        return optional_rows(estimates.rows(self.child), self.size(estimates))
 
-    def work(self, estimates: EstimationContext) -> Work | None:
-        probe = self.fragment.work_for(estimates, self.variable, estimates.rows(self.child))
-        return work_of({**probe, ROWS: estimates.rows(self)})
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        left, right = (estimates.variable_size(side, name) for side in (self.child, self.fragment))
+        is_shared = name == self.variable or name in self.shared
+        return optional_variable(left, None if is_shared and left is None else right, self.size(estimates))
 
     def run(self, context: ExecutionContext) -> Solutions:
         left = context.run(self.child)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import FragmentProbe, fragment_for, met
-from hybridkg.operators.column_join import shared_keys
+from hybridkg.operators.column_join import binding_groups
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.join_size import join_size, remaining_rows
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -23,13 +25,21 @@ class Minus(PhysicalOperator):
 
     left: PhysicalOperator
     right: PhysicalOperator
+    shared: tuple[str, ...] = ()
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
         return (self.left, self.right)
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        return estimates.rows(self.left)
+        size = join_size(self.left, self.right, self.shared, estimates) if self.shared else None
+        return remaining_rows(estimates.rows(self.left), size)
+
+    def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
+        return estimates.variable_size(self.left, name)
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(estimates.rows(self.left), estimates.rows(self.right))
 
     def run(self, context: ExecutionContext) -> Solutions:
         return _without(context.run(self.left), context.run(self.right), context)
@@ -41,6 +51,9 @@ class Minus(PhysicalOperator):
 @dataclass(frozen=True)
 class BindMinus(FragmentProbe):
     """Rows of Minus(child, fragment), the fragment restricted to the values of the child."""
+
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        return remaining_rows(estimates.rows(self.child), self.size(estimates))
 
     def run(self, context: ExecutionContext) -> Solutions:
         left = context.run(self.child)
@@ -58,9 +71,13 @@ def _without(left: Solutions, right: Solutions, context: ExecutionContext) -> So
     """SPARQL 1.1 section 18.5: a right row removes only rows with which it shares a bound variable."""
     if isinstance(left, InColumns) and isinstance(right, InColumns):
         names = [name for name in left.variables if name in right.columns]
-        keys = shared_keys(left, right, names)
-        if keys is not None:
-            return left.take(np.flatnonzero(~np.isin(*keys))) if names else left
+        groups = binding_groups(left, right, names) if names else []
+        if groups is not None:
+            remains = np.ones(left.size, np.bool_)
+            for group in groups:
+                if group.common:
+                    remains[group.at_left] &= ~np.isin(group.mine, group.its)
+            return left if remains.all() else left.take(np.flatnonzero(remains))
     pairs = Compatible(left, right)
     shared = [(i, right.variables.index(name)) for i, name in enumerate(left.variables) if name in right.variables]
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from math import isnan
+from operator import pos
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
 from hybridkg.operators.partition import FEW, Places, lexical_order
 from hybridkg.operators.project import Project, Slice
@@ -137,6 +140,9 @@ class OrderRows(OneChild):
     keys: tuple[tuple[str, bool], ...]
     tie_breakers: tuple[str, ...] | None
 
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(*[estimates.rows(self.child)] * (1 + len(self.keys)))
+
     def run(self, context: ExecutionContext) -> Solutions:
         first = wanted_first(context)
         if context.declines and self.tie_breakers is None:
@@ -229,17 +235,17 @@ def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
     """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
+    if len(keys) < 2:
+        return solutions
     order, ends = _descending(keys)
     if len(ends) == len(order):
         return solutions.take(order)
-    start, names = 0, _ties(tie_breakers, solutions)
-    for end in ends:
-        if first is not None and start >= first:
-            break
-        if end - start > 1:
-            tied = solutions.take(order[start:end])
-            order[start:end] = order[start:end][sorted_places(end - start, map(tied.cells, names))]
-        start = end
+    tied = [(start, end) for start, end in pairwise([0, *ends]) if end - start > 1 and (first is None or start < first)]
+    places = np.array([place for start, end in tied for place in range(start, end)], np.intp)
+    rows, runs = order[places], [run for run, (start, end) in enumerate(tied) for _ in range(start, end)]
+    columns = (solutions.column(name).take(rows).order(total=True) for name in _ties(tie_breakers, solutions))
+    numbers = chain([runs], (column.tolist() for column in columns))
+    order[places] = rows[sorted_places(len(rows), numbers, pos)]
     return solutions.take(order)
 
 

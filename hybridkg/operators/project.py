@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
-
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import blocks_over, whole_or_blocks
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
-from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.estimation_context import EstimationContext, cells
+from hybridkg.operators.join_size import combinations
 from hybridkg.operators.sorted_on_disk import distinct_on_disk
 from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
 
@@ -24,6 +24,16 @@ class Project(OneChild):
     columns: tuple[str, ...]
     distinct: bool = False
     hidden: tuple[str, ...] = ()
+
+    def estimate(self, estimates: EstimationContext) -> float | None:
+        rows = estimates.rows(self.child)
+        if not self.distinct or rows is None:
+            return rows
+        distinct = combinations(self.child, self.columns, estimates)
+        return rows if distinct is None else distinct
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(estimates.rows(self.child)) if self.distinct else {}
 
     def run(self, context: ExecutionContext) -> Solutions:
         if self.distinct and context.declines:
@@ -37,8 +47,8 @@ class Project(OneChild):
         if not self.distinct:
             return solutions
         if isinstance(solutions, InColumns):
-            _, first = solutions.distinct(self.columns)
-            return solutions.take(np.sort(first))
+            first = solutions.first_rows(self.columns)
+            return solutions if first is None else solutions.take(first)
         width = len(self.columns)
         distinct: dict[Row, Row] = {}
         for row in solutions.rows:
@@ -65,6 +75,9 @@ class Slice(OneChild):
             return None if self.limit is None else float(self.limit)
         below = max(0.0, below - self.offset)
         return below if self.limit is None else min(below, float(self.limit))
+
+    def work(self, estimates: EstimationContext) -> Work | None:
+        return cells(estimates.rows(self))
 
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields, replace
 
 from hybridkg.interfaces.meter import (
     ADJACENCY,
+    COLUMN_CELLS,
     GRAPH_QUESTIONS,
     HITS,
     LOOKS,
@@ -148,6 +149,7 @@ PRICES = {
     ROWS: "us_per_row_of_terms",
     OPERATORS: "us_per_operator",
     ROWS_PASSED: "us_per_row_passed",
+    COLUMN_CELLS: "us_per_column_cell",
 }
 """Unit cost of each kind of work, in the order of EXPLAIN."""
 

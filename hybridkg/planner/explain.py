@@ -16,6 +16,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.context import Actual, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.operators.topk.filtered_topk import FilteredTopK
 from hybridkg.operators.topk.rank_first import RankFirst
 from hybridkg.operators.topk.top_k_rows import TopKRows
@@ -143,16 +144,17 @@ class Explanation:
     def own_times(self) -> Mapping[int, float]:
         """Expected microseconds, by the identity of the operator, where they are known.
 
-        The own time of a TopKRows is the cost of the plan minus that of all other operators.
+        The own time of a TopKRows, or of a query to the store, is the cost of the plan minus that of all other
+        operators.
         """
         if self.cost is None:
             return {}
         times: dict[int, float] = {}
         waiting: list[tuple[PhysicalOperator, EstimationContext]] = [(self.plan.root, self.estimates)]
-        best: list[TopKRows] = []
+        best: list[PhysicalOperator] = []
         while waiting:
             operator, estimates = waiting.pop()
-            if isinstance(operator, TopKRows):
+            if isinstance(operator, TopKRows | StoreQuery):
                 best.append(operator)
             elif (work := operator.work(estimates)) is not None:
                 times[id(operator)] = self.cost.price(work)

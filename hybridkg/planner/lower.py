@@ -22,7 +22,7 @@ from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_each import GraphEach
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.group import GroupRows
-from hybridkg.operators.join import HashJoin, Union
+from hybridkg.operators.join import HashJoin, Union, shared_by
 from hybridkg.operators.left_join import LeftJoin
 from hybridkg.operators.match_each import MatchEach
 from hybridkg.operators.minus import Minus
@@ -128,7 +128,7 @@ class _Lowering:
             case nodes.Union(branches):
                 return Union(tuple(self.operator(branch) for branch in branches))
             case nodes.Minus(left, right):
-                return Minus(self.operator(left), self.operator(right))
+                return Minus(self.operator(left), self.operator(right), shared_by((left, right)))
             case nodes.Filter(child, condition, dataset):
                 condition, tests = self.prepared(condition, plan, dataset)
                 return Filter(self.operator(child), _truth(condition), tests)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hybridkg.algebra.nodes import Fragment, Match, Plan, SparqlQuery, children
@@ -18,6 +19,7 @@ from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.strategy import strategy_of
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.pushdown_conditions import say_all, whole
@@ -249,6 +251,11 @@ class PlannerContext:
             return plan
         return self.memoize_for_template(("relational", id(query)), lambda: compare_nodes(plan, graph))
 
+    @cached_property
+    def estimates(self) -> EstimationContext:
+        """Context of the estimates of operators."""
+        return EstimationContext(self.text, self.graph, "Oxigraph" if self.store is None else "endpoint")
+
     @property
     def entities(self) -> int:
         return 0 if self.text is None else self.text.counts.get("entities", 0)
@@ -267,16 +274,35 @@ class PlannerContext:
         Raises:
             UnboundParameterError: the operators depend on a value.
         """
-        roots, operators = self.template.roots, None
-        if not self.values or strategy not in roots:
-            operators = strategy_of(strategy).plan(logical, self)
+        return self.memoize(("root", strategy, id(logical)), lambda: self._root(strategy, logical))
+
+    def _root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
         if not self.values:
-            return operators
-        if strategy not in roots:
-            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,))
-        template = roots[strategy]
+            return strategy_of(strategy).plan(logical, self)
+        template = self._root_template(strategy, logical)
         root: PhysicalOperator | None = None if template is None else template(self)
         return root
+
+    def _root_template(self, strategy: str, logical: Plan) -> Substitution | None:
+        roots = self.template.roots
+        if strategy not in roots:
+            operators = strategy_of(strategy).plan(logical, self)
+            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,))
+        return roots[strategy]
+
+    def open_root(self, strategy: str, logical: Plan, fragments: Iterable[Fragment]) -> PhysicalOperator | None:
+        """Operators of a strategy for `estimates`, with open parameters where those know the values of the fragments
+        all the same.
+        """
+        if not self.values:
+            return self.root(strategy, logical)
+        for fragment in fragments:
+            pattern = self.fragment(fragment).pattern
+            if isinstance(pattern, DeclinedPattern):  # a value decides on it
+                return self.root(strategy, logical)
+            self.estimates.assume(pattern, self.prepared(fragment))
+        template = self._root_template(strategy, logical)
+        return None if template is None else template.tree
 
     def match_count_bound(self, match: ast.RankedItem) -> int:
         """Upper bound on the entities that match; 0 if the index rejects the query, which the run reports."""

@@ -158,6 +158,11 @@ class RankedPlan:
         return not self.has_functions or (self.value is not None and self.filters_are_in_fragments)
 
     @cached_property
+    def least_scores(self) -> tuple[tuple[str, ast.Expression], ...]:
+        """(score variable, number or parameter) of the FILTERs that remove every row with a lower score."""
+        return tuple(_least_scores(self.order.child, frozenset(match.score for match in self.scored)))
+
+    @cached_property
     def ends_early(self) -> bool:
         """Whether the best scores determine the best rows."""
         return self.k is not None and not self.optional and self.value is not None and self.value.rising
@@ -280,6 +285,28 @@ def _parts(plan: Plan) -> Iterator[Plan]:
             yield from _parts(child)
         case _:
             yield plan
+
+
+def _least_scores(plan: Plan, scores: frozenset[str]) -> Iterator[tuple[str, ast.Expression]]:
+    match plan:
+        case Join(left, right):
+            yield from _least_scores(left, scores)
+            yield from _least_scores(right, scores)
+        case Filter(child, condition, _):
+            yield from _least_of(condition, scores)
+            yield from _least_scores(child, scores)
+        case LeftJoin(child, _) | Extend(child, _, _) | MatchEach(child, _) | Minus(child, _):
+            yield from _least_scores(child, scores)
+
+
+def _least_of(condition: ast.Expression, scores: frozenset[str]) -> Iterator[tuple[str, ast.Expression]]:
+    match condition:
+        case ast.Binary("&&", left, right):
+            yield from _least_of(left, scores)
+            yield from _least_of(right, scores)
+        case ast.Binary(">" | ">=", ast.Var(name), number) | ast.Binary("<" | "<=", number, ast.Var(name)):
+            if name in scores and not isinstance(number, ast.Var):
+                yield name, number
 
 
 def _added(plan: Plan) -> frozenset[str]:

@@ -18,6 +18,7 @@ from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.group import plain_groups
+from hybridkg.operators.join import shared_by
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.minus import BindMinus
 from hybridkg.planner.lower import left_condition, lower
@@ -102,13 +103,14 @@ def _operator(part: Plan, ready: dict[int, PhysicalOperator], fragment: Fragment
     if probe is None:
         return None
     child, probed = lower(probe.other, ready, fragment=fragment), fragment(probe.fragment)
+    shared = shared_by((probe.other, probe.fragment))
     match part:
         case nodes.LeftJoin():
             condition, tests = left_condition(part, fragment)
-            return BindLeftJoin(child, probed, probe.variable, condition, tests)
+            return BindLeftJoin(child, probed, probe.variable, condition, tests, shared=shared)
         case nodes.Minus():
-            return BindMinus(child, probed, probe.variable)
-    return BindJoin(child, probed, probe.variable)
+            return BindMinus(child, probed, probe.variable, shared=shared)
+    return BindJoin(child, probed, probe.variable, shared=shared)
 
 
 def counted_of(part: Plan, fragment: FragmentOperator) -> CountGroups | None:

@@ -128,7 +128,7 @@ def parse_update(text: str, *, name: str = "update", base: str = "") -> ast.Upda
     >>> parse_update("INSERT DATA { <http://e/a> a <http://e/C> }").operations[0].quads[0].triples[0].object
     Iri(value='http://e/C')
     """
-    query = read_text(text, name)
+    query = read_text(text, name, "many triples come faster from a file: hybridkg load KB FILE")
     builder = Builder(query, base)
     try:
         result = _Run(machine(), query, builder).result()

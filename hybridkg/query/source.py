@@ -53,8 +53,8 @@ class SourceText:
         return offset if at < 0 else self.written[at] + offset - self.read[at]
 
 
-def read_text(text: str, name: str) -> SourceText:
-    """Checks the size and the characters, and replaces codepoint escapes.
+def read_text(text: str, name: str, too_long: str = "pass long lists of values as a parameter") -> SourceText:
+    """Checks the size and the characters, and replaces codepoint escapes; `too_long` is the hint for a long text.
 
     Raises:
         QueryLimitError: the text is too long.
@@ -67,7 +67,7 @@ def read_text(text: str, name: str) -> SourceText:
     if len(text) > MAX_CHARACTERS:
         raise QueryLimitError(
             f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
-            hint="pass long lists of values as a parameter",
+            hint=too_long,
         ).at(source)
     if surrogate := _SURROGATE.search(text):
         span = Span(surrogate.start(), surrogate.end())

@@ -11,8 +11,7 @@ from typing import Any
 
 from hybridkg.query import ast
 from hybridkg.query.walk import walk
-from hybridkg.query.write_expressions import ExpressionWriter
-from hybridkg.query.write_terms import _refuse
+from hybridkg.query.write_operations import OperationWriter
 
 
 def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str:
@@ -73,138 +72,8 @@ def write_update(update: ast.Update, *, prefixes: Mapping[str, str] | None = Non
     return "\n".join([*_EXPLAIN[update.explain], *names.declarations(), " ;\n".join(written)])
 
 
-class _Writer(ExpressionWriter):
-    """Writer of queries and patterns; it appends to one list of strings, so the work is linear in the text."""
-
-    def group(self, group: ast.Group) -> None:
-        """`{ ... }`, one element a line, without a newline at the end."""
-        if not group.elements:
-            self.add("{}")
-            return
-        self.add("{")
-        self.indent += 1
-        for element in group.elements:
-            self.element(element)
-        self.indent -= 1
-        self.line("}")
-
-    def element(self, element: ast.Element) -> None:
-        """An element on lines of its own."""
-        if isinstance(element, ast.Triples):
-            self.items(element.items)
-            return
-        self.line("")
-        self.node(element)
-
-    def items(self, items: tuple[ast.TriplePattern | ast.RankedItem, ...]) -> None:
-        """One predicate, ranked or not, a line. A repeated subject or predicate is written once: as many triples as the
-        text has could share one that is as long as the text.
-        """
-        last: ast.TriplePattern | None = None
-        for i, item in enumerate(items):
-            triple = item if isinstance(item, ast.TriplePattern) else None
-            if last is None or triple is None or triple.subject != last.subject:
-                if i:
-                    self.add(" .")
-                self.line("")
-                self.node(item)
-            elif triple.predicate != last.predicate:
-                self.add(" ;")
-                self.line("  ")
-                self.predicate(triple.predicate)
-                self.add(" ")
-                self.term(triple.object)
-            else:
-                self.add(", ")
-                self.term(triple.object)
-            last = triple
-        if items:
-            self.add(" .")
-
-    def triples(self, triples: ast.Triples) -> None:
-        self.items(triples.items)
-
-    def optional(self, node: ast.OptionalPattern) -> None:
-        self.add("OPTIONAL ")
-        self.group(node.pattern)
-
-    def minus(self, node: ast.MinusPattern) -> None:
-        self.add("MINUS ")
-        self.group(node.pattern)
-
-    def union(self, node: ast.UnionPattern) -> None:
-        for i, branch in enumerate(node.branches):
-            self.add(" UNION " if i else "")
-            self.group(branch)
-
-    def graph(self, node: ast.GraphPattern) -> None:
-        self.add("GRAPH ")
-        self.term(node.name)
-        self.add(" ")
-        self.group(node.pattern)
-
-    def service(self, node: ast.ServicePattern) -> None:
-        self.add("SERVICE SILENT " if node.silent else "SERVICE ")
-        self.term(node.endpoint)
-        self.add(" ")
-        self.group(node.pattern)
-
-    def filter(self, node: ast.Filter) -> None:
-        if isinstance(node.condition, ast.Exists):
-            self.add("FILTER ")
-            self.expression(node.condition)
-        else:
-            self.add("FILTER")
-            self.bracketed(node.condition)
-
-    def bind(self, node: ast.Bind) -> None:
-        self.add("BIND")
-        self.named(node.expression, node.variable)
-
-    def inline_data(self, node: ast.InlineData) -> None:
-        """VALUES; one variable on one line, several variables with one row a line."""
-        if len(node.variables) == 1:
-            self.add("VALUES ")
-            self.term(node.variables[0])
-            self.add(" {")
-            for row in node.rows:
-                self.add(" ")
-                self.cell(row[0])
-            self.add(" }" if node.rows else "}")
-            return
-        self.add("VALUES (")
-        self.separated(node.variables, " ")
-        self.add(") {")
-        self.indent += 1
-        for row in node.rows:
-            self.line("(")
-            for i, value in enumerate(row):
-                self.add(" " if i else "")
-                self.cell(value)
-            self.add(")")
-        self.indent -= 1
-        self.closing(node.rows)
-
-    def closing(self, contents: tuple[object, ...]) -> None:
-        """The closing brace, on its own line unless the braces are empty."""
-        if contents:
-            self.line("}")
-        else:
-            self.add("}")
-
-    def cell(self, value: ast.Iri | ast.Lit | None) -> None:
-        if value is None:
-            self.add("UNDEF")
-        else:
-            self.term(value)
-
-    def sub_select(self, node: ast.SubSelect) -> None:
-        self.add("{")
-        self.indent += 1
-        self.line("")
-        self.node(node.query)
-        self.indent -= 1
-        self.line("}")
+class _Writer(OperationWriter):
+    """Writer of queries and updates; it appends to one list of strings, so the work is linear in the text."""
 
     def select(self, query: ast.SelectQuery) -> None:
         self.add(f"SELECT {query.reduction} " if query.reduction else "SELECT ")
@@ -272,80 +141,6 @@ class _Writer(ExpressionWriter):
             self.line(f"LIMIT {int(modifiers.limit)}")
         if modifiers.offset is not None:
             self.line(f"OFFSET {int(modifiers.offset)}")
-
-    def insert_data(self, node: ast.InsertData) -> None:
-        self.quads("INSERT DATA", node.quads)
-
-    def delete_data(self, node: ast.DeleteData) -> None:
-        self.quads("DELETE DATA", node.quads)
-
-    def quads(self, keyword: str, quads: tuple[ast.QuadTemplate, ...]) -> None:
-        """Triples in braces, behind a keyword; those of a named graph in braces of their own."""
-        self.add(f"{keyword} {{")
-        self.indent += 1
-        for block in quads:
-            if block.graph is None:
-                self.items(block.triples)
-                continue
-            self.line("GRAPH ")
-            self.term(block.graph)
-            self.add(" {")
-            self.indent += 1
-            self.items(block.triples)
-            self.indent -= 1
-            self.closing(block.triples)
-        self.indent -= 1
-        self.closing(quads)
-
-    def modify(self, node: ast.Modify) -> None:
-        """DELETE WHERE, or the clauses of a modification; without quads it has an empty DELETE."""
-        if node.is_short:
-            self.quads("DELETE WHERE", node.delete)
-            return
-        if node.with_graph is not None:
-            self.add("WITH ")
-            self.term(node.with_graph)
-            self.line("")
-        if node.delete or not node.insert:
-            self.quads("DELETE", node.delete)
-            self.line("")
-        if node.insert:
-            self.quads("INSERT", node.insert)
-            self.line("")
-        for clause in node.using:
-            self.add("USING NAMED " if clause.named else "USING ")
-            self.term(clause.graph)
-            self.line("")
-        self.add("WHERE ")
-        self.group(node.where)
-        self.modifiers(node.modifiers)
-
-    def load(self, node: ast.LoadFile) -> None:
-        self.add("LOAD SILENT " if node.silent else "LOAD ")
-        self.term(node.source)
-        if node.into is not None:
-            self.add(" INTO GRAPH ")
-            self.term(node.into)
-
-    def clear(self, node: ast.ClearGraphs) -> None:
-        self.add(("DROP " if node.drop else "CLEAR ") + ("SILENT " if node.silent else ""))
-        if isinstance(node.graphs, ast.Iri):
-            self.add("GRAPH ")
-            self.term(node.graphs)
-        else:
-            self.add(node.graphs if node.graphs in ("DEFAULT", "NAMED", "ALL") else _refuse("graph", node.graphs))
-
-    def create(self, node: ast.CreateGraph) -> None:
-        self.add("CREATE SILENT GRAPH " if node.silent else "CREATE GRAPH ")
-        self.term(node.graph)
-
-    def copy(self, node: ast.CopyGraph) -> None:
-        kind = node.kind if node.kind in ("ADD", "MOVE", "COPY") else _refuse("operation", node.kind)
-        self.add(f"{kind} SILENT " if node.silent else f"{kind} ")
-        for joiner, graph in (("", node.source), (" TO ", node.target)):
-            self.add(joiner if graph is not None else f"{joiner}DEFAULT")
-            if graph is not None:
-                self.term(graph)
 
     def projection(self, item: ast.SelectItem) -> None:
         if item.expression is None:

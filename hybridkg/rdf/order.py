@@ -7,14 +7,16 @@ tagged strings, others; equal values by datatype and text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Literal, NamedNode, Term
+
+T = TypeVar("T")
 
 NUMERIC = frozenset(
     XSD + name
@@ -124,13 +126,14 @@ def sorted_rows(rows: list[Row], columns: Sequence[int]) -> list[Row]:
     >>> [[str(cell) for cell in row] for row in sorted_rows([(Literal("b"), None), (Literal("a"), None)], [1, 0])]
     [['"a"', 'None'], ['"b"', 'None']]
     """
-    return [rows[n] for n in sorted_places(len(rows), ([row[column] for row in rows] for column in columns))]
+    cells = ([row[column] for row in rows] for column in columns)
+    return [rows[n] for n in sorted_places(len(rows), cells, term_key)]
 
 
-def sorted_places(n: int, columns: Iterable[Sequence[Term | None]]) -> list[int]:
-    """The positions of n rows in the order of their cells; a column that decides nothing is not read.
+def sorted_places(n: int, columns: Iterable[Sequence[T]], key: Callable[[T], Any]) -> list[int]:
+    """The positions of n rows in the order of the keys of their cells; a column that decides nothing is not read.
 
-    >>> sorted_places(3, [[Literal("b"), Literal("a"), Literal("b")], [None, None, None]])
+    >>> sorted_places(3, [[Literal("b"), Literal("a"), Literal("b")], [None, None, None]], term_key)
     [1, 0, 2]
     """
     runs, rest = [list(range(n))], iter(columns)
@@ -140,7 +143,7 @@ def sorted_places(n: int, columns: Iterable[Sequence[Term | None]]) -> list[int]
             if len(run) < 2:
                 finer.append(run)
                 continue
-            keys = {place: term_key(column[place]) for place in run}
+            keys = {place: key(column[place]) for place in run}
             run.sort(key=keys.__getitem__)
             finer += [list(tied) for _, tied in groupby(run, key=keys.__getitem__)]
         runs = finer

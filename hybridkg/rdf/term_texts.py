@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import BaseDirection
 
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.terms import (
+    RDF_LANG_STRING,
+    XSD_DOUBLE,
+    XSD_STRING,
+    BlankNode,
+    Literal,
+    NamedNode,
+    Term,
+    Triple,
+    double_text,
+)
 
 T = TypeVar("T")
 
@@ -162,6 +172,15 @@ class TextForm(ABC, Generic[T]):
         if isinstance(term, Triple):
             return self.of_triple(term)
         return self._known(tag_of(term))("" if term is None else term.value)
+
+    def of_terms(self, terms: Sequence[Term | None]) -> list[T]:
+        """The value of each of a few terms, most of which are IRIs."""
+        of_iri = self._known(IRI_TAG)
+        return [of_iri(term.value) if type(term) is NamedNode else self(term) for term in terms]
+
+    def of_doubles(self, numbers: Sequence[float]) -> list[T]:
+        """The value of `double` of each number."""
+        return list(map(self._known(XSD_DOUBLE.value), map(double_text, numbers)))
 
     def of_texts(self, texts: TermTexts) -> list[T]:
         """The value of each term."""

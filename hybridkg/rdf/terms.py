@@ -28,6 +28,7 @@ __all__ = [
     "Triple",
     "Variable",
     "double",
+    "double_text",
     "from_rdflib",
     "to_python",
     "to_rdflib",
@@ -53,11 +54,20 @@ def double(value: float) -> Literal:
     >>> double(0.1).value
     '0.1'
     """
+    return Literal(double_text(value), datatype=XSD_DOUBLE)
+
+
+def double_text(value: float) -> str:
+    """The lexical form of `double(value)`.
+
+    >>> double_text(-1e300), double_text(float("inf"))
+    ('-1e+300', 'INF')
+    """
     if math.isfinite(value):
-        return Literal(repr(float(value)), datatype=XSD_DOUBLE)
+        return repr(float(value))
     if math.isnan(value):
-        return Literal("NaN", datatype=XSD_DOUBLE)
-    return Literal("INF" if value > 0 else "-INF", datatype=XSD_DOUBLE)
+        return "NaN"
+    return "INF" if value > 0 else "-INF"
 
 
 def to_rdflib(term: Term) -> Identifier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, literal_of
@@ -27,6 +27,10 @@ class PythonValue(TextForm[Any]):
         if (number := NUMBERS.get(tag)) is not None:
             return lambda text: number_or_text(number, text)
         return lambda text: to_python(literal_of(tag, text))
+
+    def of_doubles(self, numbers: Sequence[float]) -> list[Any]:
+        """As TextForm has it; the text of a double reads back as the same number."""
+        return list(numbers)
 
     def of_triple(self, triple: Triple) -> str:
         """As TextForm has it."""

@@ -30,9 +30,14 @@ def fsync_folder(path: Path) -> None:
         fsync_file(path)
 
 
+def temporary_of(path: Path) -> Path:
+    """The file that `write_durably` writes before it takes the place of another; a crash may leave it."""
+    return path.with_name(f".{path.name}.new")
+
+
 def write_durably(path: Path, text: str) -> None:
     """Replaces a file atomically: after a crash it has the old text or the new one."""
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = temporary_of(path)
     with temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()

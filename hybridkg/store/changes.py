@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
+from hybridkg.errors import QueryLimitError
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal
 
@@ -21,6 +22,9 @@ GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
 BULK = 5_000
 """Quads from which Oxigraph's bulk loader adds them faster than a transaction does."""
+
+MAX_CHANGED = 5_000_000
+"""Quads that an operation compares, and that a commit changes, in memory; about 0.5 KB each."""
 
 _AS_WRITTEN = (XSD_STRING, RDF_LANG_STRING)
 """Datatypes whose literals the store keeps as they are."""
@@ -87,6 +91,8 @@ class ChangingGraph:
         self._open_store = open_store
         self._store: Store | None = None
         self._whole, self._request = _Net(), _Net()
+        self.failure: BaseException | None = None
+        """What ended a write in its middle, so that the change is not known any more."""
 
     @property
     def store(self) -> Store:
@@ -118,10 +124,18 @@ class ChangingGraph:
         return len(self._whole.added), len(self._whole.removed)
 
     def apply(self, removed: Iterable[Quad], added: Iterable[Quad]) -> None:
-        """Removes quads, then adds others; what is so already does not count, nor what is removed and added again."""
-        adding = dict.fromkeys(_as_stored(added))
-        gone = [quad for quad in dict.fromkeys(_as_stored(removed)) if quad not in adding and quad in self.store]
+        """Removes quads, then adds others; what is so already does not count, nor what is removed and added again.
+
+        Raises:
+            QueryLimitError: more than MAX_CHANGED quads; nothing has changed.
+        """
+        adding = dict.fromkeys(_as_stored(_limited(added)))
+        gone = [
+            quad for quad in dict.fromkeys(_as_stored(_limited(removed))) if quad not in adding and quad in self.store
+        ]
         new = [quad for quad in adding if quad not in self.store]
+        if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
+            raise _too_many("this commit")
         self._write(gone, new)
         for net in (self._request, self._whole):
             net.remove(gone)
@@ -136,7 +150,8 @@ class ChangingGraph:
         self.begin_request()
 
     def quads_of(self, graph: GraphName, limit: int | None = None) -> list[Quad]:
-        """The quads of one graph, at most `limit` of them."""
+        """The quads of one graph, at most `limit` of them; without it, as many as `apply` refuses."""
+        limit = MAX_CHANGED + 1 if limit is None else limit
         return list(islice(self.store.quads_for_pattern(None, None, None, graph), limit))
 
     def has_graph(self, graph: NamedNode | BlankNode) -> bool:
@@ -148,6 +163,13 @@ class ChangingGraph:
         return sorted(self.store.named_graphs(), key=str)
 
     def _write(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
+        try:
+            self._write_all(removed, added)
+        except BaseException as e:
+            self.failure = e
+            raise
+
+    def _write_all(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
         for quad in removed:
             self.store.remove(quad)
         if len(added) >= BULK:
@@ -157,6 +179,20 @@ class ChangingGraph:
         for graph in dict.fromkeys(quad.graph_name for quad in removed):
             if isinstance(graph, NamedNode | BlankNode) and not self.has_graph(graph):
                 self.store.remove_graph(graph)
+
+
+def _limited(quads: Iterable[Quad]) -> Iterator[Quad]:
+    for number, quad in enumerate(quads, 1):
+        if number > MAX_CHANGED:
+            raise _too_many("one operation")
+        yield quad
+
+
+def _too_many(what: str) -> QueryLimitError:
+    return QueryLimitError(
+        f"more than {MAX_CHANGED:,} triples in {what}, too many to be compared in memory",
+        hint="divide it, as by ORDER BY and LIMIT; a file is loaded in one piece by: hybridkg load KB FILE",
+    )
 
 
 def _as_stored(quads: Iterable[Quad]) -> list[Quad]:

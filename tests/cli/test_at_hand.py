@@ -99,7 +99,7 @@ def test_an_index_that_is_behind_is_a_note_with_the_command(films, tmp_path):
     shutil.copytree(films, kb)
     more = tmp_path / "more.ttl"
     more.write_text("<http://e/a> <http://e/p> 'new' .")
-    run("load", kb, more)
+    run("load", kb, more, "--no-index")
     result = run("doctor", kb)
     assert result.exit_code == 0
     assert "! text index" in result.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from command_line import FILMS, run
 
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.write import after_index
 from hybridkg.store.generations.folder import Folder
 
 SHELF = """PREFIX : <http://example.org/films/>
@@ -117,6 +119,12 @@ def test_what_a_template_can_never_fill_is_a_warning(same):
         (["update", "{kb}"], "error[Q101]: no update is given\n  hint: write it in quotes, give -f FILE, or - to"),
         (["update", "{kb}", "CLEAR ALL", "-f", "x.ru"], "an update and an update file are given; one is needed"),
         (["update", "{kb}", "-f", "missing.ru"], "cannot read the update file 'missing.ru'"),
+        (["update", "{kb}", " "], "error[Q101]: the update is empty\n  hint: is a variable of the shell not set?\n"),
+        (
+            ["update", "{kb}", "-f", "old.ttl"],
+            "error[Q101]: 'old.ttl' is a file of triples, not an update\n"
+            "  hint: hybridkg load {kb} old.ttl adds them, and hybridkg remove {kb} old.ttl removes them\n",
+        ),
         (["update", "{kb}", "x.ru"], "'x.ru' is the name of a file, not an update\n  hint: give it with -f x.ru"),
         (["update", "x.ru", "CLEAR ALL"], "'x.ru' is a query file, not a knowledge base"),
         (
@@ -259,3 +267,31 @@ def test_ctrl_c_ends_an_update_and_leaves_everything_as_it_was(same):
     with process.stderr as stderr:
         assert stderr.read() == "interrupted; the knowledge base is as it was before\n"
     assert not list(same.glob(".building-*"))
+
+
+def test_ctrl_c_after_the_commit_says_that_it_is_committed(tmp_path, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(after_index, "await_kernels", interrupted)
+    with KnowledgeBase.create(tmp_path / "new.kb"):
+        pass
+    result = run("update", tmp_path / "new.kb", "INSERT DATA { <http://e/a> <http://e/p> 1 }")
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted\nthe change had been committed before that\n"
+    with KnowledgeBase.open(tmp_path / "new.kb") as base:
+        assert base.stats()["triples"] == 1
+
+
+@pytest.mark.parametrize("name", ["update", "remove"])
+def test_the_example_of_the_help_can_be_typed_as_it_stands(kb, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("old.ttl").write_text(f"<{FILM}/Alien> <{FILM}/year> 1979 .")
+    shown = run(name, "--help").stdout
+    example = shown[shown.index("Example:\n") + len("Example:\n") : shown.index("\nOptions:")]
+    _, *arguments = shlex.split(example)
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "3 added" in result.stdout or result.stdout == (
+        f'D <{FILM}/Alien> <{FILM}/year> "1979"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    )

@@ -155,7 +155,7 @@ def test_an_index_that_is_behind_is_said_so(tmp_path):
     run("load", kb, FILMS, "--index")
     more = tmp_path / "more.ttl"
     more.write_text('<http://e/new> <http://www.w3.org/2000/01/rdf-schema#label> "a new space film" .')
-    run("load", kb, more)
+    run("load", kb, more, "--no-index")
     stale = run("query", kb, SPACE, "--format", "tsv")
     assert "the text index is older than the graph" in stale.stderr
     assert "http://e/new" not in stale.stdout

@@ -68,7 +68,7 @@ def test_links_lead_to_a_file_and_a_heading(page):
         assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("name", ["python.md", "text-index.md"])
+@pytest.mark.parametrize("name", ["python.md", "text-index.md", "updates.md"])
 def test_python_examples_print_what_they_show(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -22,6 +22,7 @@ VECTORS = (ROOT / "docs" / "vectors.md").read_text(encoding="utf-8")
 RERANKERS = (ROOT / "docs" / "rerankers.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+UPDATES = (ROOT / "docs" / "updates.md").read_text(encoding="utf-8")
 CARE = (ROOT / "docs" / "care.md").read_text(encoding="utf-8")
 PROFILES = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
 
@@ -79,8 +80,14 @@ def test_readme_has_console_blocks():
 @pytest.mark.quick
 @pytest.mark.parametrize(
     "blocks",
-    [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, RERANKERS_BLOCKS, console_blocks(CARE)],
-    ids=["README.md", "docs/language.md", "docs/models.md", "docs/vectors.md", "docs/rerankers.md", "docs/care.md"],
+    [
+        *(BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, RERANKERS_BLOCKS),
+        *(console_blocks(UPDATES), console_blocks(CARE)),
+    ],
+    ids=[
+        "README.md",
+        *(f"docs/{name}.md" for name in ("language", "models", "vectors", "rerankers", "updates", "care")),
+    ],
 )
 def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tmp_path, monkeypatch):
     check_blocks(blocks, tmp_path, monkeypatch)

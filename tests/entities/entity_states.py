@@ -19,7 +19,7 @@ GRAPHS = [DefaultGraph(), NamedNode(E + "g"), NamedNode(E + "h")]
 nodes = st.sampled_from(
     [*(NamedNode(E + name) for name in ("Big_Fish", "b", "c", "_-_")), BlankNode("x"), BlankNode("y")]
 )
-predicates = st.sampled_from([LABEL, TYPE, E + "p", E + "q", E + "r"]).map(NamedNode)
+predicates = st.sampled_from([E + "p", E + "q", LABEL, E + "p", E + "q", LABEL, TYPE, E + "r"]).map(NamedNode)
 literals = st.sampled_from(
     [
         Literal("red"),
@@ -36,7 +36,7 @@ objects = st.one_of(nodes, nodes, literals, literals, quoted)
 quads = st.builds(Quad, nodes, predicates, objects, st.sampled_from(GRAPHS))
 graphs = st.lists(quads, max_size=14, unique=True)
 
-iris = st.sampled_from([LABEL, TYPE, E + "p", E + "q"])
+iris = st.sampled_from([E + "p", E + "q", E + "p", E + "q", LABEL, TYPE])
 paths = st.recursive(
     iris.map(ShaclPredicate),
     lambda inner: st.one_of(

@@ -12,6 +12,8 @@ from hybridkg.config.settings import Config
 from hybridkg.entities import triple_lookups
 from hybridkg.entities.changed_text import changed_nodes, texts_of
 from hybridkg.entities.extraction import extract
+from hybridkg.entities.profile.paths import ShaclPredicate
+from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.write.build_indexes import GenerationText
@@ -28,7 +30,7 @@ def nodes_of(triples, held):
     return [term for term in sorted(terms, key=str) if isinstance(term, NamedNode | BlankNode)] + [ABSENT]
 
 
-@settings(max_examples=examples(60, 1500), deadline=None)
+@settings(max_examples=examples(60, 600), deadline=None)
 @given(profiles, graphs, held_texts, st.booleans(), st.lists(some_nodes))
 def test_texts_are_value_for_value_those_of_the_full_extraction(profile, triples, held, union, some):
     store, documents = OxigraphStore.memory(triples, union_default_graph=union), Texts(held)
@@ -41,7 +43,7 @@ def test_texts_are_value_for_value_those_of_the_full_extraction(profile, triples
     assert changed_nodes(everything, part) == tuple(node for node in full if node not in some)
 
 
-@settings(max_examples=examples(40, 1000), deadline=None)
+@settings(max_examples=examples(40, 300), deadline=None)
 @given(profiles, graphs, held_texts)
 def test_streams_and_filter_values_are_those_of_the_full_extraction(profile, triples, held):
     store, documents = OxigraphStore.memory(triples, union_default_graph=True), Texts(held)
@@ -55,6 +57,14 @@ def test_streams_and_filter_values_are_those_of_the_full_extraction(profile, tri
         assert list(texts.stream(position)) == list(full.stream(position))
     for predicate in (LABEL, E + "p"):
         assert list(texts.filter_values(predicate)) == list(full.filter_values(predicate))
+
+
+def test_a_field_that_names_an_ignored_predicate_reads_it_beside_a_rest_field():
+    film = NamedNode(E + "film")
+    store = OxigraphStore.memory([Quad(film, NamedNode(E + name), Literal(name)) for name in ("title", "key", "note")])
+    rest, named = Field("rest", rest=True), Field("title", path=ShaclPredicate(E + "title"))
+    profile = Profile("p", (rest, named), ignore=(E + "title", E + "key"))
+    assert texts_of([film], profile, store).texts == {film: ([("note", "")], [("title", "")])}
 
 
 def some_films():

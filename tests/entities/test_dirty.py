@@ -143,6 +143,31 @@ def test_a_step_of_a_path_dirties_the_entities_before_it():
     assert dirty_after(inverse, chain, [quad(A, Q.iri, Literal("end"))]).nodes == (C,)
 
 
+def test_a_step_in_the_middle_of_a_closure_dirties_all_entities_before_it():
+    around = [quad(A, P.iri, B), quad(C, P.iri, D), quad(D, Q.iri, Literal("end"))]
+    for mark in "*+":
+        profile = Profile("p", (Field("f", path=Sequence((Repeat(P, mark), Q))),))
+        assert dirty_after(profile, around, [quad(B, P.iri, C)]).nodes == (A, B)
+
+
+@pytest.mark.parametrize("path", [Sequence((P, Q)), Sequence((P, Repeat(Q, "+"))), Sequence((Repeat(P, "?"), P, Q))])
+def test_a_label_dirties_the_entities_at_the_start_of_a_longer_path(path):
+    around = [quad(A, P.iri, B), quad(B, Q.iri, C), quad(C, E + "r", D)]
+    assert dirty_after(labelled(path), around, [quad(C, LABEL, Literal("end"))]).nodes == (A,)
+
+
+def test_a_label_dirties_the_entities_at_the_end_of_an_inverse_path():
+    around = [quad(A, P.iri, B), quad(B, Q.iri, C)]
+    assert dirty_after(labelled(ShaclInverse(Sequence((P, Q)))), around, [quad(A, LABEL, Literal("a"))]).nodes == (C,)
+
+
+def test_a_node_of_a_path_that_may_be_empty_is_dirty_when_it_appears_or_is_gone():
+    around, link = [quad(A, E + "r", B)], [quad(A, E + "r", D)]
+    assert dirty_after(labelled(Repeat(P, "*")), around, link).nodes == (D,)
+    assert dirty_after(labelled(Repeat(P, "*")), around, removed=link).nodes == (D,)
+    assert dirty_after(labelled(Repeat(P, "+")), around, link).nodes == ()
+
+
 def test_a_path_back_from_a_literal_dirties_the_others_that_have_it():
     profile = labelled(Sequence((P, ShaclInverse(P))))
     shared = Literal("1999", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#gYear"))

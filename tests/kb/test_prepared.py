@@ -315,6 +315,15 @@ def test_what_cannot_be_parsed_cannot_be_prepared_and_says_where(films):
         assert "mine.hq:1:17" in caught.value.render()
 
 
+def test_a_score_that_a_parameter_demands_is_that_of_its_value(films):
+    text = 'SELECT ?film ?s { ?film MATCH "space crew" AS ?s FILTER(?s >= $least) } RANK BY ?s LIMIT 5'
+    prepared, scores = films.prepare(text), [row["s"] for row in films.query(text, {"least": 0}).to_python()]
+    assert len(scores) > 2
+    for least in (100, scores[1], -1, scores[0], 100.5, "no number"):
+        found = [row["s"] for row in prepared.query({"least": least}).to_python()]
+        assert found == [score for score in scores if not isinstance(least, str) and score >= least]
+
+
 def test_text_of_a_parameter_stays_plain_words(films):
     query = films.prepare("SELECT ?x ?s { ?x MATCH $words AS ?s } RANK BY ?s")
     plain = query.query({"words": "space crew"}).to_python()

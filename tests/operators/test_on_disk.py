@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.config.settings import LimitSettings, parse_config
+from hybridkg.config.run_settings import LimitSettings
+from hybridkg.config.settings import parse_config
 from hybridkg.errors import QueryLimitError, QueryStoppedError, StorageError
 from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.meter import Meter

@@ -160,6 +160,36 @@ def test_rank_first_gives_up_for_filter_first_before_it_has_read_all(world):
     assert ran.asked[-1] in [("score", len(WORST)), ("topk among", 11)], "the candidates alone"
 
 
+@pytest.mark.parametrize("condition", ["?s > 100", "1e2 <= ?s", "?a != :n0001 && (?s >= 100.0 && ?s < 200)"])
+@pytest.mark.parametrize("pattern", ["", "?a :in :even ."])
+def test_rank_first_ends_with_the_list_that_is_below_what_a_filter_demands(world, condition, pattern):
+    ran = Ran(
+        world,
+        "rank_first",
+        f'SELECT ?a ?s {{ ?a MATCH "red" AS ?s . {pattern} FILTER({condition}) }} RANK BY ?s LIMIT 10',
+    )
+    assert ran.asked == [("topk", 32)]
+    assert ran.rows == []
+
+
+def test_rank_first_returns_all_above_a_score_before_it_ends(world):
+    best = 'SELECT ?a ?s { ?a MATCH "red" AS ?s . ?a :in :even CONDITION } RANK BY ?s LIMIT 80'
+    least = Ran(world, "rank_first", best.replace("CONDITION", "")).rows[60][1].value
+    ran = Ran(world, "rank_first", best.replace("CONDITION", f"FILTER(?s > {float(least):.17e})"))
+    assert 0 < len(ran.rows) < 80
+    assert ran.deepest <= 640
+    assert all(float(row[1].value) > float(least) for row in ran.rows)
+
+
+@pytest.mark.parametrize(
+    "condition", ["?s > 100 || true", "!(?s > 100)", "?s < 100", "?s > -100", "BOUND(?s) && 1 > 0"]
+)
+def test_rank_first_goes_on_where_a_filter_demands_no_score(world, condition):
+    ran = Ran(world, "rank_first", EVEN.replace(":even", f":worst FILTER({condition})"))
+    assert [k for _, k in ran.asked] == [32, 128, 512, 2048, 8192]
+    assert len(ran.rows) == len(WORST)
+
+
 def test_filter_first_scores_the_candidates_and_makes_rows_of_the_best(world):
     ran = Ran(world, "filter_first", NAMED)
     assert ran.asked == [("score", N // 2)]

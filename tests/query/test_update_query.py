@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pyoxigraph as ox
 import pytest
 from generated_updates import datasets, dumped, loaded, modifications
@@ -191,6 +193,27 @@ ORDER BY ASC(EXISTS {
 
 def test_what_reads_the_default_graph_reads_that_of_with():
     assert write(query_of(modification(WITHIN))) == WITHIN_QUERY
+
+
+NESTED = {
+    "groups": lambda n: "{" * n + "?s ?p ?o" + "}" * n,
+    "optional groups": lambda n: "{ OPTIONAL" * n + "{ ?s ?p ?o }" + "}" * n,
+    "sub-selects": lambda n: "{ { SELECT * " * (n // 2) + "{ ?s ?p ?o }" + "} }" * (n // 2),
+    "EXISTS": lambda n: "{ FILTER EXISTS" * n + "{ ?s ?p ?o }" + "}" * n,
+    "a chain": lambda n: "{ FILTER(" + "||".join(["EXISTS { ?s ?p ?o }"] * n) + ") }",
+}
+
+
+@pytest.mark.parametrize("shape", NESTED.values(), ids=NESTED)
+def test_the_deepest_patterns_are_rewritten(shape):
+    def accepted(n):
+        with suppress(HybridkgError):
+            return modification("WITH <e:g> DELETE { ?s ?p ?o } WHERE " + shape(n))
+
+    deepest = next(found for n in range(160, 40, -3) if (found := accepted(n)) is not None)
+    query = query_of(deepest)
+    check(query)
+    assert write(query).count("GRAPH <e:g>") == write(deepest).split("WHERE", 1)[1].count("?s ?p ?o")
 
 
 def test_a_solution_counts_as_often_as_it_occurs():

@@ -19,6 +19,7 @@ from hybridkg.query.write import write, write_update
 w3c = pytest.importorskip("benchmarks.w3c", reason="benchmarks/ is not part of the source package")
 w3c_cases = pytest.importorskip("benchmarks.w3c_cases")
 answers = pytest.importorskip("benchmarks.w3c_answers")
+w3c_updates = pytest.importorskip("benchmarks.w3c_updates")
 
 pytestmark = [pytest.mark.needs_shared, pytest.mark.quick]
 
@@ -63,6 +64,12 @@ def test_the_evaluation_suites_are_complete_and_most_of_them_pass(found):
     evaluation = [o for o in found if o.case.suite in OLD and o.case.kind == "evaluation"]
     assert Counter(outcome.case.suite for outcome in evaluation) == {"sparql10": 284, "sparql11": 309}
     assert Counter(outcome.status for outcome in evaluation)["pass"] >= 518
+
+
+def test_every_evaluation_test_of_updates_passes_and_leaves_the_graph_of_oxigraph(found):
+    updates = [o for o in found if o.case.suite in OLD and o.case.kind == w3c_cases.UPDATE]
+    assert {(outcome.status, outcome.confirm) for outcome in updates} == {("pass", True)}
+    assert len(updates) == 94
 
 
 def test_our_answers_are_those_of_oxigraph_to_the_original_text(found):
@@ -187,6 +194,16 @@ def test_a_lax_comparison_lets_repeated_rows_be_left_out_but_no_others():
     assert answers.same(rows(A, A, B), rows(A, B), lax=True)
     assert not answers.same(rows(A, A, B), rows(A, A), lax=True)
     assert not answers.same(rows(A, B), rows(A, A, B), lax=True)
+
+
+def test_graphs_after_an_update_are_compared_with_their_names():
+    def quads(blank, graph=None):
+        return [ox.Quad(ox.BlankNode(blank), A, B, graph or ox.DefaultGraph())]
+
+    assert w3c_updates.same_graph(quads("a"), quads("b"))
+    assert not w3c_updates.same_graph(quads("a"), [])
+    assert not w3c_updates.same_graph(quads("a"), quads("a", A))
+    assert w3c_updates.of_oxigraph([], "INSERT DATA { <urn:a> <urn:a> <urn:b> }") == [ox.Quad(A, A, B)]
 
 
 def test_graphs_are_compared_up_to_the_names_of_blank_nodes():

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hybridkg.config.settings import LimitSettings
+from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import ConfigError, ParameterError
 from hybridkg.evaluation.experiment.packed import DocumentNames, PackedRankings
 from hybridkg.evaluation.qrels import Qrels

@@ -265,6 +265,12 @@ class AnyPredicateNode:
         sources = self.table.subjects if variable == self.subject else self.table.objects
         return min(self.size, max((float(sources[number]) for number in self._allowed), default=0.0))
 
+    def domain(self, variable: str) -> float:
+        return self.estimate(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return 0.0
+
     def bounds(self, variable: str | None) -> tuple[float, float]:
         """(lower, upper) bound on the solutions, or on the distinct values of a variable."""
         low = self.size if self.is_exact and variable is None else 0.0

@@ -49,6 +49,9 @@ def _work(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str])
     return total
 
 
+PAIR = 2.5
+"""Entries that a pair of joined rows costs: 0.05 us (operators/context.py, PAIR_US)."""
+
 DELEGATED = 500.0
 """Entries that one value costs for which Oxigraph evaluates a test: 10 us (STRLEN of a title, 2-core machine)."""
 
@@ -130,7 +133,9 @@ def work_of(node: PatternNode, variable: str | None) -> float:
             merged = sum(branch.estimate(variable) for branch in branches)
             return merged + sum(work_of(branch, variable) for branch in branches)
         case OptionalNode(left, right):
-            return work_of(left, variable) + (0.0 if variable is not None else work_of(right, None))
+            if variable is not None:
+                return work_of(left, variable)
+            return work_of(left, None) + work_of(right, None) + PAIR * node.pairs.pairs
         case SemiJoinNode(left, right):
             return work_of(left, None) + work_of(right, None)
         case RestrictNode(child):

@@ -51,6 +51,12 @@ class TableNode:
     def estimate(self, variable: str | None) -> float:
         return self.table.size
 
+    def domain(self, variable: str) -> float:
+        return self.estimate(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return float((self.table.columns[variable] == UNBOUND).mean()) if self.table.size else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class UnionNode:
@@ -77,6 +83,17 @@ class UnionNode:
 
     def estimate(self, variable: str | None) -> float:
         return sum(branch.estimate(variable) for branch in self.branches)
+
+    def domain(self, variable: str) -> float:
+        return sum(branch.domain(variable) for branch in self.branches if variable in branch.variables)
+
+    def unbound_share(self, variable: str) -> float:
+        rows = self.estimate(None)
+        absent = [
+            branch.estimate(None) * (branch.unbound_share(variable) if variable in branch.variables else 1.0)
+            for branch in self.branches
+        ]
+        return min(1.0, sum(absent) / rows) if rows else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +123,12 @@ class RestrictNode:
 
     def estimate(self, variable: str | None) -> float:
         return self.child.estimate(variable) / 2
+
+    def domain(self, variable: str) -> float:
+        return self.child.domain(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return self.child.unbound_share(variable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +163,12 @@ class SelectNode:
             return self.child.estimate(self.variables[0])
         return self.child.estimate(variable)
 
+    def domain(self, variable: str) -> float:
+        return self.child.domain(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return self.child.unbound_share(variable)
+
 
 @dataclass(frozen=True, eq=False)
 class EmptyNode:
@@ -158,4 +187,10 @@ class EmptyNode:
         return NONE
 
     def estimate(self, variable: str | None) -> float:
+        return 0.0
+
+    def domain(self, variable: str) -> float:
+        return 0.0
+
+    def unbound_share(self, variable: str) -> float:
         return 0.0

@@ -101,7 +101,7 @@ def _optional(node: OptionalNode, keys: frozenset[str], hints: Hints, run: Patte
     """Right sides that hang on one variable are factors of the left side; others are joined by groups."""
     left: PatternNode = node
     factors: dict[str, list[FactorOf]] = {}
-    while isinstance(left, OptionalNode) and (name := _hangs_on(left, keys)) is not None:
+    while isinstance(left, OptionalNode) and (name := hangs_on(left, keys)) is not None:
         factors.setdefault(name, []).append(_factor_of(left, name, run))
         left = left.left
     if factors:
@@ -125,7 +125,7 @@ def _optional(node: OptionalNode, keys: frozenset[str], hints: Hints, run: Patte
     return _regrouped(concatenated([pairs, mine.table.take(alone)], names, run), keys, counts)
 
 
-def _hangs_on(node: OptionalNode, keys: frozenset[str]) -> str | None:
+def hangs_on(node: OptionalNode, keys: frozenset[str]) -> str | None:
     """The only variable that both sides share, if it is all that is asked of the right side."""
     shared = frozenset(node.left.variables) & frozenset(node.right.variables)
     if len(shared) != 1 or not shared <= node.left.certain & node.right.certain:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import inf
 
 from hybridkg.graph.match.any_predicate import AnyPredicateNode
-from hybridkg.graph.match.cardinality_bounds import work_of
+from hybridkg.graph.match.cardinality_bounds import PAIR, work_of
 from hybridkg.graph.match.combine import RestrictNode, SelectNode, UnionNode
 from hybridkg.graph.match.count_plan import CountPlan, plan_of
+from hybridkg.graph.match.counting import hangs_on
 from hybridkg.graph.match.edges import Edge, entries
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
@@ -27,8 +28,11 @@ def counts_work_of(node: PatternNode, keys: frozenset[str]) -> float:
         case SelectNode(child, variables):
             return counts_work_of(child, frozenset(variables) if node.distinct else keys)
         case OptionalNode(left, right) | SemiJoinNode(left, right):
+            pairs = 0.0
+            if isinstance(node, OptionalNode) and hangs_on(node, keys) is None:
+                pairs = PAIR * node.pairs.pairs
             keys |= frozenset(left.variables) & frozenset(right.variables)
-            return counts_work_of(left, keys) + counts_work_of(right, keys)
+            return pairs + counts_work_of(left, keys) + counts_work_of(right, keys)
         case RestrictNode(child, tests):
             return counts_work_of(child, keys.union(*(test.variables for test in tests)))
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +79,10 @@ class Edge:
     def domain(self, forward: bool) -> float:
         """The estimated domain size of the subject (forward) or the object."""
         return self.listed(False) if self.is_type and not isinstance(self.object, str) else self.sources[forward]
+
+    def has_absent(self, ids: Sequence[int]) -> bool:
+        """Whether an end is a parameter whose id, among those of all parameters, is -1: no term of the graph."""
+        return any(isinstance(end, IdParameter) and ids[end] == -1 for end in (self.subject, self.object))
 
     def from_subject(self, variable: str) -> bool:
         return self.subject == variable

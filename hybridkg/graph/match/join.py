@@ -111,6 +111,17 @@ class JoinNode:
             estimate = self.estimates[variable] = estimate_join(self, variable)
         return estimate
 
+    def domain(self, variable: str) -> float:
+        domains = [edge.domain(edge.subject == variable) for edge in self.edges if variable in edge.variables]
+        domains += [other.domain(variable) for other in self.others if variable in other.variables]
+        return max(domains, default=0.0)
+
+    def unbound_share(self, variable: str) -> float:
+        if variable in self.certain:
+            return 0.0
+        shares = [other.unbound_share(variable) for other in self.others if variable in other.variables]
+        return min(shares, default=0.0)
+
     def has_any(self, names: frozenset[str], hints: Hints, run: PatternRun) -> bool:
         joints = [name for name in self.variables if name in names and name in self.shape.joints]
         if joints:

@@ -42,13 +42,18 @@ def estimate_join(node: JoinNode, variable: str | None) -> float:
             if name in times:
                 rows /= max(domain, times[name])
             times[name] = max(domain, times.get(name, 1.0))
+    loose: dict[str, float] = {}
     for other in node.others:
         rows *= other.estimate(None)
         for name in other.variables:
+            is_unbound = 0.0 if name in other.certain else other.unbound_share(name)
             if name in times:
-                rows /= max(times[name], 1.0)
+                is_unbound = 1.0 - (1.0 - is_unbound) * (1.0 - loose.get(name, 0.0))
+                rows *= is_unbound + (1.0 - is_unbound) / max(times[name], 1.0)
             elif other.estimate(name) > 0:
                 times[name] = other.estimate(name)
+            if is_unbound:
+                loose[name] = is_unbound
     for member in node.members:
         share = min(1.0, member.node.estimate(member.variable) / max(1.0, times.get(member.variable, 1.0)))
         rows *= 1.0 - share if member.negated else share

@@ -36,6 +36,12 @@ class PatternNode(Protocol):
     def estimate(self, variable: str | None) -> float:
         """The estimated number of solutions, or of distinct values of a variable."""
 
+    def domain(self, variable: str) -> float:
+        """The estimated distinct values of one of `variables` before constants and tests restrict the solutions."""
+
+    def unbound_share(self, variable: str) -> float:
+        """The estimated share of the solutions that leave one of `variables` unbound; 0 for a certain one."""
+
 
 def narrowed(hints: Hints, names: frozenset[str]) -> Hints:
     return {name: ids for name, ids in hints.items() if name in names}

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from hybridkg.graph.match.combine import ordered_union, values_of_rows
+from hybridkg.graph.match.compatible import CompatiblePairs, compatible_pairs
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.ids import both, distinct, without
 from hybridkg.graph.match.nodes import Hints, PatternNode
@@ -61,8 +62,28 @@ class OptionalNode:
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         return self.left.values(variable, among, run)
 
+    @cached_property
+    def pairs(self) -> CompatiblePairs:
+        """The expected pairs that pass the tests."""
+        pairs, matched = compatible_pairs(self.left, self.right)
+        pairs /= 2.0 ** len(self.tests)
+        return CompatiblePairs(pairs, min(matched, pairs / max(self.left.estimate(None), 1.0)))
+
     def estimate(self, variable: str | None) -> float:
-        return self.left.estimate(variable)
+        if variable is not None:
+            side = self.left if variable in self.left.variables else self.right
+            return side.estimate(variable)
+        rows = self.left.estimate(None)
+        return max(rows, self.pairs.pairs + rows * (1.0 - self.pairs.matched))
+
+    def domain(self, variable: str) -> float:
+        return (self.left if variable in self.left.variables else self.right).domain(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        share = self.left.unbound_share(variable) if variable in self.left.variables else 1.0
+        if share and variable in self.right.variables:
+            share *= 1.0 - self.pairs.matched * (1.0 - self.right.unbound_share(variable))
+        return share
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,3 +126,9 @@ class SemiJoinNode:
 
     def estimate(self, variable: str | None) -> float:
         return self.left.estimate(variable) / 2
+
+    def domain(self, variable: str) -> float:
+        return self.left.domain(variable)
+
+    def unbound_share(self, variable: str) -> float:
+        return self.left.unbound_share(variable)

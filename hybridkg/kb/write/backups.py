@@ -322,8 +322,11 @@ def _not_included(folder: Folder, generation: Generation, config: Config) -> lis
         title = TEXT_ENGINES.get(name).title
         notes.append(f"the text index lies on a server ({title}) and is not in the backup; hybridkg index builds it")
     vectors = generation.path / VECTORS
-    if vectors.is_dir() and (kind := VECTOR_INDEXES.get(kind_of(vectors))).is_remote:
-        notes.append(f"the vectors lie on a server ({kind.title}) and are not in the backup; hybridkg index makes them")
+    with suppress(CorruptError):  # of a kind that is not installed: it is local, or its package knows
+        if vectors.is_dir() and (kind := VECTOR_INDEXES.get(kind_of(vectors))).is_remote:
+            notes.append(
+                f"the vectors lie on a server ({kind.title}) and are not in the backup; hybridkg index makes them"
+            )
     outside = [config.profile] if is_path(config.profile) else []
     if config.synonyms and not (folder.path / config.synonyms).resolve().is_relative_to(folder.path.resolve()):
         outside.append(config.synonyms)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from hybridkg.entities.documents.segments import check_segments
+from hybridkg.graph.statistics.catalog import FILE as STATISTICS_FILE
 from hybridkg.graph.triple_sum import RowHashes, TripleSum, sums_of_projection
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
+from hybridkg.kb.write.build_projection import PROJECTION, build_projection
 from hybridkg.kb.write.care_reports import number_of
 from hybridkg.rdf.terms import Literal
 
@@ -71,6 +75,23 @@ def compare_projection(
     if backward != forward:
         return "its two directions have different triples", False
     return f"{forward.triples:,} triples, those of the graph", True
+
+
+def first_other_file(generation: Path, store: GraphStore, progress: Progress, *, union_default_graph: bool) -> str:
+    """The first file of the projection or the statistics that differs when both are built again; empty for none.
+
+    They are built in a temporary folder, with the stored node table; the same graph gives the same bytes.
+    """
+    with TemporaryDirectory(prefix="hybridkg-check-") as name:
+        folder = Path(name)
+        for file in generation.glob("nodes.*"):
+            (folder / file.name).symlink_to(file.resolve())
+        build_projection(folder, store, progress, union_default_graph=union_default_graph)
+        names = {f"{PROJECTION}/{file.name}" for root in (folder, generation) for file in (root / PROJECTION).iterdir()}
+        for own in (*sorted(names), STATISTICS_FILE):
+            if not ((folder / own).exists() and filecmp.cmp(folder / own, generation / own, shallow=False)):
+                return own
+    return ""
 
 
 def check_documents(folder: Path, progress: Progress, *, full: bool) -> str:

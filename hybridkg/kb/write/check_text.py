@@ -22,6 +22,8 @@ from hybridkg.kb.write.build_indexes import GenerationText
 from hybridkg.text.index.comparison import Difference, StoredText, compare_builds, compare_entities
 from hybridkg.text.index.engine import EmbeddedTextEngine
 from hybridkg.vector.encoders.embedding_cache import hashes
+from hybridkg.vector.index.flat_files import LAYOUT as VECTOR_FILES
+from hybridkg.vector.index.flat_files import codes_agree
 
 if TYPE_CHECKING:
     from hybridkg.entities.extraction import Extraction
@@ -78,8 +80,8 @@ def sampled(state: Snapshot) -> EntitySource:
 
 
 @contextmanager
-def rebuilt(state: Snapshot, progress: Progress) -> Iterator[EntitySource]:
-    """All entities, with a text index built anew in a temporary folder, which needs as much room as the stored one."""
+def rebuilt(state: Snapshot, progress: Progress, *, with_index: bool) -> Iterator[EntitySource]:
+    """All entities; `with_index`, with a text index of them in a temporary folder, as large as the stored one."""
     assert state.profile is not None
     with TemporaryDirectory(prefix="hybridkg-check-") as name:
         folder = Path(name)
@@ -93,17 +95,20 @@ def rebuilt(state: Snapshot, progress: Progress) -> Iterator[EntitySource]:
             union_default_graph=state.union_default_graph,
             keeps=True,
         )
-        EmbeddedTextEngine(folder, state.config).build(folder / "text", source, progress)
-        assert source.extraction is not None
-        ids = np.arange(len(source.extraction.nodes), dtype=np.uint32)
-        yield EntitySource(ids, extraction=source.extraction, rebuilt=folder)
+        if with_index:
+            EmbeddedTextEngine(folder, state.config).build(folder / "text", source, progress)
+        extraction = source.extraction or source.extract()
+        ids = np.arange(len(extraction.nodes), dtype=np.uint32)
+        yield EntitySource(ids, extraction=extraction, rebuilt=folder if with_index else None)
 
 
 def compare_text(state: Snapshot, source: EntitySource) -> tuple[str, bool]:
     """The finding in words, and whether the text index holds the words of its entities and no others."""
     folder = state.generation.path
     index = StoredText(folder / "text")
-    n = len(source.ids)
+    n, nodes = len(source.ids), 0 if state.nodes is None else len(state.nodes)
+    if index.n_nodes != nodes:
+        return f"it has {index.n_nodes:,} entities, and the table of entities {nodes:,}", False
     if source.rebuilt is None:
         difference, postings = compare_entities(index, source.ids, source.values)
         if difference is None:
@@ -152,6 +157,8 @@ def compare_vectors(state: Snapshot, source: EntitySource, progress: Progress) -
         if (wrong := _first_wrong(batch, rows, pieces, encoder)) is not None:
             return f"the vector of {state.nodes.node(wrong)} is not that of its text", False
     progress.done(stored.count)
+    if source.extraction is not None and (folder / VECTOR_FILES.header).exists() and not codes_agree(folder):
+        return "the 8-bit codes are not those of the vectors", False
     how = "by the hashes of their texts" if stored.hashed else "encoded again"
     return f"{compared:,} of {stored.count:,} vectors compared, {how}", True
 

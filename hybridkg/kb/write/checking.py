@@ -22,7 +22,7 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.care_reports import CheckedPart, CheckReport
-from hybridkg.kb.write.check_graph import check_documents, compare_projection, sum_of_graph
+from hybridkg.kb.write.check_graph import check_documents, compare_projection, first_other_file, sum_of_graph
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation, open_generation
 from hybridkg.store.generations.manifest import INDEXES, check_file
@@ -47,6 +47,9 @@ PARTS = {
 
 SOURCES = ("manifest", "settings", "graph", "documents")
 """Parts that nothing else has: damage needs a backup, or a person."""
+
+UNREADABLE = (HybridkgError, IndexError, KeyError, ValueError)
+"""Errors of reading a part whose files contradict each other, although they have their checksums."""
 
 EVERYTHING = ("",)
 """Names of files that may be missing or of another size when a damaged generation is opened: all."""
@@ -120,8 +123,9 @@ class _Check:
         except ConfigError as e:
             yield CheckedPart("settings", e.message, "bad", e.hint or "correct kb.toml")
             self._config = Config()
-        else:
-            yield CheckedPart("settings", "kb.toml")
+            yield from self._sources()  # the indexes cannot be compared without settings
+            return
+        yield CheckedPart("settings", "kb.toml")
         yield from self._sources()
         yield from self._indexes()
 
@@ -182,15 +186,15 @@ class _Check:
                 self._sum = sum_of_graph(self._store, self._progress, union_default_graph=self._union)
                 return CheckedPart("graph", f"{quads:,} triples")
             return CheckedPart("graph", f"{quads:,} triples, and the manifest counts {counted:,}", "bad", self._restore)
-        except HybridkgError as e:
-            return CheckedPart("graph", e.message, "bad", self._restore)
+        except UNREADABLE as e:
+            return CheckedPart("graph", _message(e), "bad", self._restore)
 
     def _documents(self) -> CheckedPart:
         try:
             found = check_documents(self._generation.documents, self._progress, full=self._full)
-        except HybridkgError as e:
-            self._damaged["documents"] = e.message
-            return CheckedPart("documents", e.message, "bad", self._restore)
+        except UNREADABLE as e:
+            self._damaged["documents"] = _message(e)
+            return CheckedPart("documents", _message(e), "bad", self._restore)
         return CheckedPart("documents", found)
 
     def _indexes(self) -> Iterator[CheckedPart]:
@@ -202,7 +206,10 @@ class _Check:
             return
         yield self._bad_file("entities") or self._entities()
         stale = dict.fromkeys(behind, "older than the graph or the documents")
-        if PROJECTION not in behind and not self._endpoint:
+        if not behind and self._is_of_another_default_graph():
+            stale = dict.fromkeys((PROJECTION, "text", VECTORS), "built for another default_graph than kb.toml names")
+            stale = {part: why for part, why in stale.items() if (path / part).is_dir()}
+        if PROJECTION not in stale and not self._endpoint:
             if (path / PROJECTION).is_dir() or PROJECTION in self._damaged:
                 yield from self._projection()
             elif "text" in behind:
@@ -225,8 +232,8 @@ class _Check:
             ids = np.unique(np.linspace(0, max(len(nodes) - 1, 0), 1_000).astype(np.uint32))[: len(nodes)]
             ids = np.arange(len(nodes), dtype=np.uint32) if self._full else ids
             found = nodes.find_many(nodes.nodes(ids)) if len(nodes) else ids
-        except HybridkgError as e:
-            return CheckedPart("entities", e.message, "bad", self._again)
+        except UNREADABLE as e:
+            return self._outcome("entities", _message(e), False)
         if not np.array_equal(found, ids):
             return CheckedPart("entities", "the table does not find its own nodes", "bad", self._again)
         self._nodes = nodes
@@ -238,32 +245,42 @@ class _Check:
         try:
             columns = None if damage else self._columns()
             if columns is not None and self._sum is not None:
-                yield self._outcome("projection", *compare_projection(columns, *self._sum, self._progress))
+                yield self._outcome("projection", *self._compared_projection(columns, *self._sum))
             else:
                 yield damage or self._not_compared("projection")
-        except ConfigError as e:
-            yield self._behind("projection", e.message)
-            return
-        except HybridkgError as e:
-            yield CheckedPart("projection", e.message, "bad", self._again)
+        except UNREADABLE as e:
+            yield self._outcome("projection", _message(e), False)
             columns = None
         yield self._bad_file("statistics") or self._statistics(columns)
 
+    def _compared_projection(self, columns: ProjectionColumns, graph: TripleSum, omitted: set[str]) -> tuple[str, bool]:
+        found, good = compare_projection(columns, graph, omitted, self._progress)
+        if good and self._full:
+            path, union = self._generation.path, self._union
+            name = first_other_file(path, self._store, self._progress, union_default_graph=union)
+            if name.startswith(PROJECTION):
+                return f"{name!r} is another one when it is built again", False
+        return found, good
+
     def _columns(self) -> ProjectionColumns | None:
-        """The projection; None without sound entities.
+        """The projection; None without sound entities. Raises CorruptError: it cannot be opened."""
+        from hybridkg.graph.stored_projection import open_columns
 
-        Raises:
-            ConfigError: kb.toml names another default graph.
-            CorruptError: it cannot be opened.
-        """
-        from hybridkg.graph.stored_projection import about, open_columns
-
-        folder = self._generation.path / PROJECTION
         if self._nodes is None:
             return None
-        if bool(about(folder).get("union_default_graph")) != self._union:
-            raise ConfigError("built for another default_graph than kb.toml names")
-        return open_columns(folder, self._nodes, union_default_graph=self._union)
+        return open_columns(self._generation.path / PROJECTION, self._nodes, union_default_graph=self._union)
+
+    def _is_of_another_default_graph(self) -> bool:
+        """Whether kb.toml has changed since the indexes were built; the projection remembers its setting."""
+        from hybridkg.graph.stored_projection import about
+
+        folder = self._generation.path / PROJECTION
+        if PROJECTION in self._damaged or not folder.is_dir():
+            return False
+        try:
+            return bool(about(folder).get("union_default_graph")) != self._union
+        except CorruptError:
+            return False
 
     def _statistics(self, columns: ProjectionColumns | None) -> CheckedPart:
         from hybridkg.graph.statistics.catalog import read_statistics
@@ -274,8 +291,8 @@ class _Check:
         try:
             stored = read_statistics(self._generation.path)
             same = stored is not None and stored.to_json() == collect(columns).to_json()
-        except HybridkgError as e:
-            return CheckedPart("statistics", e.message, "bad", self._again)
+        except UNREADABLE as e:
+            return self._outcome("statistics", _message(e), False)
         return self._outcome("statistics", "counted again" if same else "not those of the projection", same)
 
     def _not_compared(self, part: str) -> CheckedPart:
@@ -294,17 +311,19 @@ class _Check:
                     yield self._not_compared(part)
                 else:
                     try:
-                        opened = opened or self._opened(stack)
+                        opened = opened or self._opened(stack, with_index=part == "text")
                         outcome = self._compared(part, *opened)
-                    except HybridkgError as e:
-                        outcome = e.message, False
+                    except UNREADABLE as e:
+                        outcome = _message(e), False
                     yield self._outcome(part, *outcome)
 
-    def _opened(self, stack: ExitStack) -> tuple[Snapshot, EntitySource]:
+    def _opened(self, stack: ExitStack, *, with_index: bool) -> tuple[Snapshot, EntitySource]:
         from hybridkg.kb.write.check_text import rebuilt, sampled
 
         state = Snapshot.of(self._generation, self._folder)
-        return state, stack.enter_context(rebuilt(state, self._progress)) if self._full else sampled(state)
+        if not self._full:
+            return state, sampled(state)
+        return state, stack.enter_context(rebuilt(state, self._progress, with_index=with_index))
 
     def _compared(self, part: str, state: Snapshot, source: EntitySource) -> tuple[str, bool]:
         from hybridkg.kb.write.check_text import compare_text, compare_vectors
@@ -330,3 +349,7 @@ class _Check:
 
 def _part_of(name: str) -> str:
     return next((part for prefix, part in PARTS.items() if name.startswith(prefix)), "files")
+
+
+def _message(error: Exception) -> str:
+    return error.message if isinstance(error, HybridkgError) else f"its files contradict each other: {error}"

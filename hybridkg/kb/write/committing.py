@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,6 +79,7 @@ class CommitQueue:
     def _commit(self) -> None:
         """Runs the requests that wait, up to the limits, in one commit."""
         group: list[_Waiting] = []
+        outcome: Committed | None = None
         try:
             with self._waiting[0].begin() as (state, outcome):
                 while self._waiting and self._waiting[0].key == (group or self._waiting)[0].key:
@@ -91,18 +92,32 @@ class CommitQueue:
                 group.append(self._waiting.popleft())
             for one in group:
                 if one.error is None:
-                    one.report, one.error = None, copy.copy(e)
+                    one.report, one.error = None, _copied(e)
             return
-        except BaseException:  # of this thread alone: the others are still to be done
-            for one in reversed(group):
+        except BaseException:  # of this thread alone
+            if outcome is not None and outcome.is_live():
+                _complete(group, outcome)  # it came after the commit, which must not be done twice
+                raise
+            for one in reversed(group):  # the others are still to be done
                 one.report = one.error = None
                 self._waiting.appendleft(one)
             raise
-        for one in group:
-            if one.report is not None:
-                one.report = replace(
-                    one.report, index=outcome.index, rebuilt=outcome.rebuilt, is_behind=outcome.is_behind
-                )
+        _complete(group, outcome)
+
+
+def _complete(group: Sequence[_Waiting], outcome: Committed) -> None:
+    """Adds what the commit has done to the reports of its requests."""
+    for one in group:
+        if one.report is not None:
+            one.report = replace(one.report, index=outcome.index, rebuilt=outcome.rebuilt, is_behind=outcome.is_behind)
+
+
+def _copied(error: Exception) -> Exception:
+    """The error of a commit for one of its requests, whose traceback is its own; the same where it has no copy."""
+    try:
+        return copy.copy(error)
+    except Exception:
+        return error
 
 
 def _run(one: _Waiting, state: TransactionState) -> None:

@@ -119,7 +119,7 @@ def confirm_upload(wanted: Vectorising, known: Sequence[KnownVectors], batches: 
     if upload.is_large and not (wanted.confirm is not None and wanted.confirm(upload)):
         raise ParameterError(
             f"encoding sends {upload}, which nothing has confirmed",
-            hint="hybridkg index KB --yes; in Python, index(confirm=lambda upload: True)",
+            hint="--yes confirms it; in Python, confirm=lambda upload: True; --no-index (index=False) sends nothing",
         )
 
 

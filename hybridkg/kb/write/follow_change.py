@@ -127,6 +127,9 @@ class IndexFollower:
             raise RebuildNeededError("the synonyms have changed")
         if about(self._previous / PROJECTION)["omitted"]:
             raise RebuildNeededError("some predicates are outside the projection")
+        if not live.generation.is_intact("text", "projection", "nodes", VECTORS):
+            # Otherwise the next generation would have checksums that fit the damage.
+            raise RebuildNeededError("a file of the earlier indexes is damaged")
         added, removed = self.graph.size()
         if added + removed > max(REBUILD_LEAST, REBUILD_SHARE * live.quads):
             raise RebuildNeededError(f"{added + removed:,} triples have changed")

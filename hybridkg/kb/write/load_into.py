@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 
 from hybridkg.errors import LoadError
 from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
 from hybridkg.store.changes import GraphName
 from hybridkg.store.loading import Source, name_of_source, read_quads
@@ -15,14 +16,43 @@ MAX_QUADS = 2_000_000
 """Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
 
 
-def load_into(state: TransactionState, source: Source, graph: NamedNode | None) -> None:
-    """Adds the triples of an input to a graph; with a graph of None, to the graphs of the input.
+SMALL_QUADS = 10_000
+
+SMALL_BYTES = 1 << 20
+"""Bytes of a file of about SMALL_QUADS triples."""
+
+COMPRESSION = 8
+"""How many times as long a compressed file may be when it is read."""
+
+
+def is_small(source: Source) -> bool:
+    """Whether an input has so few triples that each is looked up, and the indexes can follow it.
+
+    >>> is_small([("a:s", "a:p", "a:o")])
+    True
+    """
+    if isinstance(source, str | Path):
+        try:
+            size = Path(source).stat().st_size
+        except OSError:
+            return False
+        return size <= SMALL_BYTES // (COMPRESSION if extensions(Path(source))[1] else 1)
+    return isinstance(source, Sized) and len(source) <= SMALL_QUADS
+
+
+def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> list[tuple[Source, int]]:
+    """Adds the triples of inputs to a graph, once all of them have been read; with None, to the graphs of the inputs.
+
+    Returns:
+        The number of statements of each input.
 
     Raises:
-        LoadError: the input is malformed or too large, or has named graphs where one graph is given.
+        LoadError: an input is malformed or too large, or has named graphs where one graph is given.
     """
-    state.graph.apply([], _placed(state, source, graph))
+    read = [(source, list(_placed(state, source, graph))) for source in sources]
+    state.graph.apply([], (quad for _, quads in read for quad in quads))
     state.changed()
+    return [(source, len(quads)) for source, quads in read]
 
 
 def load_in_place_of(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from hybridkg.entities.documents.document_lines import read_removals
+from hybridkg.entities.documents.document_lines import check_texts, read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
-from hybridkg.interfaces.encoder import ConfirmUpload
+from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun, source_of
@@ -19,7 +22,7 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index
 from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.index_step import IndexStep
-from hybridkg.kb.write.load_into import graph_named, load_in_place_of, remove_statements
+from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.transaction import refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
@@ -28,6 +31,7 @@ from hybridkg.query.scope import ranked_items
 from hybridkg.rdf.terms import NamedNode, from_rdflib
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import Source, check_sources
 
 
@@ -70,18 +74,23 @@ class Transaction:
     def load(self, *inputs: Source, replace: str | None = None) -> UpdateReport:
         """Adds RDF files, rdflib graphs or iterables of triples; with `replace`, in place of a graph or `default`.
 
+        Large inputs go through the bulk loader, which does not tell their subjects: `entities` of the report is 0.
+
         Raises:
-            LoadError: an input is malformed. Without `replace` the transaction cannot be committed then.
+            LoadError: an input is malformed. After that of a large one nothing else can be done in the transaction.
         """
         state = self._open
         if not inputs:
             raise LoadError("nothing to load", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
-        state.graph.begin_request()
-        if replace is None:
-            added = sum(count.new for count in state.load(inputs))
-            return UpdateReport(added, 0, 0, is_behind=state.step is None)
-        load_in_place_of(state, inputs, graph_named(replace))
+        with _undone_on_failure(state):
+            if replace is not None:
+                load_in_place_of(state, inputs, graph_named(replace))
+            elif all(map(is_small, inputs)):
+                load_into(state, inputs, None)
+            else:
+                added = sum(count.new for count in state.load(inputs))
+                return UpdateReport(added, 0, 0, is_behind=state.step is None)
         return report_of(None, state)
 
     def delete(self, *inputs: Source) -> UpdateReport:
@@ -93,22 +102,20 @@ class Transaction:
         state = self._open
         if not inputs:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
-        state.graph.begin_request()
         check_sources(inputs)
-        remove_statements(state, inputs)
+        with _undone_on_failure(state):
+            remove_statements(state, inputs)
         return report_of(None, state)
 
     def text(self, entity: Any, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
 
         Raises:
-            ParameterError: the entity is no IRI, or a value no text.
+            ParameterError: the entity is no IRI.
+            LoadError: the name of a field or a text is not allowed.
         """
-        values = {name: [value] if isinstance(value, str) else list(value) for name, value in fields.items()}
-        for name, texts in values.items():
-            if not all(isinstance(text, str) for text in texts):
-                raise ParameterError(f"the field {name!r} takes a text or a list of texts, not {fields[name]!r}")
-        self._open.change_text(_entity(entity), values)
+        iri = _entity(entity)
+        self._open.change_text(iri, {name: check_texts(name, value, f"<{iri}>") for name, value in fields.items()})
 
     def delete_text(self, entity: Any, *fields: str) -> None:
         """Removes fields of the text of an entity that is not in the graph; all of them where none is named."""
@@ -135,11 +142,23 @@ class Transaction:
     def _open(self) -> TransactionState:
         if self._state is None:
             raise UserError("this transaction has ended", hint="use it inside: with kb.transaction() as t: ...")
+        self._state.check_whole()
         return self._state
 
     def end(self) -> None:
         """Ends the transaction for its user; called by the block."""
         self._state = None
+
+
+@contextmanager
+def _undone_on_failure(state: TransactionState) -> Iterator[None]:
+    state.graph.begin_request()
+    try:
+        yield
+    except BaseException:
+        state.graph.undo_request()
+        state.changed()
+        raise
 
 
 def report_of(run: UpdateRun | None, state: TransactionState, documents: int = 0) -> UpdateReport:
@@ -162,11 +181,12 @@ class TransactionOptions:
     """How a transaction commits.
 
     Args:
-        index: whether the indexes follow; None: if they are up to date, or there are none yet.
+        index: whether the indexes follow; None: if they are up to date and not on a server, or there are none yet.
         wait: seconds to wait for another writer.
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
         confirm: confirms an upload of many texts to the server of an encoder; None refuses it.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
     index: bool | None
@@ -174,6 +194,7 @@ class TransactionOptions:
     dry_run: bool
     progress: Progress
     confirm: ConfirmUpload | None
+    rebuilds: bool = True
 
 
 @dataclass
@@ -184,14 +205,14 @@ class Committed:
         index: the indexes; None where they did not follow.
         rebuilt: why they were built from scratch; empty where they followed the change.
         documents: documents that have changed.
-        is_new: whether there is a new generation.
+        is_live: whether the new generation is the live one, also where an exception has followed.
         is_behind: whether the indexes are older than the graph now.
     """
 
     index: IndexReport | None = None
     rebuilt: str = ""
     documents: int = 0
-    is_new: bool = False
+    is_live: Callable[[], bool] = lambda: False
     is_behind: bool = False
 
 
@@ -208,43 +229,75 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         LockedError: another writer has the lock.
     """
     refuse_at_endpoint(folder, ("update",))
-    step = _step(folder, options)
-    outcome = Committed()
-    with ExitStack() as stack:
-        if step is not None:
-            stack.enter_context(step.guarded())
-        building = stack.enter_context(folder.building(options.progress, options.wait))
-        if live.generation.name != building.previous.name:
-            live = Snapshot.open(folder)
-        state = TransactionState(folder, building, live, step, options.progress)
-        stack.callback(state.close)
-        yield state, outcome
-        outcome.documents = len(state.write_documents().entities)
-        outcome.is_behind = step is None if state.is_changed else bool(building.previous.behind())
-        if options.dry_run or not state.is_changed:
-            building.abandon()
-            return
-        if step is not None:
-            step.begin()
-        outcome.index = state.finish()
-        outcome.rebuilt = state.rebuilt
-        outcome.is_new = True
+    while True:
+        step = _step(folder, options)
+        outcome = Committed()
+        with ExitStack() as stack:
+            if step is not None:
+                stack.enter_context(step.guarded())
+            building = stack.enter_context(folder.building(options.progress, options.wait))
+            if _has_step(folder, options) != (step is not None):  # another writer was faster
+                building.abandon()
+                continue
+            if live.generation.name != building.previous.name:
+                live = Snapshot.open(folder)
+            state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
+            stack.callback(state.close)
+            outcome.is_live = partial(_is_live, folder, building)
+            yield state, outcome
+            _commit(state, outcome, options)
+        return
+
+
+def _commit(state: TransactionState, outcome: Committed, options: TransactionOptions) -> None:
+    """Completes the next generation, or abandons it."""
+    state.check_whole()
+    outcome.documents = len(state.write_documents().entities)
+    outcome.is_behind = state.step is None if state.is_changed else bool(state.building.previous.behind())
+    if options.dry_run or not state.is_changed:
+        state.building.abandon()
+        return
+    if state.step is not None:
+        state.step.begin()
+    outcome.index = state.finish()
+    outcome.rebuilt = state.rebuilt if outcome.index else ""
+    outcome.is_behind = state.step is None
+
+
+def _is_live(folder: Folder, building: Building) -> bool:
+    return folder.live_name() == f"{building.number:06d}"
+
+
+def _has_step(folder: Folder, options: TransactionOptions) -> bool:
+    """Whether the indexes follow."""
+    if options.index is not None:
+        return options.index
+    return not has_text_index(folder) or _can_follow(folder)
 
 
 def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
     """The index step of a commit; None where the indexes stay behind."""
-    if options.index is False:
-        return None
-    is_first = not has_text_index(folder)
-    if not is_first and folder.current().behind() and options.index is None:
+    if not _has_step(folder, options):
         return None
     return IndexStep.of(folder, configured_profile(folder), options.confirm)
+
+
+def _can_follow(folder: Folder) -> bool:
+    """Whether the indexes are up to date and local: those on a server would be sent again as a whole."""
+    config = folder.config
+    is_remote = TEXT_ENGINES.get(config.text).is_remote
+    if config.encoder != NO_ENCODER:
+        is_remote = is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
+    return not is_remote and not folder.current().behind()
 
 
 def _entity(entity: Any) -> str:
     """The IRI of an entity, given as a str or a term."""
     if isinstance(entity, str) and type(entity) is str:
-        return NamedNode(entity).value
+        try:
+            return NamedNode(entity).value
+        except ValueError as e:
+            raise ParameterError(f"{entity!r} is no IRI: {e}", hint="an absolute IRI, such as http://...") from None
     term = from_rdflib(entity)
     if not isinstance(term, NamedNode):
         raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")

@@ -36,4 +36,6 @@ def replace_graph(
         index=outcome.index,
         warnings=warnings_of(read),
         removed=len(change.removed),
+        is_behind=outcome.is_behind,
+        has_followed=outcome.index is not None and not outcome.rebuilt,
     )

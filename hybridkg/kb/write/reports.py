@@ -118,6 +118,8 @@ class LoadReport:
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement.
         removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
+        is_behind: whether the indexes are older than the graph now.
+        has_followed: whether the indexes have followed the change, instead of being built from scratch.
     """
 
     statements: int
@@ -126,6 +128,8 @@ class LoadReport:
     index: IndexReport | None = None
     warnings: tuple[LoadWarning, ...] = ()
     removed: int | None = field(default=None, kw_only=True)
+    is_behind: bool = field(default=False, kw_only=True, repr=False)
+    has_followed: bool = field(default=False, kw_only=True, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
@@ -144,6 +148,8 @@ class LoadReport:
             documents=self.documents
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
+        if self.has_followed and self.index:
+            index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
 
     def __str__(self) -> str:

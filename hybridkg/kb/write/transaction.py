@@ -85,6 +85,7 @@ def load(
         documents,
         built,
         warnings_of((source, count.statements) for source, count in zip(inputs, loaded, strict=bool(loaded))),
+        is_behind=built is None,
     )
 
 

@@ -8,7 +8,7 @@ from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import IndexMissingError, Span, UnsupportedQueryError
+from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
@@ -39,9 +39,20 @@ class TransactionState:
         live: the snapshot of the generation before it.
         step: builds the indexes; None where they stay behind.
         progress: receives the progress of long steps.
+        rebuilds: whether indexes that cannot follow are built from scratch; otherwise they stay behind.
     """
 
-    def __init__(self, folder: Folder, building: Building, live: Snapshot, step: IndexStep | None, progress: Progress):
+    def __init__(
+        self,
+        folder: Folder,
+        building: Building,
+        live: Snapshot,
+        step: IndexStep | None,
+        progress: Progress,
+        *,
+        rebuilds: bool = True,
+    ):
+        self._rebuilds = rebuilds
         self.folder, self.building, self.live, self.step = folder, building, live, step
         self.graph = ChangingGraph(building.writable_graph)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
@@ -54,6 +65,7 @@ class TransactionState:
         self._unindexed: tuple[int, Snapshot] | None = None
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
+        self._broken: BaseException | None = None
         self.rebuilt = ""
 
     @property
@@ -84,11 +96,30 @@ class TransactionState:
         """Tells that graph or documents have changed, so the snapshots of before are old."""
         self._changes += 1
 
+    def check_whole(self) -> None:
+        """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.
+
+        Raises:
+            LoadError: a load failed in the middle of its input.
+            OSError: the disk failed while the graph was written.
+        """
+        if self.graph.failure is not None:
+            raise self.graph.failure
+        if self._broken is not None:
+            raise LoadError(
+                "a load in this transaction has failed in the middle of its input, so nothing of it can be committed",
+                hint=f"begin another transaction; the error was: {self._broken}",
+            ) from self._broken
+
     def load(self, sources: Sequence[Source]) -> list[SourceCount]:
-        """Adds RDF to the graph."""
+        """Adds RDF to the graph; after an error nothing else can be done with this state."""
         self._close_stores()
         self._count()
-        counts = load_sources(self.building, sources, self.progress)
+        try:
+            counts = load_sources(self.building, sources, self.progress)
+        except BaseException as e:
+            self._broken = e
+            raise
         self.loaded += counts
         self.changed()
         return counts
@@ -101,6 +132,11 @@ class TransactionState:
             self.texts[entity] = {**self._text_changes(entity), **fields}
         self._documents = None
         self.changed()
+
+    def document_fields(self) -> tuple[str, ...]:
+        """Names of the fields that the earlier documents have."""
+        previous = self.building.previous.documents
+        return Documents.open(previous).fields() if previous.is_dir() else ()
 
     def _text_changes(self, entity: str) -> dict[str, Sequence[str]]:
         """The changed fields of a document; where it has been removed, every field that it had."""
@@ -173,7 +209,11 @@ class TransactionState:
                 self.building.keep(name)
             return None
         is_indexed = self._indexed is not None and self._indexed[0] == self._changes
-        report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        try:
+            report = self._indexed[2] if self._indexed is not None and is_indexed else self._index()
+        except RebuildNeededError:
+            self.step = None
+            return self.finish()
         self.close()
         return report
 
@@ -182,7 +222,11 @@ class TransactionState:
         self._close_stores()
 
     def _index(self) -> IndexReport:
-        """Builds every index from the graph and the documents of this moment."""
+        """Writes every index of this moment, from the earlier ones where they can follow.
+
+        Raises:
+            RebuildNeededError: they cannot, and are not to be built from scratch.
+        """
         assert self.step is not None
         self._close_stores()
         self._remove_indexes()
@@ -198,6 +242,8 @@ class TransactionState:
                 self.rebuilt = str(e)
                 self.graph.close()
                 self._remove_indexes()
+                if not self._rebuilds:
+                    raise
         return self.step.run(self.building, self.progress)
 
     def _remove_indexes(self) -> None:

@@ -14,8 +14,11 @@ from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
+from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.limits import Limits
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
@@ -43,13 +46,24 @@ Cell: TypeAlias = Callable[[Row], Term | None]
 
 @dataclass(frozen=True)
 class UpdateOptions:
-    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together."""
+    """Limits of a request, as those of a query (QueryOptions); `timeout` is that of all its operations together.
+
+    Raises:
+        UserError: one of them is no number, or out of range.
+    """
 
     timeout: float | None = None
     max_rows: int | None = None
     max_megabytes: float | None = None
     cancel: threading.Event | None = None
     name: str = "update"
+
+    def __post_init__(self) -> None:
+        Limits.of(LimitSettings(), self.timeout, self.max_rows, self.max_megabytes)
+
+
+CHECKED_EVERY = 1_000
+"""Quads of templates between checks of the time limit; about 3 ms."""
 
 
 class UpdateRun:
@@ -65,6 +79,8 @@ class UpdateRun:
     def __init__(self, state: TransactionState, update: ast.Update, text: str, options: UpdateOptions):
         self._state, self._update, self._text, self._options = state, update, text, options
         self._deadline = monotonic() + options.timeout if options.timeout else None
+        cancel = options.cancel
+        self._meter = Meter(self._deadline, options.timeout, lambda: cancel is not None and cancel.is_set())
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
@@ -125,7 +141,7 @@ class UpdateRun:
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
         own = self._options
-        left = None if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
+        left = own.timeout if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
         options = QueryOptions(None, None, left, own.max_rows, own.max_megabytes, own.cancel, own.name)
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
@@ -158,7 +174,9 @@ class UpdateRun:
             for template in templates
             for one in template.triples
         ]
-        for row in rows:
+        for number, row in enumerate(rows):
+            if number * len(patterns) % CHECKED_EVERY < len(patterns):
+                self._meter.check()
             self._labels = {}
             for subject, predicate, target_term, graph in patterns:
                 s, p, o = subject(row), predicate(row), target_term(row)
@@ -207,7 +225,7 @@ class UpdateRun:
             parts = urlsplit(source)
             if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
                 raise LoadError(f"LOAD reads local files only, not {source!r}", hint="file:///path/of/a/file.ttl")
-            load_into(self._state, url2pathname(parts.path), _iri(operation.into) if operation.into else None)
+            load_into(self._state, [url2pathname(parts.path)], _iri(operation.into) if operation.into else None)
         except (LoadError, OSError):
             if not operation.silent:
                 raise

@@ -39,11 +39,13 @@ class RankFirst(TopKRows):
     With several relations it is the threshold algorithm (Fagin, Lotem and Naor, "Optimal aggregation algorithms for
     middleware", 2003): every entity of one list is scored by the others at once, and no unread entity has a greater
     rank score than the last scores of the lists together. Once it has cost as much as the cheapest operator of
-    `instead` (`budgets`, in microseconds of the cost model), that takes over.
+    `instead` (`budgets`, in microseconds of the cost model), that takes over. It ends where a list is below the score
+    that a FILTER demands (`least`, by score variable).
     """
 
     instead: tuple[TopKRows, ...] = ()
     budgets: tuple[float, ...] = ()
+    least: tuple[tuple[str, float], ...] = ()
 
     @property
     def other(self) -> tuple[TopKRows | None, float]:
@@ -72,6 +74,7 @@ class RankFirst(TopKRows):
             done = any(is_last for _, _, is_last in lists)
             matches = zip(lists, self.top.matches, strict=True)
             last = {score: values[-1] for (_, values, _), (_, score) in matches if len(values)}
+            done = done or any(score in last and last[score] < least for score, least in self.least)
             bound = -np.inf if done else float(value.of(last, {}))
             listed = [ids for ids, _, _ in lists]
             read = np.sort(listed[0]) if len(listed) == 1 else np.unique(np.concatenate(listed))

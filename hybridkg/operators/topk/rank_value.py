@@ -81,6 +81,18 @@ def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue 
     return RankValue(expression, numbers, False, rising and not functions, tuple(functions), rising)
 
 
+def least_score(number: ast.Expression) -> float:
+    """A score below which a comparison with a number fails for certain; -inf for any other expression.
+
+    >>> least_score(ast.Lit("3", XSD + "integer")) < 3.0, least_score(ast.Lit("3"))
+    (True, -inf)
+    """
+    match number:
+        case ast.Lit(lexical, datatype) if datatype in _NUMBERS and (value := _finite(lexical)) is not None:
+            return value - abs(value) * SLACK
+    return -inf
+
+
 _Built = tuple[Callable[[Mapping[str, Any], Lists], Any], bool, float | None]
 """Function, whether it is monotonic in every score, and its value if it is a constant."""
 

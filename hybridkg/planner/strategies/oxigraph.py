@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
+from hybridkg.interfaces.meter import ADJACENCY, ROWS_PASSED, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.strategy import Strategy
+from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.bind_join import BindJoin, FragmentProbe
+from hybridkg.operators.column_query import ColumnQuery
+from hybridkg.operators.construct import Construct
+from hybridkg.operators.count_groups import CountGroups
+from hybridkg.operators.describe import Describe
+from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.extend import Extend
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.group import GroupRows
+from hybridkg.operators.join import HashJoin
+from hybridkg.operators.left_join import BindLeftJoin, LeftJoin
+from hybridkg.operators.minus import BindMinus, Minus
+from hybridkg.operators.order_rows import OrderRows
+from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
-from hybridkg.planner.strategies.columns import (
-    below_slice,
-    declined,
-    fragment_sizes,
-    returned_rows,
-    returns_as_read,
-    solutions_of,
-)
+from hybridkg.planner.strategies.columns import below_slice, declined, priced_operators
 
 
 class OxigraphStrategy(Strategy):
@@ -29,22 +41,13 @@ class OxigraphStrategy(Strategy):
         return isinstance(below_slice(logical), SparqlQuery)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        """Every entry that the pattern reads costs as much as a row: Oxigraph decodes its terms."""
-        query = below_slice(logical)
-        assert isinstance(query, SparqlQuery)
-        plan = planning.relational(query)
-        sizes = None if plan is None else fragment_sizes(plan, planning)
-        if plan is None or sizes is None:
+        """The price of what Oxigraph reads and joins, by the estimates of the operators over columns."""
+        operators = priced_operators(logical, planning)
+        if operators is None:
             return UNPRICED
-        solutions = sum(size.rows for size in sizes)
-        read = sum(max(size.rows, size.work) for size in sizes)
-        below = solutions_of(plan)
-        if returns_as_read(below):
-            # Oxigraph stops after the last solution that is wanted; the solutions are spread evenly over what it reads.
-            wanted = returned_rows(below, solutions, planning)
-            read = max(wanted, read * (wanted / solutions if wanted < solutions else 1.0))
-        rows = read if below is plan else max(read, returned_rows(plan, solutions, planning))
-        us = planning.cost.us_per_store_question + planning.cost.us_per_store_row * rows
+        parts = planning.memoize_for_template(("reading", id(operators[0])), lambda: StoreReading.of(operators))
+        read, joined = parts.read(planning.estimates)
+        us = planning.cost.price({STORE_QUESTIONS: 1, STORE_ROWS: read, ROWS_PASSED: joined})
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
@@ -55,3 +58,78 @@ class OxigraphStrategy(Strategy):
 
 
 OXIGRAPH = OxigraphStrategy()
+
+JOINS = frozenset({HashJoin, LeftJoin, Minus, BindJoin, BindLeftJoin, BindMinus})
+
+WHOLE = frozenset({GroupRows, CountGroups, OrderRows})
+"""Operators whose first row comes after the last one that they read."""
+
+
+@dataclass(frozen=True)
+class StoreReading:
+    """The work of Oxigraph for the rows of some operators over columns.
+
+    It stops after the last solution that is wanted; those are spread evenly over what it reads. It reads whole what is
+    grouped or sorted, and the right side of a join of sub-plans.
+
+    Args:
+        root: the operator that returns the answer.
+        solutions: that of the solutions of a graph; the root where there is none.
+        listed: that whose rows come one by one; a LIMIT may be above it.
+        whole, streamed: operators that read patterns.
+        joins: those that join.
+    """
+
+    root: PhysicalOperator
+    solutions: PhysicalOperator
+    listed: PhysicalOperator
+    whole: tuple[PhysicalOperator, ...]
+    streamed: tuple[PhysicalOperator, ...]
+    joins: tuple[PhysicalOperator, ...]
+
+    @classmethod
+    def of(cls, operators: Sequence[PhysicalOperator]) -> StoreReading:
+        """The reading of a plan."""
+        root = next(operator for operator in operators if isinstance(operator, ColumnQuery)).child
+        solutions = root.child if isinstance(root, Construct | Describe) else root
+        whole, streamed, joins = list[PhysicalOperator](), list[PhysicalOperator](), list[PhysicalOperator]()
+        waiting: list[tuple[PhysicalOperator, bool]] = [(solutions, False)]
+        while waiting:
+            operator, is_whole = waiting.pop()
+            is_whole = is_whole or type(operator) in WHOLE
+            joins += [operator] if type(operator) in JOINS else []
+            if isinstance(operator, GraphFragment | FragmentProbe | CountGroups | AnySolution):
+                (whole if is_whole else streamed).append(operator)
+            waiting += [(child, is_whole or place > 0) for place, child in enumerate(operator.children)]
+        listed = solutions
+        while isinstance(listed, Slice | Project | Extend):
+            listed = listed.child
+        return cls(root, solutions, listed, tuple(whole), tuple(streamed), tuple(joins))
+
+    def read(self, estimates: EstimationContext) -> tuple[float, float]:
+        """(entries, rows of joins). Every entry costs as much as a row: Oxigraph decodes its terms."""
+        listed, share = self.listed, 1.0
+        wanted = estimates.rows(self.solutions) or 0.0
+        if type(listed) not in WHOLE:
+            rows = estimates.rows(listed.fragment if isinstance(listed, AnySolution) else listed) or 0.0
+            share = wanted / rows if wanted < rows else 1.0
+        whole = sum([_entries(operator, estimates) for operator in self.whole])
+        streamed = sum([_entries(operator, estimates) for operator in self.streamed])
+        read = max(wanted, whole + share * streamed)
+        if self.root is not self.solutions:
+            entries = _entries(self.root, estimates) if type(self.root) is Describe else 0.0
+            read = max(read + entries, estimates.rows(self.root) or 0.0)
+        return read, share * sum([estimates.rows(operator) or 0.0 for operator in self.joins])
+
+
+def _entries(operator: PhysicalOperator, estimates: EstimationContext) -> float:
+    """Entries that an operator reads, or its rows of a pattern if they are more."""
+    rows: float | None = 0.0
+    if isinstance(operator, GraphFragment):
+        rows = estimates.rows(operator) if operator.group.elements else 0.0
+    elif isinstance(operator, FragmentProbe):
+        size = operator.size(estimates)
+        rows = None if size is None else size.pairs
+    elif isinstance(operator, CountGroups | AnySolution):
+        rows = estimates.rows(operator.fragment)
+    return max(rows or 0.0, (operator.work(estimates) or {}).get(ADJACENCY, 0.0))

@@ -21,7 +21,7 @@ from hybridkg.config.settings_writer import change_settings
 from hybridkg.errors import CorruptError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import extensions
-from hybridkg.storage.durable import fsync_folder, storage_error, write_durably
+from hybridkg.storage.durable import fsync_folder, storage_error, temporary_of, write_durably
 from hybridkg.store.generations.generation import Generation, open_generation, remove_unless_held
 from hybridkg.store.generations.manifest import RESTORE, Manifest
 from hybridkg.store.generations.next_generation import Building, make_live
@@ -38,6 +38,9 @@ OURS = re.compile(
     rf"|{re.escape(RECORD)}"
 )
 """Names that a knowledge base may contain, finished or not."""
+
+WRITTEN = ("CURRENT", "ENGINES", "PENDING")
+"""Files that only the writer writes; kb.toml is not one of them."""
 
 SIMILAR = 0.75
 """Similarity, of 1, from which a name is taken for a mistyped one."""
@@ -260,7 +263,9 @@ class Folder:
         return writer_lock(self.path, wait)
 
     def _remove_leftovers(self, live: Generation) -> None:
-        """Removes half-built folders of a crashed writer, and finished ones that CURRENT never named."""
+        """Removes what a crashed writer has left: unfinished folders and files, and those that CURRENT never named."""
+        for name in WRITTEN:
+            temporary_of(self.path / name).unlink(missing_ok=True)
         for entry in self.path.iterdir():
             unnamed = GENERATION.fullmatch(entry.name) and int(entry.name) > live.manifest.generation
             if entry.name.startswith((BUILDING, REMOVED)) or unnamed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -79,11 +80,17 @@ class Generation:
         """
         check_opened(self.path, self.manifest, parts, self.suspects)
 
-    def is_intact(self, part: str) -> bool:
-        """Whether every file of a folder has its checksum; False for a missing folder."""
-        entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(f"{part}/")}
+    def is_intact(self, *parts: str) -> bool:
+        """Whether every file of some folders, or named `part.*`, has its checksum; False where there is none."""
+        beginnings = tuple(f"{part}{mark}" for part in parts for mark in "/.")
+        entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(beginnings)}
+
+        def fits(name: str) -> bool:
+            return checksum(self.path / name) == entries[name].checksum
+
         try:
-            return bool(entries) and all(checksum(self.path / name) == e.checksum for name, e in entries.items())
+            with ThreadPoolExecutor(os.cpu_count()) as threads:
+                return bool(entries) and all(threads.map(fits, entries))
         except OSError:
             return False
 

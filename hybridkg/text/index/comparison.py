@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_engine import Values
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.text.index.build.runs import PostingRun, sort_run
+from hybridkg.text.index.build.runs import PostingRun, chunks, sort_run
 from hybridkg.text.index.build.tokens import TermNumberer, TokenStream
 from hybridkg.text.index.layout import Array, ArrayReader, header_name
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary
@@ -21,8 +24,12 @@ AT_ONCE = 1 << 20
 """Elements of two arrays in memory at once."""
 
 
-MAX_WHOLE_LIST = 20_000
+MAX_WHOLE_LIST = 50_000
 """Postings of a list that is unpacked whole for the positions of a few entities."""
+
+
+CONTRADICTIONS = (IndexError, ValueError)
+"""Errors of unpacking where arrays contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,8 @@ def compare_entities(
     Returns:
         The first difference, or None; and the number of postings compared.
     """
-    compared = 0
+    compared, is_own = 0, np.zeros(index.n_nodes, bool)
+    is_own[ids] = True
     for number, (field, records) in enumerate(zip(index.fields, texts, strict=True)):
         analysis, stream = TermNumberer(index.analyzers), TokenStream()
         analysis.add(field.analyzer, iter(records), stream, index.n_nodes, float("inf"))
@@ -86,37 +94,120 @@ def compare_entities(
         lengths[np.searchsorted(ids, entities)] = counts
         if len(wrong := np.flatnonzero(index.lengths[number, ids] != lengths)):
             return Difference("lengths", field.name, entity=int(ids[wrong[0]])), compared
-        difference = _compare_run(index, number, ids, run, list(analysis.numbers))
+        difference = _RunOfField(index, number, ids, is_own, run, list(analysis.numbers)).difference()
         if difference is not None:
             return difference, compared
         compared += len(run.ids)
     return None, compared
 
 
-def _compare_run(index: StoredText, field: int, ids: Ids, run: PostingRun, terms: list[str]) -> Difference | None:
-    name, at, place = index.fields[field].name, 0, 0
-    for number, df, cf in zip(run.terms.tolist(), run.df.tolist(), run.cf.tolist(), strict=True):
-        term, own = terms[number], slice(at, at + df)
-        stored = index.terms.number(term)
-        if stored < 0:
-            return Difference("words", name, term, int(run.ids[at]))
-        found, positions = _of_entities(index, stored * len(index.fields) + field, ids)
+@dataclass(frozen=True)
+class _RunOfField:
+    """The postings of some entities in one field, in the index and as their texts have them.
+
+    Args:
+        index: the stored index.
+        field: number of the field.
+        ids: uint32[n], ascending: the entities.
+        is_own: bool[nodes], whether a node is one of them.
+        run: the postings of their texts.
+        terms: the terms by their number in the run.
+    """
+
+    index: StoredText
+    field: int
+    ids: Ids
+    is_own: NDArray[np.bool_]
+    run: PostingRun
+    terms: list[str]
+
+    def difference(self) -> Difference | None:
+        """The first difference; lists are unpacked many at a time."""
+        lists, run = self.index.lists, self.run
+        numbers = np.fromiter(map(self._list, run.terms.tolist()), np.int64, len(run.terms))
+        if len(missing := np.flatnonzero(numbers < 0)):
+            return self._place("words", int(missing[0]))
+        sizes = lists.sizes(numbers)
+        for first, last in chunks(sizes, AT_ONCE):
+            own = np.arange(first, last)
+            own = own[(sizes[first:last] > 0) & (sizes[first:last] <= MAX_WHOLE_LIST)]
+            alone = np.arange(first, last)
+            with suppress(*CONTRADICTIONS):
+                if self._are_equal(own, numbers[own], sizes[own]):
+                    alone = np.setdiff1d(alone, own, assume_unique=True)
+            for i in alone.tolist():
+                try:
+                    difference = self._of_list(i, int(numbers[i]))
+                except CONTRADICTIONS:
+                    difference = self._place("postings", i)
+                if difference is not None:
+                    return difference
+        return None
+
+    def _list(self, number: int) -> int:
+        """The number of the list of a term; -1 where the index does not have the term."""
+        term = self.index.terms.number(self.terms[number])
+        return -1 if term < 0 else term * len(self.index.fields) + self.field
+
+    def _place(self, what: str, i: int, entity: int | None = None) -> Difference:
+        run, name = self.run, self.index.fields[self.field].name
+        first = int(run.ids[int(run.df[:i].sum(dtype=np.int64))])
+        return Difference(what, name, self.terms[int(run.terms[i])], first if entity is None else entity)
+
+    def _are_equal(self, own: NDArray[np.int64], numbers: NDArray[np.int64], sizes: NDArray[np.int64]) -> bool:
+        """Whether some lists, which are not empty, have the postings and positions of the run."""
+        if not len(own):
+            return True
+        lists, run = self.index.lists, self.run
+        blocks = np.fromiter(map(lists.first_block, numbers.tolist()), np.int64, len(numbers))
+        found = lists.several(blocks, sizes)
+        ids, tf = np.concatenate([one.ids for one in found]), np.concatenate([one.tf for one in found])
+        is_own = self.is_own[ids]
+        df = np.add.reduceat(is_own, np.cumsum(sizes) - sizes, dtype=np.int64)
+        expected = _ranges(np.cumsum(run.df, dtype=np.int64), run.df, own)
+        places = _ranges(np.cumsum(run.cf, dtype=np.int64), run.cf, own)
+        if not (
+            np.array_equal(df, run.df[own])
+            and np.array_equal(ids[is_own], run.ids[expected])
+            and np.array_equal(tf[is_own], run.tf[expected])
+        ):
+            return False
+        positions = np.concatenate([lists.positions(number) for number in numbers.tolist()])
+        return np.array_equal(positions[np.repeat(is_own, tf.astype(np.int64))], run.positions[places])
+
+    def _of_list(self, i: int, number: int) -> Difference | None:
+        """The difference of one list; positions are not compared in a long one."""
+        lists, run = self.index.lists, self.run
+        at, place = (int(counts[:i].sum(dtype=np.int64)) for counts in (run.df, run.cf))
+        own = slice(at, at + int(run.df[i]))
         expected = Postings(run.ids[own], run.tf[own])
-        if (entity := _differing(expected, found)) is not None:
-            return Difference("postings", name, term, entity)
-        if positions is not None and not np.array_equal(positions, run.positions[place : place + cf]):
-            return Difference("positions", name, term, int(run.ids[at]))
-        at, place = at + df, place + cf
-    return None
+        if lists.size(number) > MAX_WHOLE_LIST:
+            entity = _differing(expected, lists.restricted(number, self.ids))
+            return None if entity is None else self._place("postings", i, entity)
+        whole = lists.postings(number)
+        is_own = self.is_own[whole.ids]
+        if (entity := _differing(expected, Postings(whole.ids[is_own], whole.tf[is_own]))) is not None:
+            return self._place("postings", i, entity)
+        positions = lists.positions(number)[np.repeat(is_own, whole.tf.astype(np.int64))]
+        wrong = _first_place(run.positions[place : place + int(run.cf[i])], positions)
+        return None if wrong is None else self._place("positions", i, _owner(expected, wrong))
 
 
-def _of_entities(index: StoredText, number: int, ids: Ids) -> tuple[Postings, Array | None]:
-    """The postings of some entities in a list, and the positions of all their occurrences, None in a long list."""
-    if index.lists.size(number) > MAX_WHOLE_LIST:
-        return index.lists.restricted(number, ids), None
-    whole, positions = index.lists.postings(number), index.lists.positions(number)
-    own = np.isin(whole.ids, ids, assume_unique=True)
-    return Postings(whole.ids[own], whole.tf[own]), positions[np.repeat(own, whole.tf.astype(np.int64))]
+def _ranges(ends: NDArray[np.int64], sizes: NDArray[Any], own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of the elements of some of consecutive ranges.
+
+    >>> _ranges(np.array([2, 3, 6]), np.array([2, 1, 3]), np.array([0, 2])).tolist()
+    [0, 1, 3, 4, 5]
+    """
+    counts = sizes[own].astype(np.int64)
+    starts = ends[own] - counts
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(starts, counts) + within
+
+
+def _owner(postings: Postings, place: int) -> int:
+    """The entity of the occurrence at a place among all of its list."""
+    return int(postings.ids[int(np.searchsorted(np.cumsum(postings.tf), place, side="right"))])
 
 
 def _differing(expected: Postings, found: Postings) -> int | None:
@@ -176,10 +267,13 @@ def _first_list(expected: StoredText, found: StoredText) -> Difference:
     n_fields = len(expected.fields)
     for number in range(len(expected.terms) * n_fields):
         field, term = expected.fields[number % n_fields].name, number // n_fields
-        a, b = expected.lists.postings(number), found.lists.postings(number)
+        a = expected.lists.postings(number)
+        try:
+            b = found.lists.postings(number)
+        except CONTRADICTIONS:
+            return Difference("postings", field, expected.terms.term(term))
         if (entity := _differing(a, b)) is not None:
             return Difference("postings", field, expected.terms.term(term), entity)
         if (place := _first_place(expected.lists.positions(number), found.lists.positions(number))) is not None:
-            owner = int(a.ids[int(np.searchsorted(np.cumsum(a.tf), place, side="right"))])
-            return Difference("positions", field, expected.terms.term(term), owner)
+            return Difference("positions", field, expected.terms.term(term), _owner(a, place))
     return Difference("packed postings")

@@ -137,6 +137,19 @@ def cached_vectors(folder: Path, encoder: str) -> CachedEmbeddings | None:
     return None
 
 
+def codes_agree(folder: Path) -> bool:
+    """Whether the 8-bit codes of a flat index are those of its vectors. Raises CorruptError: a file is missing."""
+    reader = MappedArrays(LAYOUT, folder)
+    vectors, stored = reader.array("vectors"), [reader.array(name) for name in ("codes", "scales", "errors")]
+    for start in range(0, len(vectors), STORED_AT_ONCE):
+        some = slice(start, start + STORED_AT_ONCE)
+        own = quantize(np.array(vectors[some]))
+        made: list[Array] = [own.codes, own.scales, own.errors]
+        if not all(np.array_equal(one, array[some]) for one, array in zip(made, stored, strict=True)):
+            return False
+    return True
+
+
 STORED_AT_ONCE = 4_096
 """Vectors of a batch: 6 MB of 384 numbers."""
 

@@ -18,6 +18,7 @@ from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.graph_index import (
     BoundPattern,
     Join,
+    LeftJoin,
     Pattern,
     PredicatePath,
     Scan,
@@ -98,4 +99,18 @@ def test_a_template_is_prepared_once(absent: bool, monkeypatch: pytest.MonkeyPat
         assert prepared is not None
         sizes.append(prepared.rows(("s", "o"), Meter()).size)
     assert sizes == [2, 3, 0 if absent else 2]
-    assert asked == ([(), ((ABSENT,),)] if absent else [()])
+    assert asked == [()]
+
+
+def test_a_template_is_compiled_from_terms_where_a_solution_may_do_without_an_absent_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a, b, *_ = NODES
+    index, asked = projection([Triple(a, NamedNode("x:p"), b)]), list[Any]()
+    node = index._node
+    monkeypatch.setattr(index, "_node", lambda pattern, *values: asked.append(values) or node(pattern, *values))
+    template = LeftJoin(Scan(S, PredicatePath("x:p"), O), Scan(O, PredicatePath("x:p"), TermParameter(0)))
+    prepared = index.compile(BoundPattern(template, (ABSENT,)))
+    assert prepared is not None
+    assert prepared.rows(("s", "o"), Meter()).size == 1
+    assert asked == [(), ((ABSENT,),)]

@@ -42,7 +42,7 @@ def documents(kb: KnowledgeBase) -> dict:
 
 
 @given(st.lists(generated_quads, min_size=1, max_size=20), st.sampled_from([".nq", ".trig.gz", ".nq.xz"]))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_a_dump_that_is_loaded_has_the_same_quads(statements, extension):
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -54,8 +54,9 @@ def test_a_dump_that_is_loaded_has_the_same_quads(statements, extension):
             assert report.statements == len(quads(kb))
 
 
-@pytest.mark.parametrize("compression", OPENERS)
-@pytest.mark.parametrize("extension", [".nq", ".trig"])
+@pytest.mark.parametrize(
+    ("extension", "compression"), [(".nq", ""), (".trig", ".gz"), (".nq", ".bz2"), (".trig", ".xz")]
+)
 def test_every_format_and_compression_has_every_quad_with_its_labels(path, tmp_path, extension, compression):
     file = tmp_path / f"all{extension}{compression}"
     with KnowledgeBase.open(path) as kb:

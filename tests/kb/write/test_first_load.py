@@ -44,14 +44,18 @@ def run(*arguments):
     return CliRunner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False)
 
 
-def test_the_first_load_indexes_and_a_later_one_does_not(kb, more):
+def test_the_first_load_indexes_and_the_indexes_follow_a_later_one_unless_they_are_not_to(kb, more):
     report = kb.load(FILMS)
     assert report.index is not None
     assert report.index.entities == 31
     assert len(kb.query(SPACE)) > 0
-    assert kb.load(more).index is None
+    assert kb.load(more, index=False).index is None
     assert "text" in kb.query(SPACE).stale_indexes
+    assert kb.load(more).index is None
     assert kb.load(more, index=True).index.entities == 32
+    more.write_text(f"{more.read_text()}\n<http://e/later> <http://www.w3.org/2000/01/rdf-schema#label> 'space' .")
+    report = kb.load(more)
+    assert (report.triples, report.index.entities, report.has_followed) == (1, 33, True)
     assert kb.query(SPACE).stale_indexes == ()
 
 
@@ -67,7 +71,8 @@ def test_the_command_has_both_switches(tmp_path, more):
     second = run("load", tmp_path / "kb", more)
     assert second.stderr.startswith("statements: 1\ntriples: 1 new\nindex:\n  fields: ")
     assert "text search does not see this yet" not in second.stderr
-    assert "text search does not see this yet" in run("load", tmp_path / "kb", more).stderr
+    more.write_text(f"{more.read_text()}\n<http://e/later> <http://www.w3.org/2000/01/rdf-schema#label> 'space' .")
+    assert "text search does not see this yet" in run("load", tmp_path / "kb", more, "--no-index").stderr
     assert "index:" in run("load", tmp_path / "kb", more, "--index").stderr
 
 

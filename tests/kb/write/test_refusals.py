@@ -54,12 +54,12 @@ error[Q201]: a blank node here names nothing in the knowledge base
   |                           ^^
   hint: find it by DELETE ... WHERE""",
     'INSERT { ?f <a:b> ?s } WHERE { ?f MATCH "space" AS ?s } RANK BY ?s RERANK TOP 5 USING mmr': """\
-error[Q202]: RERANK cannot stand in an update
+error[Q101]: RERANK cannot stand in an update
  --> update:1:68
   |
 1 | INSERT { ?f <a:b> ?s } WHERE { ?f MATCH "space" AS ?s } RANK BY ?s RERANK TOP 5 USING mmr
-  |                                                                    ^^^^^^^^^^^^^^^^^^^^^^
-  hint: rank by the scores of MATCH and NEAR, or give the entities as a parameter after a query with RERANK""",
+  |                                                                    ^^^^^^
+  hint: rank by the scores of MATCH and NEAR; or ask a query with RERANK, and give its entities as a parameter""",
     "SELECT * { ?s ?p ?o }": """\
 error[Q101]: this is a query
  --> update:1:1

@@ -442,3 +442,12 @@ def test_a_name_that_is_like_another_one_in_its_ending_only_is_not_guessed(tmp_p
     with pytest.raises(NotAKnowledgeBaseError) as caught:
         Folder.open(tmp_path / "acl.kb")
     assert caught.value.hint.startswith("create one with")
+
+
+def test_a_writer_removes_files_that_a_crashed_one_was_writing(tmp_path):
+    folder = Folder.create(tmp_path / "kb")
+    for name in (".CURRENT.new", ".PENDING.new", ".ENGINES.new"):
+        (folder.path / name).write_text("half of a")
+    with folder.building():
+        pass
+    assert list(folder.path.glob(".*.new")) == []

@@ -164,6 +164,25 @@ def test_many_texts_are_not_sent_without_a_yes(tmp_path, served, monkeypatch):
     kb.index()  # nothing new is to be sent
 
 
+def test_an_update_that_sends_many_texts_needs_a_yes_too(tmp_path, served, monkeypatch):
+    monkeypatch.setattr(interface, "MANY_TEXTS", 3)
+    kb = made(tmp_path, served)
+    kb.index(confirm=lambda sending: True)
+    before, sent = repr(kb), len(served.texts)
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    text = f"INSERT DATA {{ {' '.join(f'<http://e/new{n}> <{label}> {str(n)!r} .' for n in range(4))} }}"
+    with pytest.raises(ParameterError, match=r"encoding sends 4 texts, .* which nothing has confirmed") as caught:
+        kb.update(text)
+    assert caught.value.hint == (
+        "--yes confirms it; in Python, confirm=lambda upload: True; --no-index (index=False) sends nothing"
+    )
+    kb.refresh()
+    assert (repr(kb), len(served.texts)) == (before, sent)
+    assert kb.update(text, index=False).is_behind
+    kb.index(confirm=lambda sending: True)
+    assert kb.update("DELETE WHERE { <http://e/new0> ?p ?o }").removed == 1
+
+
 def test_the_command_line_shows_the_cost_and_needs_a_yes(tmp_path, served, monkeypatch):
     monkeypatch.setattr(interface, "MANY_TEXTS", 3)
     made(tmp_path, served).close()

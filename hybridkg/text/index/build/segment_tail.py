@@ -1,4 +1,4 @@
-"""What follows from the posting lists of a segment: languages, presence, term sets, block maxima and the headers."""
+"""The tail of a build: languages, presence, term sets, block maxima and headers follow from the posting lists."""
 
 from __future__ import annotations
 

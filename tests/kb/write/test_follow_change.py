@@ -1,0 +1,112 @@
+"""The indexes follow a small change, or are built anew and the report says why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hybridkg import KnowledgeBase
+from hybridkg.kb.write import follow_change
+from hybridkg.store.generations import manifest
+from hybridkg.store.generations.folder import Folder
+
+P = "PREFIX : <http://e/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+NEW = P + 'INSERT DATA { :new rdfs:label "a blue whale" }'
+
+
+@pytest.fixture
+def kb(tmp_path):
+    lines = [
+        f'<http://e/n{i}> <http://www.w3.org/2000/01/rdf-schema#label> "fish number {i} of the sea" .'
+        for i in range(40)
+    ]
+    (tmp_path / "g.nt").write_text("\n".join(lines))
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    kb.load(tmp_path / "g.nt")
+    return kb
+
+
+def found(kb, words):
+    return [str(row["x"]) for row in kb.query(P + f'SELECT ?x {{ ?x MATCH "{words}" AS ?s }} RANK BY ?s')]
+
+
+def test_a_small_change_is_followed(kb):
+    report = kb.update(NEW)
+    assert (report.added, report.rebuilt, report.is_behind) == (1, "", False)
+    assert report.index.entities == 41
+    assert found(kb, "whale") == ["http://e/new"]
+    assert kb.check(full=True).ok
+
+
+def test_a_change_without_text_links_the_text_index_and_is_a_commit(kb):
+    before = kb._snapshot.generation.path / "text" / "1.packed"
+    kb.update(P + "INSERT DATA { GRAPH :g { :n1 :next :n2 } }")
+    assert before.samefile(kb._snapshot.generation.path / "text" / "1.packed")
+
+
+@pytest.mark.parametrize("added", [1, 5])
+def test_a_change_of_too_many_triples_builds_anew(kb, monkeypatch, added):
+    monkeypatch.setattr(follow_change, "REBUILD_LEAST", 2)
+    monkeypatch.setattr(follow_change, "REBUILD_SHARE", 0.05)
+    lines = " . ".join(f':m{i} rdfs:label "whale {i}"' for i in range(added))
+    report = kb.update(P + f"INSERT DATA {{ {lines} }}")
+    assert report.rebuilt == ("" if added == 1 else "5 triples have changed")
+    assert len(found(kb, "whale")) == added
+
+
+def test_other_synonyms_build_anew(kb, tmp_path):
+    (tmp_path / "kb" / "synonyms.txt").write_text("whale, cetacean\n")
+    folder = Folder.open(tmp_path / "kb")
+    folder.configure(replace(folder.config, synonyms="synonyms.txt"))
+    assert kb.update(NEW).rebuilt == "the synonyms have changed"
+    assert found(kb, "cetacean") == ["http://e/new"]
+    assert kb.update(NEW.replace(":new", ":newer")).rebuilt == ""
+    assert found(kb, "cetacean") == ["http://e/new", "http://e/newer"]
+
+
+def test_a_new_field_of_documents_builds_anew_and_the_next_text_does_not(kb):
+    for name, reason in (("n1", "the profile or the fields of the documents have changed"), ("n2", "")):
+        with kb.transaction() as t:
+            t.text(f"http://e/{name}", review="a slow whale")
+        assert t.report.rebuilt == reason
+    assert found(kb, "whale") == ["http://e/n1", "http://e/n2"]
+
+
+@pytest.mark.parametrize("name", ["text/1.packed", "projection/forward.targets", "nodes.text", "text/1.terms.text"])
+def test_damage_of_the_earlier_indexes_is_not_carried_over_but_mended(tmp_path, kb, name, monkeypatch):
+    monkeypatch.setattr(manifest, "MAX_SMALL_FILE", 0)  # as where files are large: opening does not compare them
+    kb.close()
+    file = tmp_path / "kb" / Folder.open(tmp_path / "kb").live_name() / name
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with KnowledgeBase.open(tmp_path / "kb") as damaged:
+        report = damaged.update(NEW)
+        assert report.rebuilt == "a file of the earlier indexes is damaged"
+        assert damaged.check(full=True).ok
+
+
+def test_a_load_that_cannot_be_followed_leaves_the_indexes_behind(kb, tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"id": "http://e/n1", "review": "a slow whale"}\n')
+    report = kb.load(text=tmp_path / "docs.jsonl")
+    assert (report.documents, report.index, report.is_behind) == (1, None, True)
+    assert "text" in kb.query(P + 'SELECT ?x { ?x MATCH "whale" }').stale_indexes
+
+
+def test_indexes_on_a_server_stay_behind_and_no_server_is_asked(kb, tmp_path):
+    folder = Folder.open(tmp_path / "kb")
+    folder.configure(replace(folder.config, text="elasticsearch"))
+    report = kb.update(NEW)
+    assert (report.added, report.index, report.is_behind) == (1, None, True)
+
+
+def test_an_encoder_that_was_learned_is_kept_and_the_report_says_how_old_it_is(kb):
+    kb.index(encoder="lsa")
+    report = kb.update(NEW + ' ; INSERT DATA { :newer rdfs:label "fish of the sea" }')
+    assert report.rebuilt == ""
+    assert f"lsa was learned before {2 / 42:.1%} of the texts changed" in str(report)
+    near = kb.query(P + 'SELECT ?x { ?x NEAR "fish of the sea" AS ?s } RANK BY ?s LIMIT 50')
+    assert "http://e/newer" in [str(row["x"]) for row in near]
+    kb.index()
+    assert "learned before" not in str(kb.update(P + "INSERT DATA { GRAPH :g { :n1 :next :n2 } }"))
