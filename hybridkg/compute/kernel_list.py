@@ -34,6 +34,7 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel("statements of a graph", f"{_GRAPH}nquads_kernel", (_INTERNING,)),
     Kernel("sorting of postings", f"{_TEXT}build.merging_kernel"),
     Kernel("packed postings", _PACKING),
+    Kernel("edits of postings", f"{_TEXT}build.list_edits_kernel", (_PACKING,)),
     Kernel("sorting of terms", f"{_GRAPH}terms_kernel"),
     Kernel("neighbours in a graph", f"{_GRAPH}adjacency_kernel"),
     Kernel("joins in a graph", "hybridkg.graph.match.neighbours_kernel"),

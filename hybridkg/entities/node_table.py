@@ -33,6 +33,8 @@ HEADER = Struct("<8sQQ")
 """Magic, number of nodes, length of nodes.text in bytes."""
 MAGIC = b"HKGNODE1"
 
+FILES = ("nodes.text", "nodes.offsets", "nodes.hashes")
+
 MAX_NODES = 2**32 - 1
 """Ids are uint32, and the largest is reserved."""
 

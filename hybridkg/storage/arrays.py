@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
+from hybridkg.storage.durable import link_or_copy
 
 Array = NDArray[Any]
 
@@ -84,6 +85,17 @@ class Writer:
         target = self.create(name, array.dtype, array.shape)
         target[...] = array
 
+    def link(self, earlier: MappedArrays, names: Sequence[str]) -> None:
+        """Adds arrays of an earlier folder as they are, by hard links, which write nothing; they must stay immutable.
+
+        Raises:
+            CorruptError: a file of the earlier folder is missing or has another size.
+        """
+        for name in names:
+            array = earlier.array(name)
+            link_or_copy(earlier.path(name), self.path(name))
+            self.declare(name, array.dtype, array.shape)
+
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> ArrayStream:
         """A new array of unknown length, written sequentially; `width` is its columns, 0 for one dimension."""
         return ArrayStream(self, name, np.dtype(dtype).newbyteorder("<"), width)
@@ -147,9 +159,13 @@ class MappedArrays:
             raise CorruptError(f"{self._name!r} lacks {key!r}", hint="index again", place=str(self._folder))
         return self.header[key]
 
+    def path(self, name: str) -> Path:
+        """The file of an array."""
+        return self._folder / (f"{self._segment}.{name}" if self._segment else name)
+
     def array(self, name: str) -> Array:
         """An array, read-only and mapped."""
-        path = self._folder / (f"{self._segment}.{name}" if self._segment else name)
+        path = self.path(name)
         try:
             declared = self.about("arrays")[name]
             dtype, shape = np.dtype(declared["dtype"]), tuple(int(n) for n in declared["shape"])

@@ -26,6 +26,12 @@ from hybridkg.storage.arrays import MappedArrays, Writer, smallest_unsigned
 
 Ids = NDArray[np.int64]
 
+OTHERS = ("others.text", "others.offsets")
+"""Arrays of the nodes that are not entities."""
+
+LITERALS = ("literals.text", "literals.offsets", "literals.values", "literals.kinds", "kinds.text", "kinds.offsets")
+"""Arrays of the literals."""
+
 
 @dataclass(frozen=True)
 class NewIds:
@@ -148,7 +154,18 @@ class TermEdits:
         about = self._about()
         if about["n_terms"] >= int(UNBOUND):
             raise UnsupportedGraphError(f"it has more than {int(UNBOUND):,} distinct terms")
-        _write_edited(out, "others", self._others, self._node_edit, [node.value.encode() for node in self._new_nodes])
+        if self._node_edit:
+            names = [node.value.encode() for node in self._new_nodes]
+            _write_edited(out, "others", self._others, self._node_edit, names)
+        else:
+            out.link(self._reader, OTHERS)
+        if self._literal_edit:
+            self._write_literals(out)
+        else:
+            out.link(self._reader, LITERALS)
+        return NewIds(*self._ids(about), about)
+
+    def _write_literals(self, out: Writer) -> None:
         self._write_kinds(out)
         _write_edited(
             out, "literals", self._literals, self._literal_edit, [one.value.encode() for one in self._new_literals]
@@ -156,7 +173,6 @@ class TermEdits:
         out.write(
             "literals.values", self._literal_edit.apply(self._old.values, np.array([key[1] for key in self._keys]))
         )
-        return NewIds(*self._ids(about), about)
 
     def _about(self) -> dict[str, Any]:
         edit, n_entities = self._literal_edit, len(self._after)

@@ -21,6 +21,7 @@ from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, texts_of
 from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.documents.document_store import Documents
+from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import StatedTriple
@@ -38,7 +39,7 @@ from hybridkg.kb.write.follow_vectors import follow_vectors
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport, VectorReport
 from hybridkg.rdf.terms import DefaultGraph, NamedNode, Node, Quad, Term, Triple
-from hybridkg.storage.durable import link_tree
+from hybridkg.storage.durable import link_or_copy, link_tree
 from hybridkg.store.changes import ChangingGraph, GraphChange
 from hybridkg.store.generations.next_generation import UNLEARNED, Building
 from hybridkg.store.oxigraph import OxigraphStore
@@ -210,7 +211,12 @@ class IndexFollower:
         known = dict(zip(changed, nodes.find_many([*changed]).tolist(), strict=True))
         gone = sorted(id for node, id in known.items() if id >= 0 and node not in after.texts)
         new = [node for node, id in known.items() if id < 0 and node in after.texts]
-        ids = nodes.write_changed(self.building.path, np.array(gone, np.int64), new)
+        if gone or new:
+            ids = nodes.write_changed(self.building.path, np.array(gone, np.int64), new)
+        else:
+            for name in NODE_FILES:
+                link_or_copy(self._previous / name, self.building.path / name)
+            ids = np.arange(len(nodes))
         return NodeTable.open(self.building.path), ids
 
     def _write_text(

@@ -7,6 +7,7 @@ A crash before the last step leaves the old state; the next writer removes the u
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,9 @@ TRUTH = ("graph", "documents")
 
 UNLEARNED = "texts_since_learned"
 """The count of texts that have changed since an encoder was learned from all of them."""
+
+SYNC_THREADS = 8
+"""Files that are written to the disk at the same time: most of an fsync is waiting."""
 
 OXIGRAPH_SCRATCH = ("LOG", "LOCK", "IDENTITY")
 """RocksDB's log, lock and identity: no reader needs them, and they differ at every run."""
@@ -151,7 +155,7 @@ class Building:
 
     def _seal(self) -> dict[str, FileEntry]:
         """Checksums and fsyncs every file, except those shared with the live generation."""
-        old, entries = self.previous.manifest.files, {}
+        old, entries, new = self.previous.manifest.files, {}, {}
         folders = {self.path}
         for path in files_below(self.path):
             name = path.relative_to(self.path).as_posix()
@@ -161,12 +165,18 @@ class Building:
             previous = old.get(name)
             if previous is not None and _same_file(path, self.previous.path / name):
                 entries[name] = previous
-                continue
-            fsync_file(path)
-            entries[name] = FileEntry(path.stat().st_size, checksum(path))
-        for folder in sorted(folders):
-            fsync_folder(folder)
-        return entries
+            else:
+                new[name] = path
+        with ThreadPoolExecutor(SYNC_THREADS, "hybridkg-sync") as pool:
+            entries.update(zip(new, pool.map(_sealed, new.values()), strict=True))
+            list(pool.map(fsync_folder, sorted(folders)))
+        return dict(sorted(entries.items()))
+
+
+def _sealed(path: Path) -> FileEntry:
+    """The entry of a file that is on the disk."""
+    fsync_file(path)
+    return FileEntry(path.stat().st_size, checksum(path))
 
 
 def _same_file(path: Path, other: Path) -> bool:

@@ -11,7 +11,16 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.id_sets import NO_POSTINGS, NONE, restricted
-from hybridkg.text.index.codec.packing import BLOCK, KERNEL, LANES, PADDING, rows_of, unpack_numpy
+from hybridkg.text.index.codec.packing import (
+    BLOCK,
+    KERNEL,
+    LANES,
+    PADDING,
+    block_sizes,
+    blocks_of,
+    rows_of,
+    unpack_numpy,
+)
 from hybridkg.text.index.layout import Array, ArrayReader
 from hybridkg.text.match_query.vocabulary import SortedTerms
 from hybridkg.text.models.additive import PackedPostings
@@ -154,6 +163,13 @@ class SegmentPostings:
         present = sizes > 0
         blocks[ends[present] - 1] = (sizes[present] - 1) % BLOCK + 1
         return sizes, *self._read(np.arange(first, last), blocks)
+
+    def chosen(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
+        """As `lists`, of lists with any numbers."""
+        sizes = self.sizes(numbers)
+        n_blocks = blocks_of(sizes)
+        first = self._blocks[numbers].astype(np.int64) - (np.cumsum(n_blocks) - n_blocks)
+        return sizes, *self._read(np.arange(int(n_blocks.sum())) + np.repeat(first, n_blocks), block_sizes(sizes))
 
     def several(
         self, first_blocks: NDArray[np.int64], sizes: NDArray[np.int64], among: Ids | None = None

@@ -22,6 +22,8 @@ MAX_FIELDS_OF_KERNEL = 8
 
 _POSTINGS_AT_ONCE = 4_000_000
 
+Numbers = NDArray[np.int64]
+
 
 class TermSets:
     """The counts of entities by term and set of fields in a segment."""
@@ -84,15 +86,7 @@ def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fi
     while first < n_terms:
         last = _chunk_end(lists, first, n_terms, n_fields)
         sizes, ids, _ = lists.lists(first * n_fields, last * n_fields)
-        kernel = KERNEL.for_work(len(ids)) if n_fields <= MAX_FIELDS_OF_KERNEL else None
-        if kernel is None:
-            per_term, sets, number = count_numpy(sizes, ids, n_fields)
-        else:
-            room = min(len(ids), (last - first) * ((1 << n_fields) - 1))
-            per_term = np.zeros(last - first, np.int64)
-            sets, number = np.empty(room, np.uint64), np.empty(room, np.int64)
-            n_sets = kernel.count_sets(sizes, ids, n_fields, per_term, sets, number)
-            sets, number = sets[:n_sets], number[:n_sets]
+        per_term, sets, number = _count(sizes, ids, n_fields)
         counts.append(per_term)
         fields.append(sets)
         entities.append(number)
@@ -101,6 +95,52 @@ def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fi
     entities.close()
     offsets = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum()
     out.write("terms.sets.offsets", offsets.astype(smallest_unsigned(int(offsets[-1]))))
+
+
+def write_changed_term_sets(
+    out: ArrayWriter, lists: SegmentPostings, n_fields: int, same: Numbers, earlier: TermSets
+) -> None:
+    """Writes `terms.sets.*`, and counts only the terms that have changed: ids do not matter to the others.
+
+    Args:
+        out: of the segment.
+        lists: its lists.
+        n_fields: of the segment.
+        same: int64[terms], the earlier number of each term that no entity has gained or lost; -1 for the others.
+        earlier: the sets of the earlier terms.
+    """
+    changed = np.flatnonzero(same < 0)
+    numbers = changed[:, None] * n_fields + np.arange(n_fields)
+    cuts = np.cumsum(lists.sizes(numbers).sum(axis=1)) // max(1, _POSTINGS_AT_ONCE)
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int64))]
+    for own in np.split(numbers, np.flatnonzero(np.diff(cuts)) + 1):
+        sizes, ids, _ = lists.chosen(own.reshape(-1))
+        parts.append(_count(sizes, ids, n_fields))
+    per_changed, *counted = (np.concatenate(column) for column in zip(*parts, strict=True))
+    offsets, *stored = earlier.arrays
+    before = offsets.astype(np.int64)
+    first, per_term = before[same], before[np.minimum(same + 1, len(before) - 1)] - before[same]
+    first[changed], per_term[changed] = len(stored[0]) + np.cumsum(per_changed) - per_changed, per_changed
+    after = np.concatenate((np.zeros(1, np.int64), np.cumsum(per_term)))
+    places = np.arange(int(after[-1])) + np.repeat(first - after[:-1], per_term)
+    for name, dtype, old, new in zip(
+        ("fields", "entities"), (smallest_unsigned((1 << n_fields) - 1), "<u4"), stored, counted, strict=True
+    ):
+        out.write(f"terms.sets.{name}", np.concatenate((old, new.astype(old.dtype)))[places].astype(dtype))
+    out.write("terms.sets.offsets", after.astype(smallest_unsigned(int(after[-1]))))
+
+
+def _count(sizes: Numbers, ids: NDArray[np.uint32], n_fields: int) -> tuple[Numbers, NDArray[np.uint64], Numbers]:
+    """As `count_numpy`, by the kernel where it is loaded."""
+    kernel = KERNEL.for_work(len(ids)) if n_fields <= MAX_FIELDS_OF_KERNEL else None
+    if kernel is None:
+        return count_numpy(sizes, ids, n_fields)
+    n_terms = len(sizes) // n_fields
+    room = min(len(ids), n_terms * ((1 << n_fields) - 1))
+    per_term = np.zeros(n_terms, np.int64)
+    sets, number = np.empty(room, np.uint64), np.empty(room, np.int64)
+    n_sets = kernel.count_sets(sizes, ids, n_fields, per_term, sets, number)
+    return per_term, sets[:n_sets], number[:n_sets]
 
 
 def count_numpy(

@@ -14,6 +14,7 @@ from projection_cases import built, kernels, literals, nodes, predicates, same_b
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
+from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
 
 _numbers = count()
@@ -73,6 +74,24 @@ def test_nothing_changed_gives_the_same_bytes(folder):
     )
     old, known = _state(folder, quads, {NamedNode("e:a")})
     assert same_bytes(_patched(folder, old, known, known, quads, quads), old / "projection")
+
+
+def test_terms_that_stay_the_same_are_linked_and_not_written(folder):
+    a, b, c, p = (NamedNode(f"e:{x}") for x in "abcp")
+    first = stored([Quad(a, p, b), Quad(a, p, c), Quad(b, p, Literal("x"))])
+    old, known = _state(folder, first, {a})
+    names = {*OTHERS, *LITERALS}
+    for second, written in (
+        ([*first, Quad(c, p, b)], set()),
+        ([*first, Quad(b, p, NamedNode("e:d"))], {*OTHERS}),
+        ([*first, Quad(b, p, Literal(5))], {*LITERALS}),
+        ([quad for quad in first if quad.object != Literal("x")], {*LITERALS}),
+    ):
+        new = stored(second)
+        patched = _patched(folder, old, known, known, first, new)
+        assert same_bytes(patched, _state(folder, new, {a})[0] / "projection")
+        shared = {name for name in names if (patched / name).samefile(old / "projection" / name)}
+        assert shared == names - written
 
 
 def test_a_node_that_gets_text_becomes_an_entity(folder):

@@ -16,7 +16,7 @@ from hybridkg.errors import CorruptError, ProfileError, UnknownNameError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.text.index.build.builder import BuildLimits
-from hybridkg.text.index.topk import block_max
+from hybridkg.text.index.topk import block_max_writer
 from hybridkg.text.models import additive
 
 words = st.lists(st.sampled_from(["red", "fish", "sea", "ﬁsh", "Straße", "中文"]), max_size=5).map(" ".join)
@@ -128,7 +128,7 @@ def test_an_array_of_another_shape_is_a_corrupt_error(build, tmp_path, with_peak
 @pytest.fixture
 def with_peaks(monkeypatch):
     """Small indexes have peaks too."""
-    monkeypatch.setattr(block_max, "MIN_NODES", 1)
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,19 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
-from hybridkg.text.index.build.posting_lists import ListsWriter
+from hybridkg.text.index.build.list_edits import Entering, ListEditor
+from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
 from hybridkg.text.index.build.tokens import Values
 from hybridkg.text.index.language_view import PARTS, LanguageRuns
-from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
+from hybridkg.text.index.term_field_sets import TermSets
 
-CHUNK_POSTINGS = 2_000_000
-"""Postings of a chunk of terms, or of one larger term; about 40 bytes of memory each."""
+CHUNK_POSTINGS = 1_000_000
+"""Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
 
 I64 = NDArray[np.int64]
-U32 = NDArray[np.uint32]
 
 
 def merge_text(
@@ -76,12 +77,14 @@ def merge_text(
     progress.start("merging postings", int(lists.old.ends[-1]))
     postings = lists.write(out, chunk_postings, progress)
     progress.done(postings)
-    n_terms = _write_terms(out, terms, added, lists)
+    n_terms = _write_terms(out, reader, terms, added, lists)
     languages = [
         _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new, own)
         for i, own in enumerate(added.languages)
     ]
-    return finish_index(folder, fields, chains, WrittenLists(out, n_terms, postings, lengths, languages, text_bytes))
+    same, sets = np.concatenate(lists.same), TermSets(reader, len(terms))
+    written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, same, sets)
+    return finish_index(folder, fields, chains, written)
 
 
 def _lengths(out: ArrayWriter, reader: ArrayReader, old_to_new: I64, n_nodes: int, added: AddedPostings) -> Array:
@@ -133,6 +136,8 @@ class _Lists:
     n_fields: int
     gone: list[I64] = field(default_factory=list)
     """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
+    same: list[I64] = field(default_factory=list)
+    """The earlier number of each next term that has the postings of before, -1 for the others, chunk by chunk."""
 
     def __post_init__(self) -> None:
         # Where an added term stands among the earlier ones, and whether it is one of them.
@@ -143,9 +148,10 @@ class _Lists:
     def write(self, out: ArrayWriter, chunk_postings: int, progress: Progress) -> int:
         """Writes the lists; returns the number of postings."""
         writer = ListsWriter(out, None, self._largest_position())
+        editor = ListEditor(self.old, self.old_to_new, writer.positions_type)
         try:
             for first, end in self._chunks(chunk_postings):
-                self._write_chunk(writer, first, end)
+                self._write_chunk(editor, writer, first, end)
                 begin, last = (int(self.old.ends[term * self.n_fields]) for term in (first, end))
                 progress.advance(last - begin, last - begin)
         except BaseException:
@@ -161,62 +167,37 @@ class _Lists:
             if (first := end) >= n_terms:
                 break
 
-    def _write_chunk(self, writer: ListsWriter, first: int, end: int) -> None:
+    def _write_chunk(self, editor: ListEditor, writer: ListsWriter, first: int, end: int) -> None:
         """Writes the lists of the earlier terms first..end-1, and of the new ones that stand before any of them."""
-        n_fields, old = self.n_fields, self.old
-        df, ids_before, tf = old.lists(first * n_fields, end * n_fields)
-        tokens = old.arrays[1][first * n_fields : end * n_fields + 1]
-        positions = old.all_positions[int(tokens[0]) : int(tokens[-1])]
-        after = self.old_to_new[ids_before]
-        stays = after >= 0
-        if not stays.all():
-            before = np.concatenate(([0], np.cumsum(stays)))
-            ends = np.cumsum(df)
-            df = before[ends] - before[ends - df]
-            positions = positions[np.repeat(stays, tf)]
-            after, tf = after[stays], tf[stays]
+        n_fields = self.n_fields
         inside = (self.place >= first) & ((self.place < end) | (end == len(self.terms)))
-        df, ids, tf, positions = self._with_added(inside, first, df, after.astype(np.uint32), tf, positions)
-        sums = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
-        ends = np.cumsum(df)
-        cf = sums[ends] - sums[ends - df]
-        has_posting = df.reshape(-1, n_fields).any(axis=1)
-        if not has_posting.all():
-            new = self._new_rows(inside, first)
-            gone = np.flatnonzero(~has_posting)
-            self.gone.append(gone - np.searchsorted(new, gone) + first)
-            df, cf = (counts.reshape(-1, n_fields)[has_posting].reshape(-1) for counts in (df, cf))
-        writer.append(df, cf, ids, tf, positions)
-
-    def _new_rows(self, inside: NDArray[np.bool_], first: int) -> I64:
-        """The rows of the new terms among the terms of a chunk."""
-        places = self.place[inside & self.is_new] - first
-        return places + np.arange(len(places))
-
-    def _with_added(
-        self, inside: NDArray[np.bool_], first: int, df: I64, ids: U32, tf: U32, positions: Array
-    ) -> tuple[I64, U32, U32, Array]:
-        """The lists of a chunk with the added postings of its terms, which are `inside`."""
-        if not inside.any():
-            return df, ids, tf, positions
-        added, n_fields = self.added, self.n_fields
-        own = slice(*np.searchsorted(added.term, [np.flatnonzero(inside)[0], np.flatnonzero(inside)[-1] + 1]).tolist())
         new = self.place[inside & self.is_new] - first
-        df = np.insert(df.reshape(-1, n_fields), new, 0, axis=0).reshape(-1)
+        lists = editor.edited(
+            first * n_fields, end * n_fields, np.repeat(new * n_fields, n_fields), self._entering(inside, first)
+        )
+        df, cf = lists.df.reshape(-1, n_fields), lists.cf.reshape(-1, n_fields)
+        source = np.insert(np.arange(first, end), new, -1)
+        has_posting = df.any(axis=1)
+        self.gone.append(source[~has_posting])
+        same = np.where(lists.is_edited.reshape(-1, n_fields).any(axis=1), -1, source)
+        self.same.append(same[has_posting])
+        counts = [own[has_posting].reshape(-1).astype(np.uint32) for own in (df, cf)]
+        writer.add(Piece(counts[0], counts[1], lists.packed, lists.positions))
+
+    def _entering(self, inside: NDArray[np.bool_], first: int) -> Entering:
+        """The added postings of the terms that are `inside` a chunk."""
+        added = self.added
+        terms = np.flatnonzero(inside)
+        begin, end = (int(terms[0]), int(terms[-1]) + 1) if len(terms) else (0, 0)
+        own = slice(*np.searchsorted(added.term, [begin, end]).tolist())
         rows = self.place - first + np.cumsum(self.is_new & inside) - (self.is_new & inside)
-        lists = rows[added.term[own]] * n_fields + added.field[own]
-        number = np.repeat(np.arange(len(df), dtype=np.uint64), df)
-        keys = number << np.uint64(32) | ids
-        at = np.searchsorted(keys, lists.astype(np.uint64) << np.uint64(32) | added.ids[own])
-        sums = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
-        own_tf = added.tf[own]
-        token_ends = np.concatenate(([0], np.cumsum(added.tf, dtype=np.int64)))
-        own_positions = added.positions[int(token_ends[own.start]) : int(token_ends[own.stop])]
-        largest = max(int(positions.max(initial=0)), int(own_positions.max(initial=0)))
-        wide = positions.astype(smallest_unsigned(largest))
-        positions = np.insert(wide, np.repeat(sums[at], own_tf), own_positions)
-        df = df + np.bincount(lists, minlength=len(df))
-        return df, np.insert(ids, at, added.ids[own]), np.insert(tf, at, own_tf), positions
+        ends = np.concatenate(([0], np.cumsum(added.tf, dtype=np.int64)))
+        return Entering(
+            rows[added.term[own]] * self.n_fields + added.field[own],
+            added.ids[own],
+            added.tf[own],
+            added.positions[int(ends[own.start]) : int(ends[own.stop])],
+        )
 
     def _largest_position(self) -> int:
         """The largest position of the next index, or a number of the same width."""
@@ -239,11 +220,16 @@ class _Lists:
         return 0
 
 
-def _write_terms(out: ArrayWriter, terms: TermDictionary, added: AddedPostings, lists: _Lists) -> int:
+def _write_terms(
+    out: ArrayWriter, reader: ArrayReader, terms: TermDictionary, added: AddedPostings, lists: _Lists
+) -> int:
     """Writes the terms that have a posting; returns their number."""
     new = [term for term, is_new in zip(added.terms, lists.is_new.tolist(), strict=True) if is_new]
     gone = np.concatenate([np.zeros(0, np.int64), *lists.gone])
     edit = ArrayEdit(len(terms), gone, lists.place[lists.is_new])
+    if not edit:
+        out.link(reader, ("terms.text", "terms.offsets", "terms.prefixes"))
+        return len(terms)
     prefixes, offsets, text = terms.arrays
     lengths = edit.apply(np.diff(offsets.astype(np.int64)), np.array([len(term) for term in new], np.int64))
     stream = out.stream("terms.text", np.uint8)

@@ -39,8 +39,8 @@ class ListsWriter:
         self._at = out.stream("blocks.at", "<u4")
         self._widths = out.stream("blocks.widths", "<u1", 2)
         self._words = out.stream("packed", "<u4")
-        self._positions_type = smallest_unsigned(largest_position)
-        self._positions = out.stream("positions", self._positions_type)
+        self.positions_type = smallest_unsigned(largest_position)
+        self._positions = out.stream("positions", self.positions_type)
         self._df: list[Array] = []
         self._cf: list[Array] = []
         self._rows = 0
@@ -56,7 +56,7 @@ class ListsWriter:
             positions: unsigned[sum(cf)].
         """
         return Piece(
-            df.astype(np.uint32), cf.astype(np.uint32), pack(df, ids, tf), positions.astype(self._positions_type)
+            df.astype(np.uint32), cf.astype(np.uint32), pack(df, ids, tf), positions.astype(self.positions_type)
         )
 
     def add(self, piece: Piece) -> None:

@@ -87,7 +87,7 @@ def pack_numpy(df: I64, ids: U32, tf: U32) -> PackedLists:
     """The numpy reference of the kernel `pack`."""
     if not len(ids):
         return PackedLists(*(np.zeros(0, np.uint32),) * 2, np.zeros((0, 2), np.uint8), np.zeros(0, np.uint32))
-    sizes = _block_sizes(df)
+    sizes = block_sizes(df)
     ends = np.cumsum(sizes)
     starts = ends - sizes
     gaps = np.zeros(len(ids), np.uint64)
@@ -161,7 +161,7 @@ def rows_of(sizes: Any, width: Any) -> Any:
     return ((sizes + (LANES - 1)) // LANES * width + 31) // 32
 
 
-def _block_sizes(df: I64) -> I64:
+def block_sizes(df: I64) -> I64:
     """int64[b]: the postings of each block of lists of `df` postings."""
     blocks = blocks_of(df)
     ends = np.cumsum(blocks)

@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
+from hybridkg.text.index.topk.block_max import SETS
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
@@ -291,38 +292,110 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
     return n_sets
 
 
+WINDOW = 4096
+"""Entities of which all x of a term are in the cache at once."""
+
+
 @njit(
-    void(
-        _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(float64), _input(float64),
-        _input(float64), float64[::1],
+    int64(
+        _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(uint32), _input(float64, 3),
+        _input(int64), uint64[::1], uint8[::1], float64[:, ::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def block_maxima(
-    sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base: Any, slope: Any, out: Any
-) -> None:
-    """Fills float64[blocks], 0 before, with the largest x in each document block, as `block_max.block_maxima_numpy`."""
-    n_fields, width = len(sizes), 65536
-    x, cursor, stop = np.zeros(width), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
-    start = 0
+    sizes: Any, ids: Any, tf: Any, lengths: Any, text_lengths: Any, numbers: Any, together: Any, members: Any,
+    sets: Any, maxima: Any,
+) -> Any:  # fmt: skip
+    """Fills the members, sets and maxima of the blocks of a term, as `block_max_writer.block_maxima_numpy`."""
+    n_fields, n_forms, n_nodes = len(sizes), len(numbers), len(text_lengths)
+    x, seen = np.zeros((n_forms, WINDOW)), np.zeros(WINDOW >> DOC_BLOCK_SHIFT, np.uint8)
+    cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    start = blocks = 0
     for f in range(n_fields):
         cursor[f] = start
         start += sizes[f]
         stop[f] = start
-    for low in range(0, len(out) * DOC_BLOCK, width):
+    for low in range(0, n_nodes, WINDOW):
+        is_empty = True
         for f in range(n_fields):
-            length = lengths[f if len(lengths) > 1 else 0]
-            i = cursor[f]
-            while i < stop[f] and ids[i] < low + width:
-                entity = ids[i]
-                x[entity - low] += (
-                    coefficient[f] * float64(tf[i]) * (1.0 / (base[f] + slope[f] * float64(length[entity])))
+            begin = i = cursor[f]
+            field = 1 << f % SETS
+            while i < stop[f] and ids[i] < low + WINDOW:
+                entity = uint64(ids[i]) - uint64(low)
+                seen[entity >> uint64(DOC_BLOCK_SHIFT)] |= uint8(
+                    field | 1 << SETS + int64(entity & uint64(DOC_BLOCK - 1))
                 )
                 i += 1
             cursor[f] = i
-        for r in range(low >> DOC_BLOCK_SHIFT, min(len(out), (low + width) >> DOC_BLOCK_SHIFT)):
-            largest = 0.0
-            for d in range((r << DOC_BLOCK_SHIFT) - low, (r << DOC_BLOCK_SHIFT) - low + DOC_BLOCK):
-                largest = max(largest, x[d])
-                x[d] = 0.0
-            out[r] = largest
+            if i == begin:
+                continue
+            is_empty = False
+            for k in range(n_forms):
+                coefficient, base, slope = numbers[k, 0, f], numbers[k, 1, f], numbers[k, 2, f]
+                length = text_lengths if together[k] else lengths[f]
+                own = x[k]
+                for j in range(uint64(begin), uint64(i)):
+                    entity = uint64(ids[j])
+                    own[entity - uint64(low)] += (
+                        coefficient * float64(tf[j]) * (1.0 / (base + slope * float64(length[entity])))
+                    )
+        if is_empty:
+            continue
+        first = low >> DOC_BLOCK_SHIFT
+        for r in range(uint64(len(seen))):
+            if not seen[r]:
+                continue
+            block = uint64(first) + r
+            members[block >> uint64(6)] |= uint64(1) << (block & uint64(63))
+            sets[blocks] = seen[r]
+            seen[r] = 0
+            for k in range(n_forms):
+                largest = 0.0
+                for d in range(r << uint64(DOC_BLOCK_SHIFT), (r + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
+                    largest = max(largest, x[k, d])
+                    x[k, d] = 0.0
+                maxima[k, blocks] = largest
+            blocks += 1
+    return blocks
+
+
+@njit(int64(_input(float64), int64, float64, float64, uint8[::1], int64[::1], float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def classes(maxima: Any, wanted: Any, mean: Any, scale: Any, out: Any, counts: Any, highest: Any) -> Any:
+    """Fills the classes of maxima, their counts and the highest of them, as `block_max_levels.classes_numpy`."""
+    for j in range(uint64(len(maxima))):
+        own = min(int64(maxima[j] / (maxima[j] + mean) * scale), len(counts) - 1)
+        out[j] = own
+        counts[own] += 1
+    lowest, found = len(counts), 0
+    while found < wanted:
+        lowest -= 1
+        found += counts[lowest]
+    place = 0
+    for j in range(uint64(len(maxima))):
+        if out[j] >= lowest:
+            highest[place] = maxima[j]
+            place += 1
+    return found
+
+
+@njit(void(_input(float64), _input(uint8), _input(float64), float64, float64, int64, uint8[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def levels(maxima: Any, classes: Any, code: Any, mean: Any, scale: Any, halves: Any, out: Any) -> None:
+    """Fills the levels of maxima, 0 before, as `block_max_levels.levels_numpy`."""
+    guess = np.zeros(256, np.int64)
+    level = 0
+    for c in range(256):
+        share = c / scale
+        while level < len(code) - 1 and code[level] * (1.0 - share) < mean * share:
+            level += 1
+        guess[c] = level
+    for j in range(uint64(len(maxima))):
+        level = guess[classes[j]]
+        while level > 0 and code[level - 1] >= maxima[j]:
+            level -= 1
+        while code[level] < maxima[j]:
+            level += 1
+        if halves:
+            out[j >> uint64(1)] |= uint8(level << 4 * int64(j & uint64(1)))
+        else:
+            out[j] = level

@@ -23,13 +23,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
-from hybridkg.text.index.codec.packing import KERNEL
-from hybridkg.text.index.layout import DOC_BLOCK, ArrayReader, ArrayStream, ArrayWriter
-from hybridkg.text.index.postings import SegmentPostings
-from hybridkg.text.index.term_field_sets import TermSets
+from hybridkg.text.index.layout import DOC_BLOCK, ArrayReader
 from hybridkg.text.models.additive import AdditiveForm, Floats
 
 FINE, COARSE = 256, 16
@@ -43,18 +39,6 @@ SETS = 4
 of an entity, so the lists of the other fields are not read. DOC_BLOCK more bits mark the entities that have the word:
 where the words have their maxima in different entities, none reaches their sum. They prune 253 of the 267 blocks.
 """
-
-TOP = (0.97, 0.99, 0.999, 0.9999)
-"""Quantiles that have a level of their own."""
-
-CLASSES = 256
-"""Histogram buckets of x, by which levels are spaced."""
-
-COMMON = 64
-"""A word has block maxima if at least one in this many entities has it."""
-
-MIN_NODES = 20_000
-"""Entities below which an index has no block maxima."""
 
 TEXT_MU = 1500.0
 """The default mu of the language models of one text."""
@@ -223,136 +207,3 @@ def words_of(blocks: int) -> int:
     (1, 1, 2)
     """
     return max(1, -(-blocks // 64))
-
-
-def write_block_maxima(
-    out: ArrayWriter,
-    reader: ArrayReader,
-    lists: SegmentPostings,
-    lengths: NDArray[np.uint32],
-    fields: Sequence[tuple[float, float]],
-    totals: Sequence[tuple[int, int]],
-) -> list[dict[str, Any]]:
-    """Writes the block maxima of the common words, `peaks.*`, and returns the forms for the header.
-
-    Args:
-        out: of the segment.
-        reader: of the same segment, whose lists and term sets are finished.
-        lists: its posting lists.
-        lengths: uint32[fields, nodes].
-        fields: (weight, b) of each.
-        totals: (entities, tokens) of each.
-    """
-    n_fields, n_nodes = lengths.shape
-    forms = default_forms(fields, totals)
-    sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
-    terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
-    text_lengths = lengths.sum(axis=0, dtype=np.uint32)
-    blocks = -(-n_nodes // DOC_BLOCK)
-    members = out.stream("peaks.members", "<u8", words_of(blocks))
-    levels = out.stream("peaks.levels", "<u1")
-    codes, starts = [], [0]
-    append = {FINE: _append_bytes, COARSE: _append_halves}
-    for term in terms:
-        sizes, ids, tf = lists.lists(term * n_fields, (term + 1) * n_fields)
-        present = np.zeros(words_of(blocks) * 64, bool)
-        present[ids // DOC_BLOCK] = True
-        members.append(np.packbits(present, bitorder="little").view("<u8")[None, :])
-        sets_of = np.zeros(len(present), np.uint8)
-        for f, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True)):
-            sets_of[ids[end - size : end] // DOC_BLOCK] |= 1 << f % SETS
-        for place in range(DOC_BLOCK):
-            sets_of[ids[ids % DOC_BLOCK == place] // DOC_BLOCK] |= 1 << SETS + place
-        for form in forms:
-            kernel = KERNEL.for_work(len(ids))
-            own = np.stack([text_lengths]) if form.together else lengths
-            maxima = np.zeros(n_nodes if kernel is None else blocks)
-            if kernel is None:
-                maxima = block_maxima_numpy(sizes, ids, tf, own, form, maxima)
-            else:
-                kernel.block_maxima(sizes, ids, tf, own, form.coefficient, form.base, form.slope, maxima)
-            maxima = maxima[present[:blocks]]
-            code = code_of(maxima, form.levels)
-            starts.append(starts[-1] + append[form.levels](levels, np.searchsorted(code, maxima)))
-            codes.append(code)
-        starts.append(starts[-1] + _append_bytes(levels, sets_of[present]))
-    members.close()
-    levels.close()
-    out.write("peaks.starts", np.array(starts, np.uint64))
-    out.write("peaks.terms", np.array(terms, np.uint32))
-    n_levels = sum(form.levels for form in forms)
-    out.write("peaks.codes", np.concatenate([np.zeros(0), *codes]).reshape(len(terms), n_levels))
-    longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
-    out.write("peaks.longest", np.array(longest, np.uint32))
-    return [form.to_json() for form in forms]
-
-
-def _append_bytes(out: ArrayStream, numbers: NDArray[Any]) -> int:
-    """Writes numbers below 256; returns the bytes."""
-    out.append(numbers.astype(np.uint8))
-    return len(numbers)
-
-
-def _append_halves(out: ArrayStream, numbers: NDArray[Any]) -> int:
-    """Writes numbers below 16, two in a byte; returns the bytes."""
-    padded = np.zeros(len(numbers) + len(numbers) % 2, np.uint8)
-    padded[: len(numbers)] = numbers
-    out.append(padded[::2] | padded[1::2] << 4)
-    return len(padded) // 2
-
-
-def code_of(maxima: Floats, levels: int) -> Floats:
-    """float64[levels], ascending from 0 to the maximum: the x of each level of a quantised block maximum.
-
-    Most levels are spaced by the cube root of the density of blocks, which minimises the squared error (Panter and
-    Dite, "Quantization distortion in pulse-count modulation with nonuniform spacing of levels", 1951), in x / (x +
-    mean), because scores saturate in x. The others separate the highest blocks, all that a query of one word needs.
-
-    Args:
-        maxima: float64[n], at least 0.
-        levels: more than 5.
-
-    >>> code_of(np.array([1.0, 3.0, 5.0]), 16)[[0, 1, 15]].round(3).tolist()
-    [0.0, 0.998, 5.0]
-    """
-    if not maxima.any():
-        return np.linspace(0.0, 1.0, levels)
-    largest, mean = float(maxima.max()), float(maxima.mean())
-    counts, edges = np.histogram(maxima / (maxima + mean), CLASSES, (0.0, largest / (largest + mean)))
-    wanted = np.cumsum(np.cbrt(counts))
-    even = np.linspace(0.0, wanted[-1], levels - len(TOP))
-    share = np.interp(even, np.concatenate(([0.0], wanted)), edges)
-    share[0] = 0.0
-    code = np.concatenate((mean * share / (1 - share), np.quantile(maxima, TOP, method="higher")))
-    code.sort()
-    code[-1] = largest
-    return np.asarray(np.minimum(code, largest))
-
-
-def block_maxima_numpy(
-    sizes: NDArray[np.int64],
-    ids: NDArray[np.uint32],
-    tf: NDArray[np.uint32],
-    lengths: NDArray[np.uint32],
-    form: BlockMaxForm,
-    x: Floats,
-) -> Floats:
-    """The numpy reference of `packing_kernel.block_maxima`: float64[blocks], the largest x in each block.
-
-    Args:
-        sizes: int64[fields], postings of a term in each field.
-        ids: uint32[sum(sizes)].
-        tf: uint32[sum(sizes)].
-        lengths: uint32[fields, nodes], or [1, nodes] where the fields are taken together.
-        form: of x.
-        x: float64[nodes], zeros.
-    """
-    start = 0
-    for f, size in enumerate(sizes.tolist()):
-        own, occurrences = ids[start : start + size], tf[start : start + size]
-        length = lengths[f if len(lengths) > 1 else 0, own]
-        x[own] += form.coefficient[f] * occurrences * (1.0 / (form.base[f] + form.slope[f] * length))
-        start += size
-    padded = np.zeros(-(-len(x) // DOC_BLOCK) * DOC_BLOCK)
-    padded[: len(x)] = x
-    return np.asarray(padded.reshape(-1, DOC_BLOCK).max(axis=1))

@@ -104,6 +104,17 @@ def test_long_lists_and_block_maxima_too(folder, n, seed):
     _assert_same(_merged(folder, previous, old, new), _built(folder, new))
 
 
+def test_a_vocabulary_that_stays_the_same_is_linked_and_not_written(folder):
+    old = _many(120, 6)
+    previous, _ = _built(folder, old)
+    for word, is_linked in (("w0", True), ("brandnew", False)):
+        new = {**old, 40: ([(word, ""), old[40][0][0]], old[40][1], old[40][2])}
+        merged = _merged(folder, previous, old, new)
+        _assert_same(merged, _built(folder, new))
+        name = "1.terms.text"
+        assert (merged[0] / name).samefile(previous / name) == is_linked
+
+
 def test_a_chain_of_merges_equals_a_build(folder):
     state = _many(150, 4)
     path, counts = _built(folder, state)

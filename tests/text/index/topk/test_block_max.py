@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index.layout import DOC_BLOCK
 from hybridkg.text.index.stored_fields import best
-from hybridkg.text.index.topk import block_max, topk
-from hybridkg.text.index.topk.block_max import COARSE, FINE, SETS, code_of
+from hybridkg.text.index.topk import block_max_writer, topk
+from hybridkg.text.index.topk.block_max import COARSE, FINE, SETS, BlockMaxForm
+from hybridkg.text.index.topk.block_max_levels import quantised
 
 pytestmark = pytest.mark.quick
 
@@ -18,8 +20,8 @@ N = 700
 
 @pytest.fixture
 def index(build, monkeypatch):
-    monkeypatch.setattr(block_max, "MIN_NODES", 1)
-    monkeypatch.setattr(block_max, "COMMON", 20)
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
+    monkeypatch.setattr(block_max_writer, "COMMON", 20)
     rng = np.random.default_rng(4)
 
     def text():
@@ -68,15 +70,73 @@ def test_levels_sets_and_members_are_those_of_the_postings(index):
             column += form.levels
 
 
+def drawn_maxima(seed):
+    """Maxima of some shape: heavy tails, few values, equal ones, zeros."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 5, 99, 100, 1_001, 5_000]))
+    shapes = (rng.pareto(1.2, n), rng.choice([0.0, 1e-9, 1.0, 1e9], n), np.full(n, 0.3), rng.random(n), np.zeros(n))
+    return shapes[seed % len(shapes)]
+
+
 @pytest.mark.parametrize("levels", [FINE, COARSE])
-def test_levels_ascend_to_the_largest(levels):
-    highest = np.random.default_rng(1).pareto(1.2, 5_000)
-    code = code_of(highest, levels)
+@pytest.mark.parametrize("seed", range(60))
+def test_a_maximum_has_the_lowest_level_that_is_not_below_it(kernel, levels, seed):
+    maxima, halves = drawn_maxima(seed), levels == COARSE
+    code, packed = quantised(maxima, levels, halves=halves)
+    level = numbers(packed, 0, len(maxima), levels).astype(np.int64)
     assert len(code) == levels
     assert (np.diff(code) >= 0).all()
     assert code[0] == 0
-    assert code[-1] == highest.max()
-    assert (code_of(np.zeros(3), levels) == np.linspace(0, 1, levels)).all()
+    assert code[-1] == maxima.max() or not maxima.any()
+    assert (code[level] >= maxima).all()
+    assert (code[level - 1][level > 0] < maxima[level > 0]).all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LazyKernel, "for_work", lambda self, work: None)
+        plain_code, plain = quantised(maxima, levels, halves=halves)
+    assert plain_code.tobytes() == code.tobytes()
+    assert plain.tobytes() == packed.tobytes()
+
+
+def test_a_tail_is_rounded_up_by_little():
+    maxima = np.random.default_rng(1).pareto(1.2, 5_000)
+    code, level = quantised(maxima, FINE, halves=False)
+    even = np.linspace(0.0, maxima.max(), FINE)
+    of_even = np.searchsorted(even, maxima)
+    assert (code[level] / maxima).mean() < 1.1 < 2.0 < (even[of_even] / maxima).mean()
+    highest = np.sort(maxima)[[4_850, 4_950, 4_995]]
+    assert np.isin(highest, code).all()
+
+
+def test_a_maximum_beyond_the_largest_number_is_below_its_level():
+    for huge in (1e308, np.inf):
+        code, level = quantised(np.array([huge, 1.0, huge]), COARSE, halves=False)
+        assert (code[level] >= [huge, 1.0, huge]).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("n_nodes", [1, 130, 4_096, 9_001])
+def test_the_kernel_finds_the_blocks_of_numpy(kernel, n_nodes, seed):
+    rng, n_fields = np.random.default_rng(seed), 1 + seed % 6
+    own = [np.flatnonzero(rng.random(n_nodes) < rng.choice([0, 0.001, 0.1, 0.9])) for _ in range(n_fields)]
+    ids = np.concatenate(own).astype(np.uint32)
+    tf = rng.integers(1, 9, len(ids)).astype(np.uint32)
+    lengths = rng.integers(1, 99, (n_fields, n_nodes)).astype(np.uint32)
+    parts = rng.random((3, n_fields)) + 0.01
+    forms = [BlockMaxForm(*parts, together=together, levels=COARSE) for together in (False, True, False)]
+    text_lengths = lengths.sum(axis=0, dtype=np.uint32)
+    sizes = np.array([len(one) for one in own], np.int64)
+
+    class Lists:
+        def lists(self, begin, end):
+            assert (begin, end) == (7 * n_fields, 8 * n_fields)
+            return sizes, ids, tf
+
+    reader = block_max_writer._BlockReader(Lists(), lengths, text_lengths, forms)
+    found = reader.blocks(7)
+    wanted = block_max_writer.block_maxima_numpy(sizes, ids, tf, lengths, text_lengths, forms)
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("k1", [1e-300, 1e-16, 1e-15, 1e-14, 1.2])
@@ -84,8 +144,8 @@ def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatc
     # x / (k1 + x) is 1, or a little less, in no order of x.
     for name, value in (("MIN_POSTINGS", 1), ("FIRST_BLOCKS", 1)):
         monkeypatch.setattr(topk, name, value)
-    monkeypatch.setattr(block_max, "MIN_NODES", 1)
-    monkeypatch.setattr(block_max, "COMMON", 20)
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
+    monkeypatch.setattr(block_max_writer, "COMMON", 20)
     rng = np.random.default_rng(0)
     for names in (["title"], ["title", "body"], ["title", "body", "notes"]):
         counts = rng.choice([0, 1, 2, 3, 5], (2000, len(names))), rng.integers(0, 9, (2000, len(names)))

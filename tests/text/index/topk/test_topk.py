@@ -18,7 +18,7 @@ from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.id_sets import contains
 from hybridkg.text.index.layout import DOC_BLOCK
 from hybridkg.text.index.stored_fields import best
-from hybridkg.text.index.topk import block_max, topk
+from hybridkg.text.index.topk import block_max_writer, topk
 
 pytestmark = pytest.mark.quick
 
@@ -54,8 +54,8 @@ def documents(rng, fields, n):
 @pytest.fixture(scope="module")
 def low_limits(kernel):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_max, "MIN_NODES", 1)
-        patch.setattr(block_max, "COMMON", 20)
+        patch.setattr(block_max_writer, "MIN_NODES", 1)
+        patch.setattr(block_max_writer, "COMMON", 20)
         patch.setattr(topk, "MIN_POSTINGS", 1)
         patch.setattr(topk, "FIRST_BLOCKS", 1)
         patch.setattr(topk, "MAX_BLOCKS", 8)

@@ -1,0 +1,169 @@
+"""Edits of packed posting lists: ids are renumbered, postings leave, and others enter.
+
+A posting block in which nothing leaves or enters, and whose ids shift by one number, is copied as it is packed; so are
+the positions between two edits. The blocks behind an edit are packed again, until they begin at the earlier places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.compute.kernels import LazyKernel
+from hybridkg.text.index.codec.packing import LANES, PackedLists, pack
+from hybridkg.text.index.layout import Array
+from hybridkg.text.index.postings import SegmentPostings
+
+KERNEL = LazyKernel("hybridkg.text.index.build.list_edits_kernel")
+
+I64 = NDArray[np.int64]
+U32 = NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Entering:
+    """Postings that enter lists.
+
+    Args:
+        lists: int64[p], ascending.
+        ids: uint32[p], new ids, ascending within each list; none of them stays in its list.
+        tf: uint32[p].
+        positions: unsigned[sum(tf)].
+    """
+
+    lists: I64
+    ids: U32
+    tf: U32
+    positions: Array
+
+
+@dataclass(frozen=True)
+class EditedLists:
+    """Consecutive lists afterwards.
+
+    Args:
+        df, cf: int64[l].
+        packed: their postings.
+        positions: unsigned[sum(cf)].
+        is_edited: bool[l], whether a posting has left or entered.
+    """
+
+    df: I64
+    cf: I64
+    packed: PackedLists
+    positions: Array
+    is_edited: NDArray[np.bool_]
+
+
+class _Room:
+    """Arrays that are used again: the first use of a page of memory costs more than writing it."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def get(self, name: str, dtype: type[np.generic], size: int) -> Array:
+        """An array of any content, valid until the next call with its name."""
+        if name not in self._arrays or len(self._arrays[name]) < size:
+            self._arrays[name] = np.empty(size, dtype)
+        return self._arrays[name][:size]
+
+
+class ListEditor:
+    """Edits the lists of a segment; the result of a call is valid until the next one.
+
+    Args:
+        old: the lists.
+        old_to_new: int64[entities], the new id of each, ascending; -1 for one whose postings leave.
+        positions_type: of the positions afterwards.
+    """
+
+    def __init__(self, old: SegmentPostings, old_to_new: I64, positions_type: np.dtype[Any]):
+        self._old, self._old_to_new, self._type = old, old_to_new, positions_type
+        self._run_ends, self._room = run_ends(old_to_new), _Room()
+        self._kernel = KERNEL.for_work(int(old.ends[-1]))
+
+    def edited(self, begin: int, end: int, new: I64, entering: Entering) -> EditedLists:
+        """The lists begin..end-1 afterwards.
+
+        Args:
+            begin: number of the first list.
+            end: of the list behind the last.
+            new: int64[...], places in 0..end-begin of empty lists that are inserted first, ascending.
+            entering: by the number of the list among these.
+        """
+        postings, tokens, blocks = (offsets[begin : end + 1].astype(np.int64) for offsets in self._old.arrays)
+        df, cf = (np.insert(np.diff(offsets), new, 0) for offsets in (postings, tokens))
+        positions = self._old.all_positions[int(tokens[0]) : int(tokens[-1])].astype(self._type, copy=False)
+        if self._kernel is None:
+            _, ids, tf = self._old.lists(begin, end)
+            return edit_lists_numpy(df, ids, tf, positions, self._old_to_new, entering)
+        own, packed = slice(int(blocks[0]), int(blocks[-1])), self._old.packed
+        n_blocks = own.stop - own.start + len(entering.ids)
+        # A value has at most as many bits as a word, and the values of a block begin in a row of their own.
+        n_rows = (len(entering.ids) + int(postings[-1] - postings[0])) // 2 + 2 * n_blocks
+        words, first, at, widths, bytes_after = (
+            self._room.get(*room)
+            for room in (
+                ("words", np.uint32, n_rows * LANES),
+                ("first", np.uint32, n_blocks),
+                ("at", np.uint32, n_blocks),
+                ("widths", np.uint8, 2 * n_blocks),
+                ("positions", np.uint8, (len(positions) + len(entering.positions)) * self._type.itemsize),
+            )
+        )
+        widths = widths.reshape(-1, 2)
+        new_df, new_cf, is_edited = np.empty_like(df), np.empty_like(cf), np.zeros(len(df), np.uint8)
+        n_blocks, rows, n_bytes = self._kernel.edit_lists(
+            df, cf, packed.words, packed.first[own], packed.at[own], packed.widths[own], positions.view(np.uint8),
+            self._old_to_new, self._run_ends, entering.lists, entering.ids, entering.tf,
+            entering.positions.astype(self._type).view(np.uint8), self._type.itemsize,
+            new_df, new_cf, first, at, widths, words, bytes_after, is_edited,
+        )  # fmt: skip
+        after = PackedLists(first[:n_blocks], at[:n_blocks], widths[:n_blocks], words[: rows * LANES])
+        return EditedLists(new_df, new_cf, after, bytes_after[:n_bytes].view(self._type), is_edited.astype(bool))
+
+
+def run_ends(old_to_new: I64) -> I64:
+    """int64[n]: the end of the run of each id, in which ids shift by the same number and none has gone.
+
+    >>> run_ends(np.array([0, 1, -1, 2, 5, 6])).tolist()
+    [2, 2, 3, 4, 6, 6]
+    """
+    n = len(old_to_new)
+    if not n:
+        return np.zeros(0, np.int64)
+    follows = (np.diff(old_to_new) == 1) & (old_to_new[:-1] >= 0)
+    ends = np.append(np.flatnonzero(~follows) + 1, n)
+    return np.repeat(ends, np.diff(ends, prepend=0))
+
+
+def edit_lists_numpy(df: I64, ids: U32, tf: U32, positions: Array, old_to_new: I64, entering: Entering) -> EditedLists:
+    """The numpy reference of `list_edits_kernel.edit_lists`, for unpacked lists.
+
+    Args:
+        df: int64[l], postings of each list.
+        ids: uint32[sum(df)].
+        tf: uint32[sum(df)].
+        positions: unsigned[sum(tf)], of the type of the result.
+        old_to_new: int64[entities], or -1.
+        entering: what enters.
+    """
+    is_edited = np.zeros(len(df), bool)
+    is_edited[entering.lists] = True
+    number, after = np.repeat(np.arange(len(df)), df), old_to_new[ids]
+    stays = after >= 0
+    is_edited[number[~stays]] = True
+    positions = positions[np.repeat(stays, tf)]
+    number, ids, tf = number[stays], after[stays].astype(np.uint32), tf[stays]
+    keys = number.astype(np.uint64) << np.uint64(32) | ids
+    at = np.searchsorted(keys, entering.lists.astype(np.uint64) << np.uint64(32) | entering.ids)
+    sums = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
+    positions = np.insert(positions, np.repeat(sums[at], entering.tf), entering.positions.astype(positions.dtype))
+    number = np.insert(number, at, entering.lists)
+    ids, tf = np.insert(ids, at, entering.ids), np.insert(tf, at, entering.tf)
+    new_df = np.bincount(number, minlength=len(df)).astype(np.int64)
+    new_cf = np.bincount(number, tf, len(df)).astype(np.int64)
+    return EditedLists(new_df, new_cf, pack(new_df, ids, tf), positions, is_edited)
