@@ -99,7 +99,8 @@ def of_oxigraph(before: Iterable[ox.Quad], text: str, base: str | None = None) -
 
 
 def _quads(graphs: Iterable[tuple[str, Path]]) -> Iterator[ox.Quad]:
+    """The quads of files; one of TriG names its graphs itself."""
     for name, path in graphs:
-        graph = ox.NamedNode(name) if name else ox.DefaultGraph()
         for quad in ox.parse(path=str(path), base_iri=path.as_uri(), rename_blank_nodes=True):
+            graph = ox.NamedNode(name) if name else quad.graph_name
             yield ox.Quad(quad.subject, quad.predicate, quad.object, graph)

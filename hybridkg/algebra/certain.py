@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hybridkg.algebra import nodes
 from hybridkg.query import ast
+from hybridkg.query.walk import walk
 
 
 def certain(group: ast.Group) -> frozenset[str]:
@@ -15,6 +16,8 @@ def certain(group: ast.Group) -> frozenset[str]:
                 triples = [item for item in items if isinstance(item, ast.TriplePattern)]
                 terms = [term for item in triples for term in (item.subject, item.predicate, item.object)]
                 names |= {term.name for term in terms if isinstance(term, ast.Var)}
+                inner = [part for term in terms if isinstance(term, ast.TripleTerm) for part in walk(term)]
+                names |= {part.name for part in inner if isinstance(part, ast.Var)}
             case ast.Group():
                 names |= certain(element)
             case ast.GraphPattern(name, pattern):

@@ -20,7 +20,7 @@ def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var,
 
 def variables_of(template: tuple[ast.TriplePattern, ...]) -> tuple[ast.Var, ...]:
     """The distinct variables of a template."""
-    terms = (term for triple in template for term in (triple.subject, triple.predicate, triple.object))
+    terms = (term for triple in template for term in walk(triple))
     return tuple(dict.fromkeys(term for term in terms if isinstance(term, ast.Var)))
 
 

@@ -91,11 +91,11 @@ class Scope:
     assumed_nodes: set[str] = field(default_factory=set)
 
 
-def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
+def term_of(node: ast.Iri | ast.Lit | ast.TripleTerm) -> NamedNode | Literal:
     """The term of the store for a constant of the query.
 
     Raises:
-        UnsupportedPatternError: RDF has no such term.
+        UnsupportedPatternError: RDF has no such term, or the projection does not hold such terms.
 
     >>> str(term_of(ast.Lit("01", XSD + "integer")))
     '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
@@ -106,6 +106,10 @@ def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
                 return NamedNode(value)
             case ast.Lit(lexical, None, None):
                 return Literal(lexical)
+            case ast.TripleTerm():
+                raise UnsupportedPatternError("triple terms")
+            case ast.Lit(direction=str()):
+                raise UnsupportedPatternError("literals with a base direction")
             case ast.Lit(lexical, None, str() as language):
                 return Literal(lexical, language=language)
             case ast.Lit(lexical, str() as datatype):
@@ -117,7 +121,7 @@ def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
     raise UnsupportedPatternError("a term that RDF does not have")
 
 
-def term_or_parameter(node: ast.Iri | ast.Lit) -> NamedNode | Literal | TermParameter:
+def term_or_parameter(node: ast.Iri | ast.Lit | ast.TripleTerm) -> NamedNode | Literal | TermParameter:
     """The term of a constant, or the parameter in its place."""
     return TermParameter(node.number) if isinstance(node, ast.IriParameter | ast.LiteralParameter) else term_of(node)
 

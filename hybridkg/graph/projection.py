@@ -22,6 +22,7 @@ from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.join_counting import as_join
 from hybridkg.graph.match.join_shape import JoinShape
+from hybridkg.graph.match.lacking import lacking
 from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.run import PatternRun
@@ -123,6 +124,9 @@ class Projection:
             return compiler.compiled()
         except PatternDeclined:
             return None
+
+    def lacks(self, pattern: AskedPattern) -> tuple[str, ...]:
+        return lacking(pattern, self._columns.omitted)
 
     def has_nodes_only(self, predicate: str) -> bool:
         objects = self._objects(predicate)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.term_texts import tag_of
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Term, term_text
 from hybridkg.rdf.well_known import shortened
 
 MAX_NAMES = 100_000
@@ -186,10 +187,10 @@ def shortened_term(term: Term, longest: int = 60) -> str:
         case Literal():
             text = " ".join(term.value.split())
             text = text if len(text) <= longest else text[: longest - 1] + "…"
-            return f'"{text}"@{term.language}' if term.language else f'"{text}"'
-    text = str(term)
+            return f'"{text}"{tag_of(term)}' if term.language else f'"{text}"'
+    text = term_text(term)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _text(term: Term | None) -> str | None:
-    return None if term is None else str(term)
+    return None if term is None else term_text(term)

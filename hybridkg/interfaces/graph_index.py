@@ -411,6 +411,9 @@ class GraphIndex(Protocol):
         five triples, under 30 us for another instance of a cached template.
         """
 
+    def lacks(self, pattern: AskedPattern) -> tuple[str, ...]:
+        """The predicates, sorted, of which it does not hold every triple, and which a pattern reads."""
+
     def has_nodes_only(self, predicate: str) -> bool:
         """Whether every object of a predicate is an IRI or a blank node; False for one that the index does not hold."""
 

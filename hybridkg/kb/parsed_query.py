@@ -196,7 +196,9 @@ class ParsedQuery:
 
 
 def signed_parameters(params: Any) -> tuple[Signature, tuple[ast.Value, ...]] | None:
-    """Names and kinds of the parameters, and their values; None for invalid ones, whose errors `_planned` raises."""
+    """Names and kinds of the parameters, and their values; None for invalid ones, whose errors `_planned` raises,
+    and for triple terms, which it binds.
+    """
     if not params:
         return ((), ()) if params is None or isinstance(params, Mapping) else None
     if not isinstance(params, Mapping):
@@ -208,6 +210,8 @@ def signed_parameters(params: Any) -> tuple[Signature, tuple[ast.Value, ...]] | 
         try:
             value = constants(name, item)
         except HybridkgError:
+            return None
+        if value is None:
             return None
         names.append(name.lstrip("?$"))
         kinds.append("list" if isinstance(value, tuple) else "iri" if isinstance(value, ast.Iri) else "literal")

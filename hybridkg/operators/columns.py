@@ -22,7 +22,7 @@ from hybridkg.rdf.order import term_key, value_key
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, AsTerm, TermTexts, TextForm
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term, double
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term, Triple, double
 
 N = TypeVar("N", bound=np.generic)
 T = TypeVar("T")
@@ -341,6 +341,8 @@ def columns_of(solutions: Solutions, made: Made) -> InColumns:
 
 def _ranks(terms: Sequence[Term | None], *, total: bool) -> Places:
     """Dense ranks of terms in their order; without `total`, equal values share one."""
+    if not total and any(isinstance(term, Triple) for term in terms):
+        raise ColumnsDeclined("an order of triple terms")
     keys = [(term_key if total else value_key)(term) for term in terms]
     if not total and len({_kind(term) for term in terms if type(term) is Literal}) > 1:
         raise ColumnsDeclined("an order of literals that are not comparable")
@@ -365,7 +367,7 @@ def _kind(literal: Literal) -> tuple[Any, ...]:
         case 2:
             return (2, literal.datatype.value, bool(ZONE.search(literal.value)))
         case 4:
-            return (4, literal.language)
+            return (4, *key[3:])
     return key
 
 

@@ -17,9 +17,10 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells, times
 from hybridkg.operators.partition import FEW, Keys, Places, partition
 from hybridkg.query import ast
+from hybridkg.query.constants import term_of_constant
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions
-from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.terms import BlankNode, NamedNode, Term, triple_of
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,12 @@ class Construct(OneChild):
         rows_of: list[Places] = []
         for triple in self.template:
             rows = _legal_rows(triple, solutions)
+            targets: TermColumn | None = None
+            if isinstance(triple.object, ast.TripleTerm):
+                rows, targets = _triple_terms(triple.object, solutions, rows)
             context.allow(sum(part.size for part in parts) + len(rows))
             context.meter.check()
-            parts.append(_instances(triple, solutions, rows, context))
+            parts.append(_instances(triple, solutions, rows, targets, context))
             rows_of.append(rows)
         if not parts:
             return Solutions(GRAPH_COLUMNS, [])
@@ -70,7 +74,7 @@ def _legal_rows(triple: ast.TriplePattern, solutions: InColumns) -> Places:
     ):
         if isinstance(part, ast.Var):
             own = _are(solutions.column(part.name), kinds)
-        elif isinstance(part, ast.Lit) and kinds:
+        elif isinstance(part, ast.Lit | ast.TripleTerm) and kinds:
             own = np.zeros(solutions.size, np.bool_)
         else:
             continue
@@ -92,18 +96,49 @@ def _are(column: Column, kinds: tuple[type[Term], ...]) -> NDArray[np.bool_] | N
     return own[place]
 
 
-def _instances(triple: ast.TriplePattern, solutions: InColumns, rows: Places, context: ExecutionContext) -> InColumns:
-    """The triple for some rows."""
+def _triple_terms(term: ast.TripleTerm, solutions: InColumns, rows: Places) -> tuple[Places, TermColumn]:
+    """The rows for which a triple term is one of RDF, and its terms there."""
+    made = _made(term, solutions, rows)
+    there = [place for place, one in enumerate(made) if one is not None]
+    return rows[there], TermColumn.of([made[place] for place in there])
+
+
+def _made(part: ast.Syntax, solutions: InColumns, rows: Places) -> Sequence[Term | None]:
+    """The term of a part of a triple term for each of some rows; None where RDF has none."""
+    match part:
+        case ast.Var(name):
+            return solutions.column(name).take(rows).cells()
+        case ast.Blank(label):
+            return _blank_nodes(label, rows)
+        case ast.TripleTerm(subject, predicate, target):
+            parts = [_made(one, solutions, rows) for one in (subject, predicate, target)]
+            return [triple_of(*terms) for terms in zip(*parts, strict=True)]
+    return [term_of_constant(part)] * len(rows)
+
+
+def _blank_nodes(label: str, rows: Places) -> list[BlankNode]:
+    return [BlankNode(f"r{row}x{label}") for row in (rows + 1).tolist()]
+
+
+def _instances(
+    triple: ast.TriplePattern,
+    solutions: InColumns,
+    rows: Places,
+    targets: TermColumn | None,
+    context: ExecutionContext,
+) -> InColumns:
+    """The triple for some rows; `targets` are the objects if they are triple terms."""
     columns: dict[str, Column] = {}
     for name, part in zip(GRAPH_COLUMNS, (triple.subject, triple.predicate, triple.object), strict=True):
         match part:
             case ast.Var(variable):
                 columns[name] = solutions.column(variable).take(rows)
             case ast.Blank(label):
-                nodes = [BlankNode(f"r{row}x{label}") for row in (rows + 1).tolist()]
-                columns[name] = _coded(nodes, np.arange(len(nodes)))
+                columns[name] = _coded(_blank_nodes(label, rows), np.arange(len(rows)))
+            case ast.TripleTerm():
+                columns[name] = TermColumn.of([]) if targets is None else targets
             case _:
-                columns[name] = _constant(_term(part), name, len(rows), context)
+                columns[name] = _constant(term_of_constant(part), name, len(rows), context)
     return InColumns(columns, len(rows), context.made)
 
 
@@ -125,14 +160,3 @@ def _coded(terms: Sequence[Term], codes: Places) -> TermColumn:
 def _identity(column: Column) -> Keys:
     """Integers, equal exactly where the terms are the same: a graph may have 1 and 01, which are equal for SPARQL."""
     return column.codes if isinstance(column, TermColumn) else column.keys
-
-
-def _term(part: ast.Syntax) -> Term:
-    match part:
-        case ast.Iri(value):
-            return NamedNode(value)
-        case ast.Lit(lexical, _, str(language)):
-            return Literal(lexical, language=language)
-        case ast.Lit(lexical, datatype):
-            return Literal(lexical, datatype=NamedNode(datatype) if datatype else XSD_STRING)
-    raise TypeError(f"no term of a template: {part!r}")

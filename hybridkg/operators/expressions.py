@@ -2,7 +2,7 @@
 
 There is no second evaluator for SPARQL's functions (docs/architecture.md, decision 1): the distinct values of the
 variables of an expression are sent to Oxigraph as VALUES rows, in an in-memory store that is empty except for blank
-nodes, which cannot be written in VALUES and are reached through their row.
+nodes and triple terms, which are not written in VALUES and are reached through their row.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ ROW_IRI = "urn:hybridkg:row:"
 CELL_IRI = "urn:hybridkg:cell:"
 TRUE = Literal("true", datatype=XSD_BOOLEAN)
 FALSE = Literal("false", datatype=XSD_BOOLEAN)
+
+THROUGH_STORE = (BlankNode, Triple)
+"""Terms that are no data of VALUES: a triple term may have blank nodes."""
 
 BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 
@@ -266,7 +269,7 @@ def _fresh(name: str, taken: frozenset[str]) -> str:
 
 
 def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[str, list[Triple]]:
-    """Pattern whose solutions are the given rows, and the triples that provide its blank nodes.
+    """Pattern whose solutions are the given rows, and the triples that provide its blank nodes and triple terms.
 
     `?row_name` is bound to a different IRI in each. Terms are written by Oxigraph's own serializer, so nothing in them
     can become syntax.
@@ -275,13 +278,13 @@ def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[
         Triple(NamedNode(f"{ROW_IRI}{number}"), NamedNode(f"{CELL_IRI}{i}"), cell)
         for number, row in enumerate(rows)
         for i, cell in enumerate(row)
-        if isinstance(cell, BlankNode)
+        if isinstance(cell, THROUGH_STORE)
     ]
     lines = [f"(<{ROW_IRI}{number}>{''.join(_cell(cell) for cell in row)})" for number, row in enumerate(rows)]
     head = "".join(f" ?{name}" for name in names)
     parts = [f"VALUES (?{row_name}{head}) {{", *lines, "}"]
-    blank = sorted({int(triple.predicate.value[len(CELL_IRI) :]) for triple in triples})
-    parts += [f"OPTIONAL {{ ?{row_name} <{CELL_IRI}{i}> ?{names[i]} }}" for i in blank]
+    stored = sorted({int(triple.predicate.value[len(CELL_IRI) :]) for triple in triples})
+    parts += [f"OPTIONAL {{ ?{row_name} <{CELL_IRI}{i}> ?{names[i]} }}" for i in stored]
     return "\n".join(parts), triples
 
 
@@ -299,7 +302,7 @@ def holds(expression: str, values: Sequence[Term], scratch: Callable[[Iterable[T
 
 
 def _cell(cell: Term | None) -> str:
-    return " UNDEF" if cell is None or isinstance(cell, BlankNode) else f" {cell}"
+    return " UNDEF" if cell is None or isinstance(cell, THROUGH_STORE) else f" {cell}"
 
 
 def true_rows(values: Mapping[int, Term | None] | Sequence[Term | None]) -> list[bool]:

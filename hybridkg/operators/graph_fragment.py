@@ -11,7 +11,7 @@ import numpy as np
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
-from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, Ids, PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
     COLUMN_CELLS,
@@ -33,6 +33,9 @@ from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term
+
+MAX_NAMED = 3
+"""Predicates that a line of EXPLAIN names."""
 
 
 @dataclass(frozen=True)
@@ -208,8 +211,17 @@ class GraphFragment(PhysicalOperator):
         if estimates.graph is None:
             return f"{estimates.store}: the graph has no projection"
         if estimates.prepared(self.pattern) is None:
-            return f"{estimates.store}: the projection does not hold all of it"
+            return f"{estimates.store}: {not_held(estimates.graph, self.pattern)}"
         return f"columns: {pattern_text(self.pattern)}"
+
+
+def not_held(graph: GraphIndex, pattern: AskedPattern) -> str:
+    """Why the projection does not answer a pattern, for EXPLAIN: it names predicates whose values it does not hold."""
+    lacking = graph.lacks(pattern)
+    if not lacking:
+        return "the projection does not hold all of the pattern"
+    more = f" and {len(lacking) - MAX_NAMED} more predicates" if len(lacking) > MAX_NAMED else ""
+    return f"the projection lacks triples of {', '.join(f'<{iri}>' for iri in lacking[:MAX_NAMED])}{more}"
 
 
 def restricted(solutions: InColumns, bound: Mapping[str, Ids]) -> InColumns:

@@ -15,8 +15,9 @@ from functools import cached_property
 from hybridkg.entities.profile.number_bounds import bounds_of
 from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition
 from hybridkg.query import ast
+from hybridkg.query.constants import term_of_constant
 from hybridkg.rdf.stored import as_stored
-from hybridkg.rdf.terms import Literal, NamedNode
+from hybridkg.rdf.terms import XSD_STRING, Literal
 
 MAX_CONDITIONS = 64
 """Maximum conditions of one fragment; more make the request longer and the answer hardly shorter."""
@@ -198,15 +199,10 @@ def _seen(group: ast.Group, variable: str) -> ast.Group:
 def _value(constant: ast.Iri | ast.Lit) -> str | None:
     """Constant in the N-Triples form of the store; None if the store rejects it."""
     try:
-        if isinstance(constant, ast.Iri):
-            return str(NamedNode(constant.value))
-        if constant.language is not None:
-            return str(as_stored(Literal(constant.lexical, language=constant.language)))
-        if constant.datatype is None:
-            return str(Literal(constant.lexical))
-        return str(as_stored(Literal(constant.lexical, datatype=NamedNode(constant.datatype))))
+        term = term_of_constant(constant)
     except ValueError:
         return None
+    return str(as_stored(term) if isinstance(term, Literal) and term.datatype != XSD_STRING else term)
 
 
 def _ranges(filters: list[ast.Expression]) -> dict[str, PushdownCondition]:

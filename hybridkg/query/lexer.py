@@ -2,7 +2,8 @@
 
 A word is a keyword only where the grammar allows that keyword, and a NAME (of a field, a model, an argument) where it
 allows a NAME; prefixed names are longer matches, so a prefix may be spelled like a keyword. As in the W3C grammar the
-longest token wins: `?x<3&&?y>1` contains an IRI, and `?x-1` a negative number.
+longest token wins: `?x<3&&?y>1` contains an IRI, and `?x-1` a negative number. Only `<<` and `<<(` give way to `<`
+where no triple may stand, because SPARQL 1.1 has no such tokens (parser.py).
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ MAX_TOKENS = 200_000
 MAX_NESTING = 100
 """Brackets of any kind that are open at the same time."""
 
+OPENING, CLOSING = frozenset(("(", "[", "{", "<<", "<<(", "{|")), frozenset((")", "]", "}", ">>", ")>>", "|}"))
+
 MAX_DEPTH = 160
 """Depth of the tree, chains such as `a + b + c` included: visitors take a few of Python's 1,000 frames a node."""
 
@@ -235,8 +237,11 @@ class _Run:
             position = 1
         while True:
             token = lexer.next(query, position, rows[states[-1]])
-            if self._reduce(token):
-                return self.values[-1]
+            try:
+                if self._reduce(token):
+                    return self.values[-1]
+            except UnexpectedTokenError as stop:
+                token = self._less_than(token, stop)
             position = token.end
             tokens.append((token.start, position))
             if len(tokens) > MAX_TOKENS:
@@ -245,15 +250,30 @@ class _Run:
                     hint="pass long lists of values as a parameter",
                     span=query.span(token.start, token.end),
                 )
-            if token.type in "([{":
+            if token.type in OPENING:
                 nesting += 1
                 if nesting > MAX_NESTING:
                     raise QueryLimitError(
                         f"brackets are nested more than {MAX_NESTING} deep",
                         span=query.span(token.start, token.end),
                     )
-            elif token.type in ")]}":
+            elif token.type in CLOSING:
                 nesting -= 1
+
+    def _less_than(self, token: Token, stop: UnexpectedTokenError) -> Token:
+        """Reads the first sign of `<<` or `<<(` as `<` where no triple may stand: `?x<<http://e/>`.
+
+        Raises:
+            UnexpectedTokenError: `stop`, which any other token has raised.
+        """
+        if not token.type.startswith("<<"):
+            raise stop
+        shorter = Token("<", "<", token.start, token.start + 1)
+        try:
+            self._reduce(shorter)
+        except UnexpectedTokenError:
+            raise stop from None
+        return shorter
 
     def _reduce(self, token: Token) -> bool:
         """Applies the rules that are complete before the token, then shifts it; true at the end of the text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridkg.query import ast
-from hybridkg.query.walk import walk
+from hybridkg.query.walk import variables, walk
 
 
 def in_scope(group: ast.Group) -> frozenset[str]:
@@ -70,6 +70,8 @@ def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> Iterator[str]:
     for term in terms:
         if isinstance(term, ast.Var):
             yield term.name
+        elif isinstance(term, ast.TripleTerm):
+            yield from variables(term)
 
 
 def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:

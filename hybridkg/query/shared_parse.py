@@ -14,6 +14,7 @@ from typing import Any
 from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.query import ast
 from hybridkg.query.builders import Builder
+from hybridkg.query.builders.triples import NodeWithTriples
 from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse_by
 from hybridkg.query.source import SourceText, read_text
@@ -143,6 +144,9 @@ class SharedBuilder(Builder):
         number = self._opened((STRING, node.lexical))
         if number is None:
             return node
+        if node.direction is not None:  # the projection holds no such literals
+            self._close(number)
+            return node
         suffix = node.datatype, node.language
         if self.suffixes.setdefault(number, suffix) != suffix:
             self.closed.add(number)
@@ -154,6 +158,16 @@ class SharedBuilder(Builder):
     def verb_objects(self, c: list[Any], start: int, end: int) -> Any:
         verb = c[0] if isinstance(c[0], ast.Var) else self.concrete(c[0])
         return super().verb_objects([verb, c[1]], start, end)
+
+    def triple_term(self, c: list[Any], start: int, end: int) -> ast.TripleTerm:
+        verb = c[2] if isinstance(c[2], ast.Var) else self.concrete(c[2])
+        return super().triple_term([*c[:2], verb, *c[3:]], start, end)
+
+    triple_term_data = expression_triple = triple_term
+
+    def reified_triple(self, c: list[Any], start: int, end: int) -> NodeWithTriples:
+        verb = c[2] if isinstance(c[2], ast.Var) else self.concrete(c[2])
+        return super().reified_triple([*c[:2], verb, *c[3:]], start, end)
 
     def function_call(self, c: list[Any], start: int, end: int) -> ast.Call:
         return super().function_call([self.concrete(c[0]), c[1]], start, end)

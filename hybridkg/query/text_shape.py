@@ -79,7 +79,10 @@ def _scanner(*, ascii_only: bool) -> Scanner:
     some_skip = f"{skip.removesuffix('*+')}++"
     return Scanner(
         re.compile(f"(?:({holes})|({'|'.join(others)})){skip}", re.DOTALL),
-        re.compile(rf"{skip}(?ai:PREFIX){some_skip}({patterns['PNAME_NS']}){skip}({patterns['IRIREF']})"),
+        re.compile(
+            rf"{skip}(?:(?ai:PREFIX){some_skip}({patterns['PNAME_NS']}){skip}({patterns['IRIREF']})"
+            rf"|(?ai:VERSION){skip}(?:{patterns['STRING_LITERAL1']}|{patterns['STRING_LITERAL2']}))"
+        ),
         re.compile(skip),
     )
 
@@ -213,7 +216,10 @@ def _prologue(scanner: Scanner, text: str) -> tuple[tuple[tuple[str, str], ...] 
     found: dict[str, str] = {}
     at, is_shared = 0, True
     while declaration := scanner.declaration.match(text, at):
-        at, namespace = declaration.end(), declaration[2][1:-1]
+        at = declaration.end()
+        if declaration[1] is None:
+            continue  # a version
+        namespace = declaration[2][1:-1]
         is_shared = is_shared and len(namespace) <= MAX_NAMESPACE_LENGTH and _is_namespace(namespace)
         found[declaration[1][:-1]] = namespace
     start = scanner.skip.match(text, at).end()  # type: ignore[union-attr]  # it may be empty

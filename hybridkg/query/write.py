@@ -1,7 +1,7 @@
 """Serialiser of syntax trees to canonical text: `parse(write(q)) == q`; Oxigraph receives no other text.
 
 IRIs are written out, parentheses are minimal, and every name and literal is checked or escaped, so a value can never
-become syntax. A query without ranked parts is plain SPARQL 1.1.
+become syntax. A query without ranked parts is plain SPARQL 1.1, or 1.2 where it has triple terms or base directions.
 """
 
 from __future__ import annotations
@@ -222,6 +222,7 @@ _METHODS: dict[type[ast.Syntax], Callable[[_Writer, Any], None]] = {
     ast.ServicePattern: _Writer.service,
     ast.SubSelect: _Writer.sub_select,
     ast.TriplePattern: _Writer.triple,
+    ast.TripleTerm: _Writer.term,
     ast.Triples: _Writer.triples,
     ast.UnionPattern: _Writer.union,
 }

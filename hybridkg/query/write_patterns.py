@@ -125,7 +125,7 @@ class PatternWriter(ExpressionWriter):
         else:
             self.add("}")
 
-    def cell(self, value: ast.Iri | ast.Lit | None) -> None:
+    def cell(self, value: ast.Iri | ast.Lit | ast.TripleTerm | None) -> None:
         if value is None:
             self.add("UNDEF")
         else:

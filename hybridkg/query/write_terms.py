@@ -20,6 +20,7 @@ _VARIABLE = re.compile(
 _LABEL = re.compile(_VARIABLE.pattern[:-2] + r".\-]+")
 _NOT_IN_IRI = re.compile('[<>"{}|^`\\\\\x00-\x20\ud800-\udfff]')
 _LANGUAGE = re.compile(r"[a-zA-Z]+(?:-[a-zA-Z0-9]+)*")
+_DIRECTION = re.compile("ltr|rtl")
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _FILE = re.compile(r"[\w./-]+")
 _LOCAL = re.compile(r"[A-Za-z_0-9](?:[\w.-]*[\w-])?", re.ASCII)
@@ -85,8 +86,20 @@ class TermWriter:
                 if label.endswith(".") or label[:1] in "-.":
                     _refuse("blank node label", label)
                 self.add("_:" + _valid(_LABEL, label, "blank node label"))
+            case ast.TripleTerm():
+                self.triple_term(node)
             case _:
                 raise TypeError(f"not a term: {type(node).__name__}")
+
+    def triple_term(self, node: ast.TripleTerm) -> None:
+        """`<<( s p o )>>`; its parts are at most as deep as the parser allows."""
+        self.add("<<( ")
+        self.term(node.subject)
+        self.add(" ")
+        self.predicate(node.predicate)
+        self.add(" ")
+        self.term(node.object)
+        self.add(" )>>")
 
     def iri(self, value: str) -> str:
         """`<iri>`, or a prefixed name of a declared prefix."""
@@ -108,6 +121,8 @@ class TermWriter:
         self.add(quoted(node.lexical))
         if node.language is not None:
             self.add("@" + _valid(_LANGUAGE, node.language, "language tag"))
+            if node.direction is not None:
+                self.add("--" + _valid(_DIRECTION, node.direction, "base direction"))
         elif node.datatype is not None:
             self.add("^^" + self.iri(node.datatype))
 

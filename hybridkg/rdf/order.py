@@ -1,8 +1,9 @@
 """The one total order of rows: score descending, then terms (architecture.md, law b).
 
 SPARQL 1.1 section 15.1 orders unbound < blank nodes < IRIs < literals, and literals by the `<` operator where it
-applies. Here two rows tie only when they are equal: literals come as numbers, booleans, instants, plain strings,
-tagged strings, others; equal values by datatype and text.
+applies; SPARQL 1.2 adds triple terms behind them, ordered by subject, predicate and object. Here two rows tie only when
+they are equal: literals come as numbers, booleans, instants, plain strings, tagged strings, others; equal values by
+datatype and text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import chain, groupby
 from typing import Any, TypeVar
 
 from hybridkg.rdf.solutions import Row
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Literal, NamedNode, Term, Triple
 
 T = TypeVar("T")
 
@@ -59,7 +60,9 @@ def term_key(term: Term | None) -> tuple[Any, ...]:
         return _literal_key(term)  # type: ignore[arg-type]
     if term is None:
         return (0,)
-    return (1, term.value) if isinstance(term, BlankNode) else (4, str(term))
+    if isinstance(term, BlankNode):
+        return (1, term.value)
+    return (4, _parts(term, term_key))  # type: ignore[arg-type]
 
 
 def value_key(term: Term | None) -> tuple[Any, ...]:
@@ -68,10 +71,16 @@ def value_key(term: Term | None) -> tuple[Any, ...]:
     >>> value_key(Literal(1)) == value_key(Literal(1.0)), term_key(Literal(1)) == term_key(Literal(1.0))
     (True, False)
     """
+    if isinstance(term, Triple):
+        return (4, _parts(term, value_key))
     key = term_key(term)
     if len(key) < 3 or key[1] > 2:
         return key
     return key[:4] if key[1] == 0 else key[:3]
+
+
+def _parts(triple: Triple, key: Callable[[Term], tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
+    return key(triple.subject), key(triple.predicate), key(triple.object)
 
 
 def _literal_key(literal: Literal) -> tuple[Any, ...]:
@@ -79,7 +88,8 @@ def _literal_key(literal: Literal) -> tuple[Any, ...]:
     if name == STRING:
         return (3, 3, text)
     if name == LANGUAGE_STRING or literal.language:
-        return (3, 4, text, literal.language or "")
+        direction = literal.direction
+        return (3, 4, text, literal.language or "", "" if direction is None else direction.value)
     if name in NUMERIC:
         number = _number(text)
         if number is not None:

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 from pyoxigraph import Quad, Store
 
-from hybridkg.rdf.terms import Literal, NamedNode
+from hybridkg.rdf.terms import Literal, NamedNode, Triple
+
+TermT = TypeVar("TermT", bound=Literal | Triple)
 
 _ANY = NamedNode("x:any")
 
 
-def as_stored(literal: Literal) -> Literal:
-    """The literal that the store has after this one was added, and that this one matches in a query.
+def as_stored(term: TermT) -> TermT:
+    """The literal or triple term that the store has after this one was added, and that this one matches in a query.
 
     >>> str(as_stored(Literal("+07", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#int"))))
     '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
     """
     store = Store()
-    store.add(Quad(_ANY, _ANY, literal))
-    return cast(Literal, next(iter(store)).object)
+    store.add(Quad(_ANY, _ANY, term))
+    return cast(TermT, next(iter(store)).object)
 
 
-def all_as_stored(literals: Sequence[Literal]) -> list[Literal]:
-    """As `as_stored`, for many literals; about 10 us each.
+def all_as_stored(terms: Sequence[TermT]) -> list[TermT]:
+    """As `as_stored`, for many terms; about 10 us each.
 
     >>> [literal.value for literal in all_as_stored([Literal(7), Literal("x"), Literal(1.0)])]
     ['7', 'x', '1']
     """
     store = Store()
-    store.extend(Quad(NamedNode(f"x:{i}"), _ANY, literal) for i, literal in enumerate(literals))
-    result = list(literals)
+    store.extend(Quad(NamedNode(f"x:{i}"), _ANY, term) for i, term in enumerate(terms))
+    result = list(terms)
     for quad in store:
-        result[int(cast(NamedNode, quad.subject).value[2:])] = cast(Literal, quad.object)
+        result[int(cast(NamedNode, quad.subject).value[2:])] = cast(TermT, quad.object)
     return result

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pyoxigraph import BaseDirection
 
 from hybridkg.rdf.terms import (
-    RDF_LANG_STRING,
     XSD_DOUBLE,
     XSD_STRING,
     BlankNode,
@@ -25,8 +24,6 @@ from hybridkg.rdf.terms import (
 )
 
 T = TypeVar("T")
-
-RDF_DIR_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"
 
 UNBOUND_TAG: Final = ""
 IRI_TAG: Final = "<>"
@@ -120,15 +117,14 @@ def is_language(tag: str) -> bool:
     return tag.startswith("@") and "--" not in tag
 
 
-def datatype_of(tag: str) -> str:
-    """The datatype of literals with a tag.
+def language_of(tag: str) -> tuple[str, str]:
+    """(language, base direction or "") of a tag that begins with `@`.
 
-    >>> datatype_of("@en")
-    'http://www.w3.org/1999/02/22-rdf-syntax-ns#langString'
+    >>> language_of("@ar--rtl"), language_of("@en")
+    (('ar', 'rtl'), ('en', ''))
     """
-    if not tag.startswith("@"):
-        return tag
-    return RDF_LANG_STRING.value if is_language(tag) else RDF_DIR_LANG_STRING
+    language, _, direction = tag[1:].partition("--")
+    return language, direction
 
 
 def literal_of(tag: str, text: str) -> Literal:
@@ -139,9 +135,18 @@ def literal_of(tag: str, text: str) -> Literal:
     """
     if not tag.startswith("@"):
         return Literal(text, datatype=NamedNode(tag))
-    if is_language(tag):
-        return Literal(text, language=tag[1:])
-    language, _, direction = tag[1:].partition("--")
+    language, direction = language_of(tag)
+    return literal_with(text, language, direction or None)
+
+
+def literal_with(text: str, language: str, direction: str | None) -> Literal:
+    """The literal with a language, and with a base direction unless it is None.
+
+    >>> str(literal_with("red", "en", None)), str(literal_with("red", "en", "ltr"))
+    ('"red"@en', '"red"@en--ltr')
+    """
+    if direction is None:
+        return Literal(text, language=language)
     return Literal(text, language=language, direction=BaseDirection(direction))
 
 

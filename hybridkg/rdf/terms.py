@@ -12,7 +12,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, Variable
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, Variable, parse
+
+from hybridkg.errors import UnsupportedQueryError
 
 if TYPE_CHECKING:
     from rdflib.term import Identifier, URIRef
@@ -30,8 +32,11 @@ __all__ = [
     "double",
     "double_text",
     "from_rdflib",
+    "has_blank_node",
+    "term_text",
     "to_python",
     "to_rdflib",
+    "triple_of",
 ]
 
 Node: TypeAlias = NamedNode | BlankNode
@@ -43,6 +48,9 @@ XSD_STRING = NamedNode(XSD + "string")
 XSD_DOUBLE = NamedNode(XSD + "double")
 XSD_BOOLEAN = NamedNode(XSD + "boolean")
 RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
+
+MAX_TRIPLE_DEPTH = 100
+"""Triple terms inside each other in a text; Oxigraph's parsers end the process at 100,000."""
 
 MAX_DATATYPES = 64
 """Size of the cache of datatype IRIs."""
@@ -70,8 +78,60 @@ def double_text(value: float) -> str:
     return "INF" if value > 0 else "-INF"
 
 
+def triple_of(subject: Term | None, predicate: Term | None, target: Term | None) -> Triple | None:
+    """The triple of three terms; None where RDF has none: a literal or a triple term is the subject, say."""
+    if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and target is not None:
+        return Triple(subject, predicate, target)
+    return None
+
+
+def has_blank_node(term: Term | DefaultGraph) -> bool:
+    """Whether a term is a blank node, or a triple term with one.
+
+    >>> has_blank_node(Triple(NamedNode("x:s"), NamedNode("x:p"), BlankNode("b")))
+    True
+    """
+    while isinstance(term, Triple):  # only objects nest, so a deep term needs no stack
+        if isinstance(term.subject, BlankNode):
+            return True
+        term = term.object
+    return isinstance(term, BlankNode)
+
+
+def term_text(term: Term) -> str:
+    """The term in N-Triples; pyoxigraph's `str` writes the outermost triple without its brackets.
+
+    >>> term_text(Triple(NamedNode("x:s"), NamedNode("x:p"), Literal("o")))
+    '<<( <x:s> <x:p> "o" )>>'
+    """
+    return f"<<( {term} )>>" if isinstance(term, Triple) else str(term)
+
+
+def read_triple_term(text: str) -> Triple:
+    """The triple of a triple term in N-Triples, or with the short numbers and booleans of Turtle.
+
+    Raises:
+        ValueError: the text is none, or nests more than MAX_TRIPLE_DEPTH of them.
+
+    >>> str(read_triple_term('<<( <x:s> <x:p> 1 )>>'))
+    '<x:s> <x:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    """
+    if text.count("<<(") <= MAX_TRIPLE_DEPTH:
+        try:
+            quads = list(parse(f"<x:s> <x:p> {text} .", RdfFormat.TURTLE))
+        except SyntaxError:
+            quads = []
+        if len(quads) == 1 and isinstance(quads[0].object, Triple):
+            return quads[0].object
+    raise ValueError("not a triple term")
+
+
 def to_rdflib(term: Term) -> Identifier:
-    """The rdflib term that is equal to `term`, with the same lexical form."""
+    """The rdflib term that is equal to `term`, with the same lexical form; rdflib has no base directions.
+
+    Raises:
+        UnsupportedQueryError: `term` is a triple.
+    """
     import rdflib
 
     if type(term) is NamedNode:
@@ -84,7 +144,10 @@ def to_rdflib(term: Term) -> Identifier:
         return rdflib.Literal(term.value, datatype=_rdflib_iri(term.datatype.value), normalize=False)
     if isinstance(term, BlankNode):
         return rdflib.BNode(term.value)
-    raise TypeError(f"rdflib has no term for {term}")
+    raise UnsupportedQueryError(
+        f"rdflib has no term for {term_text(term)}",
+        hint="ask for SUBJECT(?t), PREDICATE(?t) and OBJECT(?t); in Python row.term(name) has the triple",
+    )
 
 
 @lru_cache(MAX_DATATYPES)
@@ -165,4 +228,4 @@ def to_python(term: Term) -> Any:
             return number_or_text(number, term.value)
         value: Any = to_rdflib(term).toPython()  # type: ignore[attr-defined]
         return term.value if hasattr(value, "n3") else value
-    return str(term)
+    return term_text(term)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
+from hybridkg.query.constants import constant, term_of_constant
+from hybridkg.query.walk import rebuild, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.stored import as_stored
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, triple_of
 from hybridkg.results.witness import PathStep, witness
 
 VALUES_AT_ONCE = 500
@@ -97,21 +99,18 @@ class Evidence:
     def _with_blanks(self, group: ast.Group, bound: Bound, graph: NamedNode | None) -> Bound:
         items = [item for element in group.elements if isinstance(element, ast.Triples) for item in element.items]
         triples = [item for item in items if isinstance(item, ast.TriplePattern)]
-        with_blank = [item for item in triples if ast.Blank in (type(item.subject), type(item.object))]
+        with_blank = [item for item in triples if any(isinstance(part, ast.Blank) for part in walk(item))]
         if not with_blank:
             return bound
         names: dict[str, str] = {}
 
-        def variable(part: ast.VarOrTerm) -> ast.VarOrTerm:
+        def variable(part: ast.Syntax) -> ast.Syntax:
             if isinstance(part, ast.Blank):
                 return ast.Var(names.setdefault(f"_:{part.label}", f"{BLANK}{len(names)}"))
-            return part
+            return rebuild(part, variable)
 
-        patterns = tuple(
-            ast.TriplePattern(variable(item.subject), item.predicate, variable(item.object)) for item in with_blank
-        )
-        parts = [part for item in patterns for part in (item.subject, item.predicate, item.object)]
-        used = [part.name for part in parts if isinstance(part, ast.Var)]
+        patterns = tuple(rebuild(item, variable) for item in with_blank)
+        used = [part.name for item in patterns for part in walk(item) if isinstance(part, ast.Var)]
         constants = {name: value for name in used if (value := bound.get(name)) is not None}
         columns = dict.fromkeys((*names.values(), *constants))
         row = next(self._select(ast.Group((ast.Triples(patterns),)), tuple(columns), constants, graph, limit=1), None)
@@ -159,22 +158,14 @@ class _Steps:
 
     def _rows(self, link: PathStep, nodes: Sequence[Term], near: str) -> Iterator[tuple[Term | None, ...]]:
         constants: dict[str, Term] = {"p": NamedNode(link.predicate)} if link.predicate else {}
-        cells = [cell for node in nodes if (cell := _constant(node)) is not None]
+        cells = [constant(node) for node in nodes if not isinstance(node, BlankNode | Triple)]
         for node in nodes:
-            if isinstance(node, BlankNode):
+            if isinstance(node, BlankNode | Triple):
                 yield from self.evidence._rows({**constants, near: node}, self.graph)
         for start in range(0, len(cells), VALUES_AT_ONCE):
             rows = tuple((cell,) for cell in cells[start : start + VALUES_AT_ONCE])
             pattern = ast.Group((ast.InlineData((ast.Var(near),), rows), *ANY_TRIPLE.elements))
             yield from self.evidence._select(pattern, ("s", "p", "o"), constants, self.graph)
-
-
-def _constant(node: Term) -> ast.Iri | ast.Lit | None:
-    if isinstance(node, NamedNode):
-        return ast.Iri(node.value)
-    if isinstance(node, Literal):
-        return ast.Lit(node.value, None if node.language else node.datatype.value, node.language)
-    return None
 
 
 def _filled(part: ast.Syntax, bound: Bound) -> Term | None:
@@ -183,10 +174,10 @@ def _filled(part: ast.Syntax, bound: Bound) -> Term | None:
             return bound.get(name)
         case ast.Blank(label):
             return bound.get(f"_:{label}")
-        case ast.Iri(value):
-            return NamedNode(value)
-        case ast.Lit(lexical, _, str(language)):
-            return as_stored(Literal(lexical, language=language))
-        case ast.Lit(lexical, datatype):
-            return as_stored(Literal(lexical, datatype=NamedNode(datatype))) if datatype else Literal(lexical)
+        case ast.TripleTerm(subject, predicate, target):
+            triple = triple_of(_filled(subject, bound), _filled(predicate, bound), _filled(target, bound))
+            return None if triple is None else as_stored(triple)
+        case ast.Iri() | ast.Lit():
+            term = term_of_constant(part)
+            return as_stored(term) if isinstance(term, Literal) else term
     return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, literal_of
-from hybridkg.rdf.terms import NUMBERS, XSD_STRING, Triple, number_or_text, to_python
+from hybridkg.rdf.terms import NUMBERS, XSD_STRING, Triple, number_or_text, term_text, to_python
 
 
 class PythonValue(TextForm[Any]):
@@ -34,4 +34,4 @@ class PythonValue(TextForm[Any]):
 
     def of_triple(self, triple: Triple) -> str:
         """As TextForm has it."""
-        return str(triple)
+        return term_text(triple)

@@ -20,7 +20,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, to_rdflib
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, term_text, to_rdflib
 from hybridkg.results.build import reranked_by
 from hybridkg.results.formats.table import CONTROL
 from hybridkg.results.numbers import as_float
@@ -102,7 +102,7 @@ class Why:
             **({"ranked_by": self.ranked_by} if self.ranked_by else {}),
             **({"reranked_by": self.reranked_by, "parts": dict(self.parts)} if self.reranked_by else {}),
             "hits": [hit.to_json() for hit in self.hits],
-            "facts": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.triples],
+            "facts": [[str(t.subject), str(t.predicate), term_text(t.object)] for t in self.triples],
         }
 
     def __str__(self) -> str:
@@ -274,5 +274,5 @@ def _lines(why: Why) -> list[str]:
     others = {name: score for name, score in why.scores.items() if name not in {hit.label for hit in why.hits}}
     formula = f" = {why.ranked_by}" if why.ranked_by else ""
     lines += [f"{name} {score:.4f}{formula}" for name, score in others.items()]
-    lines += [f"fact: {triple.subject} {triple.predicate} {triple.object}" for triple in why.triples]
+    lines += [f"fact: {triple.subject} {triple.predicate} {term_text(triple.object)}" for triple in why.triples]
     return [line.translate(CONTROL) for line in lines]

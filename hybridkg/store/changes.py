@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.rdf.stored import all_as_stored
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Triple
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
@@ -196,14 +196,20 @@ def _too_many(what: str) -> QueryLimitError:
 
 
 def _as_stored(quads: Iterable[Quad]) -> list[Quad]:
-    """The quads with their literals in the store's form, so that equal quads are equal objects."""
+    """The quads with their literals in the store's form, also those inside triple terms, so that equal quads are equal
+    objects.
+    """
     quads = list(quads)
     typed = [at for at, quad in enumerate(quads) if _may_change(quad)]
-    for at, literal in zip(typed, all_as_stored([quads[at].object for at in typed]), strict=True):  # type: ignore[misc]
+    terms = cast(list[Literal | Triple], [quads[at].object for at in typed])
+    for at, term in zip(typed, all_as_stored(terms), strict=True):
         quad = quads[at]
-        quads[at] = Quad(quad.subject, quad.predicate, literal, quad.graph_name)
+        quads[at] = Quad(quad.subject, quad.predicate, term, quad.graph_name)
     return quads
 
 
 def _may_change(quad: Quad) -> bool:
-    return isinstance(quad.object, Literal) and quad.object.datatype not in _AS_WRITTEN
+    term = quad.object
+    while isinstance(term, Triple):
+        term = term.object
+    return isinstance(term, Literal) and term.datatype not in _AS_WRITTEN

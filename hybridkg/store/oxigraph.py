@@ -34,6 +34,9 @@ MAX_ROWS_AT_ONCE = 400_000
 """Rows of a result that is written in one piece, taking the interpreter's lock once and not every 8 KB; about 40 MB."""
 _UNKNOWN_FUNCTION = re.compile(r"The custom (?:aggregate )?function (<[^>]*>) is not supported")
 
+NO_TRIPLE = "returned a triple term that is not a valid RDF 1.2 term"
+"""Sign of Oxigraph's error for such a pattern; it has no solution, but Oxigraph 0.5.13 fails."""
+
 
 class OxigraphStore:
     """A read-only GraphStore on pyoxigraph. Safe to use from many threads.
@@ -216,6 +219,11 @@ def _reading_errors(what_failed: str) -> Iterator[None]:
         if function := _UNKNOWN_FUNCTION.search(str(e)):
             raise UnsupportedQueryError(
                 f"the function {function[1]} is not supported", hint="use SPARQL's functions and the casts of xsd:"
+            ) from e
+        if NO_TRIPLE in str(e):
+            raise UnsupportedQueryError(
+                "a triple term of the query has a literal or a triple term as its subject: no graph has such a triple",
+                hint="if the subject is a variable, say what it is: FILTER(!isLITERAL(?x))",
             ) from e
         if "Corruption: " in str(e):
             raise CorruptError(f"{what_failed}: {e}", hint="name the damaged files: hybridkg stats KB --verify") from e

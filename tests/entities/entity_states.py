@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from hypothesis import strategies as st
+from pyoxigraph import BaseDirection
 
 from hybridkg.entities.extraction import extract
 from hybridkg.entities.profile.paths import Repeat, Sequence, ShaclAlternative, ShaclInverse, ShaclPredicate
@@ -26,6 +27,7 @@ literals = st.sampled_from(
         Literal("big fish"),
         Literal("rot", language="de"),
         Literal("red", language="en-GB"),
+        Literal("red", language="ar", direction=BaseDirection.RTL),
         Literal(1999),
         Literal("cafe", datatype=NamedNode(XSD + "hexBinary")),
         Literal("  "),

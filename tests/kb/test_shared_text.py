@@ -76,6 +76,11 @@ ELEMENTS = (
     "?x rdfs:label ?l .",
     "[] f:director ?x .",
     "?x ?p ( 1 2 ) .",
+    "?x f:year 1979 ~ ?r {| f:source f:Alien |} .",
+    '<< f:Alien f:year 1979 >> f:source "space" .',
+    'FILTER(?l != "Alien"@en--ltr && ?l != "Alien"@en)',
+    "BIND(<<( f:Alien f:year 1979 )>> AS ?t)",
+    "VALUES ?y { <<( f:Alien f:year 1979 )>> 1979 }",
 )
 CONSTANTS = ("f:Scott", "f:Alien", "<http://example.org/films/Villeneuve>", "f:nowhere", "f:a\\.b", "rdf:type")
 STRINGS = (

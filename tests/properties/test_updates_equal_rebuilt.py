@@ -159,6 +159,16 @@ class Changing:
         return path
 
 
+STATEMENTS = (
+    ':a :next :b {| rdfs:label "red" ; :next :c |} .',
+    "_:r :next <<( :b :next :a )>> , :a . :c :next _:r .",
+    ':x rdfs:label <<( :a rdfs:label "fish" )>> .',
+    ':b rdfs:label "boat"@en--ltr ; :plot "red boat"@en--rtl .',
+    ":c :by << :d :next :e ~ :b >> .",
+    ":d a <<( :d a :Film )>> .",
+)
+"""Triples that the projection omits, and others of their subjects."""
+
 INSIDE = (
     "SELECT * { ?s ?p ?o } ORDER BY ?s ?p ?o",
     'SELECT ?x ?s { ?x MATCH "red fish" AS ?s } RANK BY ?s',
@@ -175,6 +185,8 @@ def changed(seed: int, folder: Path) -> Iterator[KnowledgeBase]:
     with pytest.MonkeyPatch.context() as patch:
         toy_encoder.register(patch)
         data = f"{maker.data(4, 12)} {maker.more_than_a_block()}"
+        if choose([True, False]):
+            data += " " + " ".join(choose(STATEMENTS) for _ in range(3))
         changing = Changing(folder, made(folder, profile, settings, maker.vectors, data), index)
         for step in maker.some(maker.step, 1, 6):
             changing.run(step)

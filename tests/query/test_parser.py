@@ -82,13 +82,26 @@ def test_strings_are_unescaped(text, value):
         assert items(f"?s :p {text}")[0].object == ast.Lit(value)
 
 
-def test_codepoint_escapes_may_stand_anywhere_and_carets_still_point_right():
-    assert items(r"?s :\u0070 ?\U0000006F") == items("?s :p ?o")
+def test_codepoint_escapes_stand_in_strings_and_iris_and_carets_still_point_right():
+    assert items(r"?s <\u0070:\U0000006F> '\u0061'") == items("?s <p:o> 'a'")
     with pytest.raises(QuerySyntaxError) as caught:
-        parse(r"SELECT ?\u0078 { ?\u0078 ?p }")
-    assert caught.value.span.start == len(r"SELECT ?\u0078 { ?\u0078 ?p ")
+        parse(r"SELECT ?x { ?x <\u0078:p> }")
+    assert caught.value.span.start == len(r"SELECT ?x { ?x <\u0078:p> ")
     with pytest.raises(QuerySyntaxError, match="is not a character"):
         parse(r'SELECT * { ?s ?p "\uD800" }')
+    with pytest.raises(QuerySyntaxError, match="no end"):
+        parse(r"SELECT * { ?s ?p 'a\u0062 }")
+    assert parse("ASK { ?s ?p ?o } # \\u0041") == parse("ASK { ?s ?p ?o }")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"?s :\u0070 ?o", r"?s :p ?\u006F", r"\u003Fs :p ?o", r"?s :p \u0022a\u0022", r"?s <p:\u003E> ?o",
+     r"?s <p:\u0020> ?o", r"?s :p '\'' ; :q ?\u006F"],
+)  # fmt: skip
+def test_codepoint_escapes_stand_nowhere_else(text):
+    with pytest.raises(QuerySyntaxError, match=r"outside of strings and IRIs|no IRI has"):
+        items(text)
 
 
 def test_prefixes_and_base_resolve_and_may_be_declared_again():

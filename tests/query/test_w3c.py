@@ -60,6 +60,26 @@ def test_every_syntax_test_of_sparql_10_and_11_passes(found):
     }
 
 
+def test_every_syntax_test_of_sparql_12_passes(found):
+    syntax = [o for o in found if o.case.suite == "sparql12" and o.case.kind.endswith("syntax")]
+    assert {outcome.status for outcome in syntax} == {"pass"}
+    kinds = Counter(outcome.case.kind for outcome in syntax)
+    assert kinds == {
+        "positive syntax": 102,
+        "negative syntax": 81,
+        "positive update syntax": 18,
+        "negative update syntax": 2,
+    }
+
+
+def test_no_test_of_sparql_12_that_oxigraph_passes_fails(found):
+    new = [o for o in found if o.case.suite == "sparql12"]
+    assert [o.case.name for o in new if o.oxigraph and o.status != "pass"] == []
+    evaluation = [o for o in new if o.case.kind == "evaluation"]
+    assert Counter(o.status for o in evaluation) == {"pass": 61, "skip": 2}
+    assert {o.confirm for o in evaluation} == {True}
+
+
 def test_the_evaluation_suites_are_complete_and_most_of_them_pass(found):
     evaluation = [o for o in found if o.case.suite in OLD and o.case.kind == "evaluation"]
     assert Counter(outcome.case.suite for outcome in evaluation) == {"sparql10": 284, "sparql11": 309}
@@ -67,9 +87,9 @@ def test_the_evaluation_suites_are_complete_and_most_of_them_pass(found):
 
 
 def test_every_evaluation_test_of_updates_passes_and_leaves_the_graph_of_oxigraph(found):
-    updates = [o for o in found if o.case.suite in OLD and o.case.kind == w3c_cases.UPDATE]
+    updates = [o for o in found if o.case.kind == w3c_cases.UPDATE]
     assert {(outcome.status, outcome.confirm) for outcome in updates} == {("pass", True)}
-    assert len(updates) == 94
+    assert Counter(outcome.case.suite for outcome in updates) == {"sparql11": 94, "sparql12": 3}
 
 
 def test_our_answers_are_those_of_oxigraph_to_the_original_text(found):
@@ -114,15 +134,18 @@ def test_every_update_parses_back_from_what_we_write_and_has_the_effect_of_the_o
         assert left == effect(quads, written, None), text
         count += 1
         changing += left != before
-    assert count >= 128
+    assert count >= 149
     assert changing >= 60
 
 
 def files_of_updates(found):
-    """Every update of SPARQL 1.1, those of the evaluation tests included."""
-    query = next(o.case.query for o in found if o.case.suite == "sparql11" and o.case.query is not None)
-    (root,) = (folder for folder in query.parents if folder.name == "sparql11")
-    return sorted(root.rglob("*.ru"))
+    """Every update of SPARQL 1.1 and 1.2, those of the evaluation tests included."""
+    files = []
+    for suite in ("sparql11", "sparql12"):
+        query = next(o.case.query for o in found if o.case.suite == suite and o.case.query is not None)
+        (root,) = (folder for folder in query.parents if folder.name == suite)
+        files += sorted(root.rglob("*.ru"))
+    return files
 
 
 def data_beside(path):

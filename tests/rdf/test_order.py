@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
+from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Quad, Store, Triple
 
 from hybridkg.operators.order_rows import ordered
 from hybridkg.rdf.order import row_key, sorted_rows, term_key
@@ -19,16 +19,24 @@ typed = st.builds(
     ),
     st.sampled_from(["integer", "decimal", "double", "boolean", "date", "dateTime", "gYear"]),
 )
-terms = st.one_of(
-    st.none(),
+simple = st.one_of(
     words.filter(str.isalnum).filter(str.isascii).map(lambda w: BlankNode("b" + w)),
     st.integers(0, 30).map(lambda i: NamedNode(f"http://e/{i}")),
     words.map(Literal),
     st.builds(Literal, words, language=st.sampled_from(["en", "de"])),
     st.integers(-20, 20).map(Literal),
     st.floats().map(Literal),
+    st.builds(
+        lambda text, direction: Literal(text, language="en", direction=BaseDirection(direction)),
+        words,
+        st.sampled_from(["ltr", "rtl"]),
+    ),
     typed,
 )
+subjects = simple.filter(lambda term: not isinstance(term, Literal))
+predicates = st.integers(0, 3).map(lambda i: NamedNode(f"http://e/{i}"))
+triple_terms = st.recursive(simple, lambda inner: st.builds(Triple, subjects, predicates, inner), max_leaves=3)
+terms = st.none() | triple_terms
 
 
 @given(terms, terms)
@@ -60,7 +68,9 @@ def test_numbers_are_in_the_order_that_oxigraph_gives_them(numbers):
 
 
 def test_kinds_of_terms_follow_sparql():
-    mixed = [Literal("a"), NamedNode("http://e/z"), BlankNode("q"), None, Literal(3), NamedNode("http://e/a")]
+    p = NamedNode("http://e/p")
+    quoted = [Triple(NamedNode(f"http://e/{name}"), p, Literal(n)) for name, n in (("b", 10), ("a", 10), ("b", 9))]
+    mixed = [*quoted, Literal("a"), NamedNode("http://e/z"), BlankNode("q"), None, Literal(3), NamedNode("http://e/a")]
     assert sorted(mixed, key=term_key) == [
         None,
         BlankNode("q"),
@@ -68,7 +78,19 @@ def test_kinds_of_terms_follow_sparql():
         NamedNode("http://e/z"),
         Literal(3),
         Literal("a"),
+        Triple(NamedNode("http://e/a"), NamedNode("http://e/p"), Literal(10)),
+        Triple(NamedNode("http://e/b"), NamedNode("http://e/p"), Literal(9)),
+        Triple(NamedNode("http://e/b"), NamedNode("http://e/p"), Literal(10)),
     ]
+
+
+@given(st.lists(comparable, max_size=6))
+def test_triple_terms_are_in_the_order_of_their_objects_as_oxigraph_has_it(numbers):
+    node, store = NamedNode("http://e/p"), Store()
+    store.extend(Quad(node, node, Triple(node, node, number)) for number in numbers)
+    theirs = [row[0] for row in store.query("SELECT ?o { ?s ?p ?o } ORDER BY ?o")]
+    ours = sorted(theirs, key=term_key)
+    assert [float(t.object.value) for t in ours] == [float(t.object.value) for t in theirs]
 
 
 def test_big_integers_are_not_rounded():

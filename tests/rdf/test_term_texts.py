@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BaseDirection
 
-from hybridkg.rdf.term_texts import PLAIN_TAGS, TermTexts, TextForm, datatype_of, literal_of, tag_of
+from hybridkg.rdf.term_texts import PLAIN_TAGS, TermTexts, TextForm, language_of, literal_of, tag_of
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.storage import gather
 from hybridkg.storage.gather import gathered, joined
@@ -50,7 +50,8 @@ def test_a_function_of_many_texts_is_that_of_each_term(cells: list[Term | None])
 def test_a_literal_is_its_tag_and_its_text(literal: Literal):
     tag = tag_of(literal)
     assert literal_of(tag, literal.value) == literal
-    assert datatype_of(tag) == literal.datatype.value
+    if literal.language:
+        assert language_of(tag) == (literal.language, literal.direction.value if literal.direction else "")
 
 
 def test_a_triple_has_no_text():

@@ -59,7 +59,7 @@ def is_declined(fragment: Fragment) -> bool:
 def _with_constants(group: ast.Group) -> ast.Group:
     """The group with constants of the same kind in place of the parameters of VALUES: their values decide nothing."""
 
-    def constant(cell: ast.Iri | ast.Lit | None) -> ast.Iri | ast.Lit | None:
+    def constant(cell: ast.Iri | ast.Lit | ast.TripleTerm | None) -> ast.Iri | ast.Lit | ast.TripleTerm | None:
         if isinstance(cell, ast.IriParameter | ast.ListParameter):
             return ast.Iri("urn:x")
         return ast.Lit("x") if isinstance(cell, ast.LiteralParameter) else cell

@@ -43,10 +43,11 @@ class TripleChange:
 
     def is_projected(self) -> bool:
         """Whether a projection can have every triple: none has a triple term or a literal with a base direction."""
-        return all(_is_projected(triple.object) for triple in (*self.added, *self.removed))
+        return all(is_projected(triple.object) for triple in (*self.added, *self.removed))
 
 
-def _is_projected(term: Term) -> bool:
+def is_projected(term: Term) -> bool:
+    """Whether the projection has the triples with a term as object: no triple term, nor one with a base direction."""
     return not isinstance(term, Triple) and not (isinstance(term, Literal) and getattr(term, "direction", None))
 
 
@@ -62,13 +63,13 @@ def patch_projection(
     """Writes the next projection into a new folder, and returns its header.
 
     Args:
-        previous: folder of the earlier projection, without omitted predicates.
+        previous: folder of the earlier projection.
         folder: the new folder.
         before: the earlier node table.
         after: the next node table.
         entity_ids: int64[earlier entities], the next id of each; -1 for one that has lost its text.
         change: what has changed; `is_projected`.
-        occurs: whether a term is subject or object of a triple of the next projection.
+        occurs: whether a term is subject or object of a triple of the next projection; omitted triples do not count.
 
     Raises:
         PatchMismatchError: the earlier projection is not that of the graph before the change.
@@ -86,7 +87,7 @@ def patch_projection(
         triples = _Adjacencies(reader, before, ids, change).write(out, work)
         about = {
             **ids.about,
-            "omitted": [],
+            "omitted": reader.about("omitted"),
             "triples": triples,
             "union_default_graph": reader.about("union_default_graph"),
         }

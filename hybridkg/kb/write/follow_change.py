@@ -26,10 +26,10 @@ from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import StatedTriple
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
-from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, patch_projection
+from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.statistics.catalog import write_statistics
 from hybridkg.graph.statistics.collect import collect
-from hybridkg.graph.stored_projection import about, open_columns
+from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, TEXT_ENGINES
 from hybridkg.interfaces.vector_index import kind_of
@@ -125,8 +125,6 @@ class IndexFollower:
             raise RebuildNeededError("the profile or the fields of the documents have changed")
         if stored_synonyms(self._previous / "text") != step.synonyms:
             raise RebuildNeededError("the synonyms have changed")
-        if about(self._previous / PROJECTION)["omitted"]:
-            raise RebuildNeededError("some predicates are outside the projection")
         if not live.generation.is_intact("text", "projection", "nodes", VECTORS):
             # Otherwise the next generation would have checksums that fit the damage.
             raise RebuildNeededError("a file of the earlier indexes is damaged")
@@ -178,7 +176,7 @@ class IndexFollower:
                 [_triple(quad) for quad in change.removed if isinstance(quad.graph_name, DefaultGraph)],
             )
         if not triples.is_projected():
-            raise RebuildNeededError("a triple has a triple term")
+            raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
         return triples
 
     def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts]:
@@ -303,7 +301,7 @@ class IndexFollower:
         def occurs(term: Term) -> bool:
             as_object = store.quads_for_pattern(None, None, term, anywhere)
             as_subject = store.quads_for_pattern(term, None, None, anywhere) if isinstance(term, Node) else iter(())
-            return next(chain(as_object, as_subject), None) is not None
+            return any(is_projected(quad.object) for quad in chain(as_object, as_subject))
 
         try:
             patch_projection(self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs)

@@ -8,7 +8,7 @@ from pathlib import Path
 from hybridkg.errors import LoadError
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
-from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad
+from hybridkg.rdf.terms import DefaultGraph, NamedNode, Quad, has_blank_node
 from hybridkg.store.changes import GraphName
 from hybridkg.store.loading import Source, name_of_source, read_quads
 
@@ -98,7 +98,7 @@ def remove_statements(state: TransactionState, sources: Sequence[Source]) -> Non
 
 def _ground(state: TransactionState, source: Source) -> Iterator[Quad]:
     for quad in _placed(state, source, None):
-        if any(isinstance(term, BlankNode) for term in quad):
+        if any(map(has_blank_node, quad)):
             raise LoadError(
                 "a blank node here names nothing in the knowledge base",
                 hint="find it by DELETE ... WHERE",

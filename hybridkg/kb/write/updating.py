@@ -28,11 +28,12 @@ from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import check_update, unbound_template_variables
+from hybridkg.query.constants import term_of_constant
 from hybridkg.query.parameters.bind import bind_update
 from hybridkg.query.parser import parse_update
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.update_query import bound_in, query_of
-from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Term
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad, Term, triple_of
 from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
 
@@ -196,8 +197,15 @@ class UpdateRun:
                 return (lambda row: None) if place is None else (lambda row: row[place])
             case ast.Blank(label):
                 return lambda row: self._blank(label)
-        constant = _term(term)
+            case ast.TripleTerm():
+                return self._triple_cell(term, at)
+        constant = term_of_constant(term)
         return lambda row: constant
+
+    def _triple_cell(self, term: ast.TripleTerm, at: dict[str, int]) -> Cell:
+        """The cell of a triple term, which is unbound where a part is, or where RDF has no such triple."""
+        subject, predicate, target = (self._cell(part, at) for part in (term.subject, term.predicate, term.object))
+        return lambda row: triple_of(subject(row), predicate(row), target(row))
 
     def _blank(self, label: str) -> BlankNode:
         """The blank node of a label: a new one for each solution.
@@ -263,14 +271,3 @@ def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgErr
 
 def _iri(iri: ast.Iri) -> NamedNode:
     return NamedNode(iri.value)
-
-
-def _term(term: ast.VarOrTerm) -> Term:
-    match term:
-        case ast.Iri(value):
-            return NamedNode(value)
-        case ast.Lit(lexical, datatype, language):
-            if language:
-                return Literal(lexical, language=language)
-            return Literal(lexical, datatype=None if datatype is None else NamedNode(datatype))
-    raise TypeError(f"no term: {term!r}")

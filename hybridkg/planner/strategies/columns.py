@@ -11,6 +11,7 @@ from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
+from hybridkg.operators.graph_fragment import not_held
 from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.joins import joined
 from hybridkg.planner.lower import lower
@@ -92,7 +93,7 @@ def declined(query: SparqlQuery, planning: PlannerContext) -> str:
         if isinstance(pattern, DeclinedPattern):
             return pattern.reason
         if planning.prepared(fragment) is None:
-            return "the projection does not hold all of the pattern"
+            return not_held(planning.graph, pattern)
     return ""
 
 

@@ -67,6 +67,7 @@ from hybridkg.query.ast.queries import (
 )
 from hybridkg.query.ast.terms import (
     RDF,
+    REIFIES,
     Blank,
     Constant,
     GraphTerm,
@@ -76,6 +77,7 @@ from hybridkg.query.ast.terms import (
     Lit,
     LiteralParameter,
     Syntax,
+    TripleTerm,
     Value,
     Var,
     VarOrTerm,
@@ -96,7 +98,7 @@ from hybridkg.query.ast.updates import (
 )
 
 __all__ = [
-    "RDF", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "ClearGraphs", "Constant",
+    "RDF", "REIFIES", "Aggregate", "AskQuery", "Binary", "Bind", "Blank", "Call", "ClearGraphs", "Constant",
     "ConstructQuery", "CopyGraph", "CreateGraph", "DatasetClause", "DeleteData", "DescribeQuery", "Element",
     "Exists", "Expression", "Filter", "GraphPattern", "GraphSet", "GraphTerm", "Group", "GroupKey", "In",
     "InlineData", "InsertData", "Iri", "IriParameter", "ListParameter", "Lit", "LiteralParameter", "LoadFile",
@@ -104,5 +106,5 @@ __all__ = [
     "OptionalPattern", "OrderKey", "Path", "PathAlternative", "PathInverse", "PathNegated", "PathRepeat",
     "PathSequence", "QuadTemplate", "Query", "QueryForm", "RankBy", "RankFunction", "RankedItem", "RankedList",
     "Rerank", "SelectItem", "SelectQuery", "ServicePattern", "Span", "SubSelect", "Syntax", "TriplePattern",
-    "Triples", "Unary", "UnionPattern", "Update", "Value", "Var", "VarOrTerm", "Vector", "parameter_for",
+    "TripleTerm", "Triples", "Unary", "UnionPattern", "Update", "Value", "Var", "VarOrTerm", "Vector", "parameter_for",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from hybridkg.query.ast.terms import Iri, Lit, Syntax, Var
+from hybridkg.query.ast.terms import Iri, Lit, Syntax, TripleTerm, Var
 
 if TYPE_CHECKING:
     from hybridkg.query.ast.patterns import Group
@@ -93,4 +93,4 @@ class RankFunction(Syntax):
     arguments: tuple[NamedArgument, ...] = ()
 
 
-Expression: TypeAlias = Var | Iri | Lit | Binary | Unary | In | Call | Exists | Aggregate | RankFunction
+Expression: TypeAlias = Var | Iri | Lit | TripleTerm | Binary | Unary | In | Call | Exists | Aggregate | RankFunction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hybridkg.query.ast.expressions import Expression, NamedArgument
 from hybridkg.query.ast.paths import Path
-from hybridkg.query.ast.terms import Iri, Lit, Syntax, Var, VarOrTerm
+from hybridkg.query.ast.terms import Iri, Lit, Syntax, TripleTerm, Var, VarOrTerm
 
 if TYPE_CHECKING:
     from hybridkg.query.ast.queries import SelectQuery
@@ -167,7 +167,7 @@ class InlineData(Syntax):
     """`VALUES (?x ?y) { (a b) ... }`; None is UNDEF. Each row has one cell for each variable."""
 
     variables: tuple[Var, ...]
-    rows: tuple[tuple[Iri | Lit | None, ...], ...]
+    rows: tuple[tuple[Iri | Lit | TripleTerm | None, ...], ...]
 
 
 @dataclass(frozen=True)

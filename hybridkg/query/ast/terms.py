@@ -9,6 +9,7 @@ from hybridkg.errors import Span
 from hybridkg.interfaces.parameter import Parameter, Unbound
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+REIFIES = RDF + "reifies"
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,28 @@ class Blank(Syntax):
 
 @dataclass(frozen=True)
 class Lit(Syntax):
-    """A literal; datatype is an absolute IRI, None for simple and language-tagged strings."""
+    """A literal; datatype is an absolute IRI, None for simple and language-tagged strings.
+
+    direction is the base direction of a language-tagged string, `ltr` or `rtl` (RDF 1.2).
+    """
 
     lexical: str
     datatype: str | None = None
     language: str | None = None
+    direction: str | None = None
 
 
-GraphTerm: TypeAlias = Iri | Lit | Blank
-VarOrTerm: TypeAlias = Var | Iri | Lit | Blank
+@dataclass(frozen=True)
+class TripleTerm(Syntax):
+    """`<<( subject predicate object )>>`: a triple as a term (SPARQL 1.2); its variables make it a pattern."""
+
+    subject: VarOrTerm
+    predicate: Var | Iri
+    object: VarOrTerm
+
+
+GraphTerm: TypeAlias = Iri | Lit | Blank | TripleTerm
+VarOrTerm: TypeAlias = Var | Iri | Lit | Blank | TripleTerm
 
 UNBOUND: Any = Unbound()
 
@@ -72,12 +86,14 @@ class LiteralParameter(Lit, Parameter):
     lexical: str = field(init=False, repr=False, compare=False, default=UNBOUND)
     datatype: str | None = field(init=False, repr=False, compare=False, default=UNBOUND)
     language: str | None = field(init=False, repr=False, compare=False, default=UNBOUND)
+    direction: str | None = field(init=False, repr=False, compare=False, default=UNBOUND)
     number: int
     plain: bool = False
 
     def value_in(self, bindings: Any) -> Lit:
         value = bindings.values[self.number]
-        return Lit(value.lexical, None if self.plain else value.datatype, value.language, span=self.span)
+        datatype = None if self.plain else value.datatype
+        return Lit(value.lexical, datatype, value.language, value.direction, span=self.span)
 
 
 @dataclass(frozen=True)

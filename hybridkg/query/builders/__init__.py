@@ -11,9 +11,9 @@ from __future__ import annotations
 from hybridkg.query.builders.updates import Updates
 
 LISTS = frozenset(
-    {"arguments_of_model", "data_rows", "data_values", "dataset_clauses", "expressions", "field_arguments",
-     "graph_nodes", "group_conditions", "having_conditions", "negated_parts", "numbers", "objects", "on_fields",
-     "operations", "order_conditions", "path_alternatives", "path_steps", "projections", "property_list",
+    {"annotations", "arguments_of_model", "data_rows", "data_values", "dataset_clauses", "expressions",
+     "field_arguments", "graph_nodes", "group_conditions", "having_conditions", "negated_parts", "numbers", "objects",
+     "on_fields", "operations", "order_conditions", "path_alternatives", "path_steps", "projections", "property_list",
      "rank_arguments", "subjects", "triples_list", "union_branches", "using_clauses", "variables"}
 )  # fmt: skip
 """Rules whose value is the list of the values of their symbols, without tokens."""

@@ -23,6 +23,9 @@ characters, which would fill any memory."""
 MIN_SUGGESTED = 3
 """Shorter prefixes get no suggestion: each is similar to a dozen others."""
 
+DIRECTIONS = ("ltr", "rtl")
+"""Base directions of RDF 1.2, in lower case only."""
+
 _INTEGER, _DECIMAL, _DOUBLE = XSD + "integer", XSD + "decimal", XSD + "double"
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -70,6 +73,9 @@ class TermBuilders:
         self._charge(value, token)
         return ast.Iri(value, span=self.span(start, end))
 
+    def version_declaration(self, c: list[Any], start: int, end: int) -> None:
+        """`VERSION "1.2"`: an announcement; the grammar is the same for every version."""
+
     def _charge(self, value: str, token: Token) -> None:
         self._expanded += len(value) - len(token.text)
         if self._expanded > MAX_EXPANDED:
@@ -77,6 +83,16 @@ class TermBuilders:
                 f"prefixes and BASE make the text {MAX_EXPANDED:,} characters longer",
                 hint="pass long lists of values as a parameter",
                 span=self.span(token.start, token.end),
+            )
+
+    def charge_annotation(self, size: int, start: int, end: int) -> None:
+        """Counts a triple that an annotation repeats as a term of `size` characters."""
+        self._expanded += size
+        if self._expanded > MAX_EXPANDED:
+            raise QueryLimitError(
+                f"annotations repeat their triples, which makes the query {MAX_EXPANDED:,} characters longer",
+                hint="write the triple once, and its reifiers as subjects: ?reifier rdf:reifies <<( ... )>>",
+                span=self.span(start, end),
             )
 
     def rdf_type(self, c: list[Any], start: int, end: int) -> ast.Iri:
@@ -139,7 +155,16 @@ class TermBuilders:
         return ast.Lit(c[0], span=self.span(start, end))
 
     def language_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
-        return ast.Lit(c[0], language=self.language(c[1]), span=self.span(start, end))
+        """`"text"@en`, or `"text"@ar--rtl` with a base direction."""
+        token: Token = c[1]
+        tag, _, direction = token.text.partition("--")
+        if direction:
+            if direction not in DIRECTIONS:
+                raise self.error(
+                    f"{shown(direction)!r} is not a base direction", token.start, token.end, "write --ltr or --rtl"
+                )
+            token = token._replace(text=tag)
+        return ast.Lit(c[0], None, self.language(token), direction or None, span=self.span(start, end))
 
     def typed_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
         """`"text"^^<datatype>`; a simple literal is an xsd:string already."""

@@ -14,7 +14,7 @@ from hybridkg.query.checks.check_match import ScopeBindings, check_match
 from hybridkg.query.checks.check_ranking import check_near, check_rank_functions
 from hybridkg.query.checks.check_select import check_grouping, check_keys, check_order, check_projection
 from hybridkg.query.scope import bound_by
-from hybridkg.query.walk import children
+from hybridkg.query.walk import children, walk
 
 
 def check(query: ast.Query) -> None:
@@ -148,7 +148,10 @@ class PatternChecker:
                     span=item.span,
                 )
             return check_match(item) if isinstance(item, ast.Match) else check_near(item)
-        for term in (item.subject, item.object):
+        terms: tuple[ast.Syntax, ...] = (item.subject, item.predicate, item.object)
+        if any(isinstance(term, ast.TripleTerm) for term in terms):
+            terms = tuple(node for term in terms for node in walk(term))
+        for term in terms:
             if isinstance(term, ast.Blank) and self.label_blocks.setdefault(term.label, self.blocks) != self.blocks:
                 raise QueryCheckError(
                     f"the blank node label '_:{term.label}' stands in two different patterns",
@@ -157,7 +160,6 @@ class PatternChecker:
                 )
         if not isinstance(item.predicate, ast.Var | ast.Iri):
             _check_path(item.predicate)
-        terms = (item.subject, item.predicate, item.object)
         return ScopeBindings.of(term.name for term in terms if isinstance(term, ast.Var))
 
     def values(self, data: ast.InlineData) -> None:

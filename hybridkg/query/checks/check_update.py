@@ -95,14 +95,15 @@ def _check_modify(modify: ast.Modify, checker: PatternChecker) -> None:
 
 
 def _check_templates(quads: tuple[ast.QuadTemplate, ...]) -> None:
-    for block in quads:
-        for triple in block.triples:
-            if isinstance(triple.subject, ast.Lit):
-                raise QueryCheckError(
-                    "a literal cannot be the subject of a triple",
-                    hint="a subject is an IRI, a blank node or a variable",
-                    span=triple.subject.span,
-                )
+    for node in _terms(quads):
+        if isinstance(node, ast.TriplePattern | ast.TripleTerm) and isinstance(node.subject, ast.Lit | ast.TripleTerm):
+            is_literal = isinstance(node.subject, ast.Lit)
+            raise QueryCheckError(
+                f"a {'literal' if is_literal else 'triple term'} cannot be the subject of a triple",
+                hint="a subject is an IRI, a blank node or a variable"
+                + ("" if is_literal else "; << ... >> is a node that reifies a triple"),
+                span=node.subject.span,
+            )
 
 
 def _check_ground(quads: tuple[ast.QuadTemplate, ...], place: str, parameters: Container[str]) -> None:
@@ -115,12 +116,14 @@ def _check_ground(quads: tuple[ast.QuadTemplate, ...], place: str, parameters: C
 
 def _refuse_blank_nodes(quads: tuple[ast.QuadTemplate, ...]) -> None:
     for node in _terms(quads):
-        if isinstance(node, ast.Blank):
-            raise QueryCheckError(
-                "a blank node here names nothing in the knowledge base",
-                hint="find it by DELETE ... WHERE",
-                span=node.span,
-            )
+        match node:
+            case ast.TriplePattern(ast.Blank() as blank, ast.Iri(value)) if value == ast.REIFIES:
+                hint = "name the reifier, as in ~ ?reifier, and find it by DELETE ... WHERE"
+            case ast.Blank() as blank:
+                hint = "find it by DELETE ... WHERE"
+            case _:
+                continue
+        raise QueryCheckError("a blank node here names nothing in the knowledge base", hint=hint, span=blank.span)
 
 
 def _new_labels(quads: tuple[ast.QuadTemplate, ...], labels: set[str]) -> set[str]:

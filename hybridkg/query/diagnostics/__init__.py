@@ -11,9 +11,10 @@ from hybridkg.query.diagnostics.entry import Help
 from hybridkg.query.diagnostics.expressions import EXPRESSIONS
 from hybridkg.query.diagnostics.patterns import PATTERNS
 from hybridkg.query.diagnostics.ranking import RANKING
+from hybridkg.query.diagnostics.triple_terms import TRIPLE_TERMS
 from hybridkg.query.diagnostics.updates import UPDATES
 from hybridkg.query.diagnostics.vectors import VECTORS
 
 __all__ = ["HELP", "Help"]
 
-HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *VECTORS, *COLUMNS, *EXPRESSIONS, *UPDATES)
+HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *VECTORS, *COLUMNS, *EXPRESSIONS, *TRIPLE_TERMS, *UPDATES)

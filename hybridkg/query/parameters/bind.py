@@ -9,18 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from hybridkg.errors import ParameterError
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import NO_VALUE_HINT, first_variable
+from hybridkg.query.constants import constant
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.walk import rebuild, variables
-from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, NamedNode, Term, from_rdflib
+from hybridkg.rdf.term_texts import literal_with
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, from_rdflib, read_triple_term
 from hybridkg.registry import did_you_mean
 
 ParameterValue = object
 """An rdflib or engine term, a str, int, float, bool, date ..., or a list of those."""
+
+Bound: TypeAlias = ast.Iri | ast.Lit | ast.TripleTerm
+"""A value as syntax."""
 
 
 def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Query:
@@ -74,10 +79,10 @@ def bind_update(update: ast.Update, parameters: Mapping[str, ParameterValue]) ->
 
 
 def _bound_data(
-    data: ast.InsertData | ast.DeleteData, values: Mapping[str, ast.Value]
+    data: ast.InsertData | ast.DeleteData, values: Mapping[str, Bound | tuple[Bound, ...]]
 ) -> ast.InsertData | ast.DeleteData:
     place = "INSERT DATA" if isinstance(data, ast.InsertData) else "DELETE DATA"
-    single: dict[str, ast.Iri | ast.Lit] = {}
+    single: dict[str, Bound] = {}
     for name, value in values.items():
         if isinstance(value, tuple):
             raise ParameterError(
@@ -96,7 +101,7 @@ def _bound_data(
 
 def _named_values(
     node: ast.Query | ast.Update, kind: str, parameters: Mapping[str, ParameterValue]
-) -> dict[str, ast.Value]:
+) -> dict[str, Bound | tuple[Bound, ...]]:
     """The values of parameters that the text uses, by the names of their variables."""
     if not isinstance(parameters, Mapping):
         raise ParameterError(
@@ -106,7 +111,7 @@ def _named_values(
     if not parameters:
         return {}
     used = variables(node)
-    values: dict[str, ast.Value] = {}
+    values: dict[str, Bound | tuple[Bound, ...]] = {}
     for written, value in parameters.items():
         if not isinstance(written, str):
             raise ParameterError(f"the name of a parameter is a str, not {written!r}")
@@ -117,7 +122,7 @@ def _named_values(
                 f"the {kind} has no variable for the parameter {written!r}; it uses: {', '.join(names) or 'none'}",
                 hint=did_you_mean(name, names),
             )
-        values[name] = constants(written, value)
+        values[name] = _value(written, value)
     return values
 
 
@@ -125,9 +130,9 @@ Form = TypeVar("Form", bound=ast.QueryForm | ast.Modify | ast.InsertData | ast.D
 Pattern = TypeVar("Pattern", bound=ast.QueryForm | ast.Modify)
 
 
-def _bound(form: Pattern, values: Mapping[str, ast.Value]) -> Pattern:
+def _bound(form: Pattern, values: Mapping[str, Bound | tuple[Bound, ...]]) -> Pattern:
     entities = {item.entity.name for item in ranked_items(form)}
-    single: dict[str, ast.Iri | ast.Lit] = {}
+    single: dict[str, Bound] = {}
     for name, value in values.items():
         if isinstance(value, tuple):
             form = _with_values(form, name, value)
@@ -138,12 +143,20 @@ def _bound(form: Pattern, values: Mapping[str, ast.Value]) -> Pattern:
     return _substituted(form, single) if single else form
 
 
-def constants(name: str, value: object) -> ast.Value:
-    """The value of a parameter as syntax: a constant, or the constants of a list.
+def constants(name: str, value: object) -> ast.Value | None:
+    """The value of a parameter as syntax: a constant, or the constants of a list; None if one is a triple term.
 
     Raises:
         ParameterError: the value, or one in the list, cannot stand in a query.
     """
+    bound = _value(name, value)
+    if isinstance(bound, tuple):
+        simple = tuple(item for item in bound if not isinstance(item, ast.TripleTerm))
+        return simple if len(simple) == len(bound) else None
+    return None if isinstance(bound, ast.TripleTerm) else bound
+
+
+def _value(name: str, value: object) -> Bound | tuple[Bound, ...]:
     if type(value) is str and value.isascii():  # the common case: the words of a search box
         return ast.Lit(value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
@@ -151,7 +164,7 @@ def constants(name: str, value: object) -> ast.Value:
     return _constant(name, value)
 
 
-def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
+def _constant(name: str, value: object) -> Bound:
     if isinstance(value, ast.Iri | ast.Lit):
         return value
     try:
@@ -163,6 +176,10 @@ def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
         ) from None
 
 
+def _kind(value: ast.Lit | ast.TripleTerm) -> str:
+    return "literal" if isinstance(value, ast.Lit) else "triple term"
+
+
 def _reason(error: Exception) -> str:
     """The reason why a term is invalid, from the message of the exception."""
     if isinstance(error, UnicodeError):
@@ -171,32 +188,18 @@ def _reason(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
-def constant(term: Term) -> ast.Iri | ast.Lit:
-    """The syntax of an IRI or a literal.
-
-    Raises:
-        TypeError: a blank node, which is a variable in a query, or a triple.
-    """
-    if isinstance(term, NamedNode):
-        return ast.Iri(term.value)
-    if isinstance(term, Literal):
-        if term.language:
-            return ast.Lit(term.value, language=term.language)
-        return ast.Lit(term.value, None if term.datatype == XSD_STRING else term.datatype.value)
-    raise TypeError(f"{term} is neither an IRI nor a literal")
-
-
 NUMBER = re.compile(
     r"[+-]?(?:(?P<integer>[0-9]+)|(?P<decimal>[0-9]*\.[0-9]+)|(?P<double>[0-9]+(?:\.[0-9]*)?[eE][+-]?[0-9]+))"
 )
 QUOTED = re.compile(
-    r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)|\^\^<(?P<datatype>[^<>\s]+)>)?""",
+    r"""(?P<quote>["'])(?P<text>.*)(?P=quote)"""
+    r"""(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?:--(?P<direction>ltr|rtl))?|\^\^<(?P<datatype>[^<>\s]+)>)?""",
     re.DOTALL,
 )
 
 
 def read_term(text: str) -> Term:
-    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
+    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, `<<( <s> <p> "o" )>>`, words.
 
     Any other text is a string, so a search box can pass the text of its user. Quotes inside quotes are literal: nothing
     is unescaped.
@@ -215,6 +218,8 @@ def read_term(text: str) -> Term:
 
 
 def _read_term(text: str) -> Term:
+    if text.startswith("<<(") and text.endswith(")>>"):
+        return read_triple_term(text)
     if text.startswith("<") and text.endswith(">"):
         try:
             return NamedNode(text[1:-1])
@@ -226,12 +231,12 @@ def _read_term(text: str) -> Term:
         return Literal(text, datatype=NamedNode(XSD + str(number.lastgroup)))
     if quoted := QUOTED.fullmatch(text):
         if quoted["language"]:
-            return Literal(quoted["text"], language=quoted["language"])
+            return literal_with(quoted["text"], quoted["language"], quoted["direction"])
         return Literal(quoted["text"], datatype=NamedNode(quoted["datatype"]) if quoted["datatype"] else None)
     return Literal(text)
 
 
-def _with_values(form: Pattern, name: str, values: tuple[ast.Iri | ast.Lit, ...]) -> Pattern:
+def _with_values(form: Pattern, name: str, values: tuple[Bound, ...]) -> Pattern:
     data = ast.InlineData((ast.Var(name),), tuple((value,) for value in values))
     where = form.where or ast.Group(())
     if any(item.text == ast.Var(name) for item in ranked_items(form)):
@@ -242,7 +247,7 @@ def _with_values(form: Pattern, name: str, values: tuple[ast.Iri | ast.Lit, ...]
     return replace(form, where=replace(where, elements=(data, *where.elements)))
 
 
-def _substituted(form: Form, values: Mapping[str, ast.Iri | ast.Lit], renamed: Mapping[str, str] = {}) -> Form:
+def _substituted(form: Form, values: Mapping[str, Bound], renamed: Mapping[str, str] = {}) -> Form:
     """The form with values in place; `renamed` has other names for projected columns."""
 
     def change(node: ast.Syntax) -> Any:
@@ -261,8 +266,8 @@ def _substituted(form: Form, values: Mapping[str, ast.Iri | ast.Lit], renamed: M
             case ast.GroupKey(expression=ast.Var(name=name) as variable) if name in values:
                 # Without an alias, a projection of the same variable stays a group key.
                 return replace(node, expression=values[name], variable=None)
-            case ast.TriplePattern():
-                return _triple(rebuild(node, change))
+            case ast.TriplePattern() | ast.TripleTerm():
+                return _triple(node, rebuild(node, change))
             case ast.GraphPattern() | ast.ServicePattern():
                 return _named(rebuild(node, change))
             case ast.QuadTemplate():
@@ -287,7 +292,7 @@ def _substituted(form: Form, values: Mapping[str, ast.Iri | ast.Lit], renamed: M
             case ast.Near(score=score):
                 _targets(score)
                 if isinstance(node.target, ast.Var) and node.target.name in values:
-                    return replace(node, target=replace(values[node.target.name], span=node.target.span))
+                    return replace(node, target=_target_of_near(node.target))
                 return node
             case ast.RankedList(score=score):
                 _target(score)
@@ -302,20 +307,34 @@ def _substituted(form: Form, values: Mapping[str, ast.Iri | ast.Lit], renamed: M
         value = values[variable.name]
         if not isinstance(value, ast.Lit):
             raise ParameterError(
-                f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, not an IRI",
+                f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, "
+                f"not {'an IRI' if isinstance(value, ast.Iri) else 'a triple term'}",
                 span=variable.span,
             )
         if isinstance(value, ast.LiteralParameter):
             return replace(value, plain=True, span=variable.span)
         return replace(value, datatype=None, span=variable.span)
 
-    def _triple(triple: ast.TriplePattern) -> ast.TriplePattern:
-        if isinstance(triple.subject, ast.Lit) or isinstance(triple.predicate, ast.Lit):
+    def _target_of_near(variable: ast.Var) -> ast.Iri | ast.Lit:
+        value = values[variable.name]
+        if isinstance(value, ast.TripleTerm):
             raise ParameterError(
-                "a literal parameter stands where a triple has its subject or predicate",
-                hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
-                span=triple.span,
+                f"the parameter {variable.name!r} is the target of a NEAR, so it must be a text or an entity, "
+                "not a triple term",
+                span=variable.span,
             )
+        return replace(value, span=variable.span)
+
+    def _triple(
+        written: ast.TriplePattern | ast.TripleTerm, triple: ast.TriplePattern | ast.TripleTerm
+    ) -> ast.TriplePattern | ast.TripleTerm:
+        for before, after in ((written.subject, triple.subject), (written.predicate, triple.predicate)):
+            if isinstance(before, ast.Var) and isinstance(after, ast.Lit | ast.TripleTerm):
+                raise ParameterError(
+                    f"a {_kind(after)} parameter stands where a triple has its subject or predicate",
+                    hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
+                    span=written.span,
+                )
         return triple
 
     def _named(pattern: ast.GraphPattern | ast.ServicePattern) -> ast.GraphPattern | ast.ServicePattern:
@@ -327,9 +346,9 @@ def _substituted(form: Form, values: Mapping[str, ast.Iri | ast.Lit], renamed: M
         return block
 
     def _check_name(name: ast.Syntax | None) -> None:
-        if isinstance(name, ast.Lit):
+        if isinstance(name, ast.Lit | ast.TripleTerm):
             raise ParameterError(
-                "a literal parameter stands where a graph or a service has its name",
+                f"a {_kind(name)} parameter stands where a graph or a service has its name",
                 hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                 span=name.span,
             )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.extras import needs_extra
 from hybridkg.operators.columns import columns_of
-from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term, term_text
 from hybridkg.results.formats.arrow_columns import column_array
 from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
 
@@ -83,7 +83,7 @@ def _text(term: Term) -> str:
             return term.value
         case BlankNode():
             return f"_:{term.value}"
-    return str(term)
+    return term_text(term)
 
 
 def _int(term: Term) -> int | None:

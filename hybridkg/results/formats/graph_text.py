@@ -10,30 +10,43 @@ from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.serialize import serialize_to
 from hybridkg.results.result import Result
 
+EVERY_GRAPH = "turtle and nt can write every graph"
+
 
 @one_pass
 def write_turtle(result: Result, out: TextIO) -> None:
-    """Writes Turtle (RDF 1.1) with the prefixes of the query, triples in the result's order."""
+    """Writes Turtle (of RDF 1.2 where it has triple terms) with the prefixes of the query, in the result's order."""
     serialize_to(out.write, result.graph_triples(), "turtle", dict(result._prefixes))
 
 
 @one_pass
 def write_ntriples(result: Result, out: TextIO) -> None:
-    """Writes N-Triples (RDF 1.1), a line for each triple, in the result's order."""
+    """Writes N-Triples (of RDF 1.2 where it has triple terms), a line for each triple, in the result's order."""
     serialize_to(out.write, result.graph_triples(), "nt")
 
 
 @one_pass
 def write_json_ld(result: Result, out: TextIO) -> None:
-    """Writes JSON-LD 1.1, expanded, with a line end."""
+    """Writes JSON-LD 1.1, expanded, with a line end.
+
+    Raises:
+        UnsupportedQueryError: a value is a triple term or has a base direction. Earlier triples may have been written.
+    """
     last = _LineEnd(out)
-    serialize_to(last.write, result.graph_triples(), "json-ld")
+    try:
+        serialize_to(last.write, result.graph_triples(), "json-ld")
+    except OSError as e:
+        if e.errno is not None:
+            raise  # of the output, not of the serializer
+        raise UnsupportedQueryError(
+            "JSON-LD 1.1 has no triple terms and no base directions, and this graph has", hint=EVERY_GRAPH
+        ) from None
     last.end()
 
 
 @one_pass
 def write_rdf_xml(result: Result, out: TextIO) -> None:
-    """Writes RDF/XML (RDF 1.1) with the prefixes of the query.
+    """Writes RDF/XML (RDF 1.1, or 1.2 for triple terms) with the prefixes of the query.
 
     Raises:
         UnsupportedQueryError: the format cannot write a triple: its predicate does not end in an XML name or is a word
@@ -56,7 +69,7 @@ def write_rdf_xml(result: Result, out: TextIO) -> None:
         raise UnsupportedQueryError(
             "RDF/XML cannot write this graph: it needs predicates that end in an XML name and are no words of its own "
             f"syntax, and values without control characters ({e})",
-            hint="turtle, nt and json-ld can write every graph",
+            hint=EVERY_GRAPH,
         ) from None
     last.end()
 

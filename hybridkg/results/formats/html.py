@@ -6,7 +6,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.term_texts import tag_of
+from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term, term_text
 from hybridkg.results.numbers import as_float, is_number, is_numeric
 
 if TYPE_CHECKING:
@@ -80,9 +81,9 @@ def term_to_html(term: Term | None, *, is_score: bool = False, is_snippet: bool 
             if is_number(term):
                 return _escaped(term.value)
             return (_marked if is_snippet else _escaped)(term.value) + (
-                f" <small>@{escape(term.language)}</small>" if term.language else ""
+                f" <small>{escape(tag_of(term))}</small>" if term.language else ""
             )
-    return _escaped(str(term))
+    return _escaped(term_text(term))
 
 
 def _escaped(text: str) -> str:

@@ -2,7 +2,7 @@
 
 A literal is a JSON number only where this loses nothing: an integer of at most 18 digits, a decimal that a double
 prints digit for digit, a finite double or float. Every other literal is its text. If a column is named `_scores`, the
-scores are under `__scores`.
+scores are under `__scores`. A triple term is its text in N-Triples.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TextIO
 from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.term_texts import BLANK_TAG, UNBOUND_TAG, TextForm
-from hybridkg.rdf.terms import XSD_BOOLEAN, Triple
+from hybridkg.rdf.terms import XSD_BOOLEAN, Triple, term_text
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE, json_text
 from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number_text
 from hybridkg.results.result import Result
@@ -75,7 +75,7 @@ class _Plain(TextForm[str]):
         return lambda text: before + json_text(text)
 
     def of_triple(self, triple: Triple) -> str:
-        return self._before + json_text(str(triple))
+        return self._before + json_text(term_text(triple))
 
 
 def _number(text: str, datatype: str) -> str:

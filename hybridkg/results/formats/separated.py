@@ -1,6 +1,7 @@
 """SPARQL 1.1 Query Results CSV and TSV Formats (W3C Recommendation 2013).
 
-CSV has plain values (lossy, for spreadsheets); TSV has terms in Turtle syntax. An ASK, which the formats do not define,
+CSV has plain values (lossy, for spreadsheets); TSV has terms in Turtle syntax. Both have triple terms as
+`<<( s p o )>>`, with their parts as in N-Triples. An ASK, which the formats do not define,
 is one word.
 """
 
@@ -13,7 +14,7 @@ from typing import TextIO
 
 from hybridkg.interfaces.output_format import one_pass
 from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, literal_of
-from hybridkg.rdf.terms import XSD_STRING, Triple
+from hybridkg.rdf.terms import XSD_STRING, Triple, term_text
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
 from hybridkg.results.result import Result
 
@@ -60,7 +61,7 @@ class _Plain(TextForm[str]):
         return (lambda label: f"_:{label}") if tag == BLANK_TAG else str
 
     def of_triple(self, triple: Triple) -> str:
-        return str(triple)
+        return term_text(triple)
 
 
 class _Turtle(TextForm[str]):
@@ -83,4 +84,4 @@ class _Turtle(TextForm[str]):
         return quoted
 
     def of_triple(self, triple: Triple) -> str:
-        return str(triple).replace("\t", "\\t")
+        return term_text(triple).replace("\t", "\\t")

@@ -1,4 +1,5 @@
-"""SPARQL 1.1 Query Results JSON Format (W3C Recommendation 2013), with an additional member `x-hybridkg`.
+"""SPARQL Query Results JSON Format (W3C Recommendation 2013, and the draft of 1.2 for triple terms and base
+directions), with an additional member `x-hybridkg`.
 
 The member has the properties of the result as a whole and the scores of each row; readers of the standard format ignore
 it. It is in front of the rows, because Oxigraph's reader, for one, fails at any member after them. What is known only
@@ -15,7 +16,7 @@ from json.encoder import encode_basestring
 from typing import Any, TextIO
 
 from hybridkg.interfaces.output_format import one_pass
-from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, datatype_of, is_language
+from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, language_of
 from hybridkg.rdf.terms import XSD_STRING, Triple
 from hybridkg.results.result import Result
 from hybridkg.terminal_text import printable_json
@@ -102,10 +103,12 @@ class TermJson(TextForm[str]):
             kind, end = "uri", "}"
         elif tag == BLANK_TAG:
             kind, end = "bnode", "}"
-        elif is_language(tag):
-            kind, end = "literal", f',"xml:lang":{json_text(tag[1:])}}}'
+        elif tag.startswith("@"):
+            language, direction = language_of(tag)
+            turned = f',"its:dir":{json_text(direction)}' if direction else ""
+            kind, end = "literal", f',"xml:lang":{json_text(language)}{turned}}}'
         else:
-            kind, end = "literal", "}" if tag == XSD_STRING.value else f',"datatype":{json_text(datatype_of(tag))}}}'
+            kind, end = "literal", "}" if tag == XSD_STRING.value else f',"datatype":{json_text(tag)}}}'
         start = f'{self._before}{{"type":"{kind}","value":'
         return lambda text: f"{start}{json_text(text)}{end}"
 

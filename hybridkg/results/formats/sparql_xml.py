@@ -1,4 +1,6 @@
-"""SPARQL Query Results XML Format (Second Edition, W3C Recommendation 2013), written row by row."""
+"""SPARQL Query Results XML Format (Second Edition, W3C Recommendation 2013, and the draft of 1.2 for triple terms and
+base directions), written row by row.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,15 @@ from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from hybridkg.interfaces.output_format import one_pass
-from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, datatype_of, is_language
+from hybridkg.rdf.term_texts import BLANK_TAG, IRI_TAG, UNBOUND_TAG, TextForm, language_of
 from hybridkg.rdf.terms import XSD_STRING, Triple
 from hybridkg.results.formats.sparql_json import ROWS_PER_WRITE
 from hybridkg.results.result import Result
 
 NAMESPACE = "http://www.w3.org/2005/sparql-results#"
+
+ITS = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
+"""What declares the attribute of a base direction; few results have one."""
 
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 cannot represent, not even as a reference (section 2.2)."""
@@ -70,10 +75,11 @@ class TermXml(TextForm[str]):
             name, end = "uri", "</uri>"
         elif tag == BLANK_TAG:
             name, end = "bnode", "</bnode>"
-        elif is_language(tag):
-            about = f" xml:lang={quoteattr(tag[1:])}"
+        elif tag.startswith("@"):
+            language, direction = language_of(tag)
+            about = f" xml:lang={quoteattr(language)}" + (f" its:dir={quoteattr(direction)}{ITS}" if direction else "")
         elif tag != XSD_STRING.value:
-            about = f" datatype={quoteattr(datatype_of(tag))}"
+            about = f" datatype={quoteattr(tag)}"
         start, end = _representable(f"{self._before}<{name}{about}>"), end + self._after
         return lambda text: f"{start}{_escaped(text)}{end}"
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.term_texts import tag_of
+from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term, term_text
 from hybridkg.results.numbers import as_float, is_numeric
 from hybridkg.results.result_set import ResultSet
 
@@ -185,8 +186,8 @@ def _cell(term: Term | None, *, is_score: bool, colour: bool) -> Text:
             if is_score and term.datatype == XSD_DOUBLE and (score := as_float(term)) is not None:
                 return Text(f"{score:.4f}")
             text = _marked(term.value.translate(CONTROL), colour=colour)
-            return text.append(f" @{term.language}", style="dim") if term.language else text
-    return Text(str(term).translate(CONTROL))
+            return text.append(f" {tag_of(term)}", style="dim") if term.language else text
+    return Text(term_text(term).translate(CONTROL))
 
 
 def _marked(text: str, *, colour: bool) -> Text:

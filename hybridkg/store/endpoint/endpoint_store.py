@@ -20,7 +20,17 @@ from hybridkg.errors import EndpointError, UnsupportedQueryError
 from hybridkg.interfaces.graph_store import PrefixSample
 from hybridkg.rdf.solutions import Row, SolutionStream
 from hybridkg.rdf.stored import as_stored
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.terms import (
+    RDF_LANG_STRING,
+    XSD_STRING,
+    BlankNode,
+    Literal,
+    NamedNode,
+    Term,
+    Triple,
+    term_text,
+    triple_of,
+)
 from hybridkg.store.endpoint.answers import JSON, N_TRIPLES, solutions, triples, truth
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.recent_answers import RecentAnswers
@@ -216,27 +226,29 @@ class EndpointStore:
     def _terms(self, variables: Sequence[str], rows: Iterator[Row], joined: bool) -> Iterator[Row]:
         """Rows with terms in Oxigraph's form."""
         names: dict[str, BlankNode] = {}
+
+        def own(cell: Term | None, variable: str) -> Term | None:
+            if isinstance(cell, Triple):
+                return triple_of(own(cell.subject, variable), cell.predicate, own(cell.object, variable))
+            if not isinstance(cell, BlankNode):
+                return stored(cell)
+            if joined:
+                raise UnsupportedQueryError(
+                    f"the endpoint gives a blank node for ?{variable}, which no other query can refer to",
+                    hint='projection = "export" in the table [endpoint] answers most patterns with their '
+                    "blank nodes;\nor FILTER(!isBlank(...)), or IRIs in their place at the endpoint",
+                )
+            return names.setdefault(cell.value, BlankNode(f"b{len(names)}"))
+
         for row in rows:
-            cells: list[Term | None] = []
-            for at, cell in enumerate(row):
-                if isinstance(cell, BlankNode):
-                    if joined:
-                        raise UnsupportedQueryError(
-                            f"the endpoint gives a blank node for ?{variables[at]}, which no other query can refer to",
-                            hint='projection = "export" in the table [endpoint] answers most patterns with their '
-                            "blank nodes;\nor FILTER(!isBlank(...)), or IRIs in their place at the endpoint",
-                        )
-                    cells.append(names.setdefault(cell.value, BlankNode(f"b{len(names)}")))
-                else:
-                    cells.append(stored(cell))
-            yield tuple(cells)
+            yield tuple([own(cell, variable) for cell, variable in zip(row, variables, strict=True)])
 
     def select_lines(self, queries: Sequence[str]) -> Generator[tuple[int, list[str]], None, None]:
         """The rows of several SELECTs, one query after another, as lines of SPARQL TSV: see GraphStore."""
         for i, text in enumerate(queries):
             rows = self.select(text).rows
             while batch := list(islice(rows, LINES_AT_ONCE)):
-                yield i, ["\t".join("" if cell is None else str(cell) for cell in row) for row in batch]
+                yield i, ["\t".join("" if cell is None else term_text(cell) for cell in row) for row in batch]
             yield i, []
 
     def select_text(self, queries: Sequence[tuple[str, int]]) -> Generator[tuple[int, bytes], None, None]:
@@ -319,7 +331,7 @@ def _with_values(sparql: str, bound: Mapping[str, Term] | None) -> str:
                 f"?{name} is a blank node, and no query to an endpoint can refer to one",
                 hint="patterns that the projection answers can have blank nodes; at the endpoint, use IRIs instead",
             )
-    names, values = " ".join(f"?{name}" for name in bound), " ".join(map(str, bound.values()))
+    names, values = " ".join(f"?{name}" for name in bound), " ".join(map(term_text, bound.values()))
     head, brace, tail = sparql.partition("{")
     return f"{head}{brace} VALUES ({names}) {{ ({values}) }}{tail}"
 

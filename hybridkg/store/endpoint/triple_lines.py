@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from pyoxigraph import RdfFormat, parse
 
 from hybridkg.errors import EndpointError
 from hybridkg.rdf.solutions import Row
-from hybridkg.rdf.terms import XSD, BlankNode
+from hybridkg.rdf.terms import XSD, BlankNode, read_triple_term, term_text
 from hybridkg.store.endpoint.answers import malformed
+from hybridkg.store.rdf_io.blank_nodes import has_blank_node
+
+NODES = (b"_:", b"<<(")
+"""Beginnings of the terms that are blank nodes, or may have some."""
 
 MAX_LINE_LENGTH = 2**26
 """Bytes of a row."""
@@ -35,9 +40,9 @@ def from_tsv(read: Callable[[], bytes], url: str, *, blank: bool) -> Iterator[by
         if len(cells) != 3:
             raise EndpointError(f"{url} sent an answer that is malformed: a row of {len(cells)} cells, not of 3")
         subject, predicate, target = cells
-        if not blank and (subject.startswith(b"_:") or target.startswith(b"_:")):
+        if not blank and (subject.startswith(b"_:") or (target.startswith(NODES) and has_blank_node(target))):
             raise EndpointError(f"{url} sent an unexpected blank node")
-        if not target.startswith((b"<", b'"', b"_:")):
+        if target.startswith(b"<<(") or not target.startswith((b"<", b'"', b"_:")):
             target = _in_full(target, url)
         yield b"%s %s %s ." % (subject, predicate, target)
 
@@ -45,13 +50,20 @@ def from_tsv(read: Callable[[], bytes], url: str, *, blank: bool) -> Iterator[by
 def from_rows(rows: Iterator[Row], url: str, *, blank: bool) -> Iterator[bytes]:
     """As `from_tsv`, for rows of terms."""
     for subject, predicate, target in rows:
-        if not blank and (isinstance(subject, BlankNode) or isinstance(target, BlankNode)):
+        text = "" if target is None else term_text(target)
+        if not blank and (
+            isinstance(subject, BlankNode) or (text[:2] in ("_:", "<<") and has_blank_node(text.encode()))
+        ):
             raise EndpointError(f"{url} sent an unexpected blank node")
-        yield f"{subject} {predicate} {target} .".encode()
+        yield f"{subject} {predicate} {text} .".encode()
 
 
 def _in_full(token: bytes, url: str) -> bytes:
+    """A number, a boolean or a triple term in N-Triples."""
     text = token.decode("utf-8", "replace")
+    if text.startswith("<<("):
+        with suppress(ValueError):
+            return term_text(read_triple_term(text)).encode()
     for form, datatype in _SHORT:
         if form.fullmatch(text):
             return f'"{text}"^^<{XSD}{datatype}>'.encode()

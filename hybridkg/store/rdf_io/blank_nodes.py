@@ -40,6 +40,15 @@ class StatementBatch:
     renamed_text: bytes = b""
 
 
+def has_blank_node(term: bytes) -> bool:
+    """Whether a term in N-Triples is a blank node, or a triple term with one.
+
+    >>> [has_blank_node(term) for term in (b"_:a", b'<<( <x:a> <x:p> "_:a" )>>', b"<<( _:a <x:p> <x:a> )>>")]
+    [True, False, True]
+    """
+    return MARK in term and any(token[1] for token in _TOKEN.finditer(term))
+
+
 class BlankNodeNames:
     """Renames the blank nodes of one document.
 

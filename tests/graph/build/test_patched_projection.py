@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from projection_cases import built, kernels, literals, nodes, predicates, same_bytes, stored, table, text_of
 
 from hybridkg.entities.node_table import NodeTable
-from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, patch_projection
+from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
 
 _numbers = count()
 triples = st.sets(st.builds(Quad, nodes, predicates, nodes | literals | literals), max_size=25)
 entities = st.sets(nodes, max_size=6)
+omitted = st.sets(
+    st.builds(Quad, nodes, predicates, st.builds(Triple, nodes, predicates, nodes | literals)), max_size=3
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +52,16 @@ def _patched(
         [_triple(quad) for quad in second if quad not in set(first)],
         [_triple(quad) for quad in first if quad not in set(second)],
     )
-    occurring = {term for quad in second for term in (quad.subject, quad.object)}
+    occurring = {term for quad in second if is_projected(quad.object) for term in (quad.subject, quad.object)}
     patch_projection(old / "projection", place, before, after, ids, change, occurring.__contains__)
     return place
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 @settings(max_examples=60, deadline=None)
-@given(first=triples, second=triples, both=triples, own=entities, later=entities)
-def test_a_patch_has_the_bytes_of_a_build(folder, compiled, first, second, both, own, later):
-    old, new = stored([*first, *both]), stored([*second, *both])
+@given(first=triples, second=triples, both=triples, terms=omitted, own=entities, later=entities)
+def test_a_patch_has_the_bytes_of_a_build(folder, compiled, first, second, both, terms, own, later):
+    old, new = stored([*first, *both, *terms]), stored([*second, *both, *terms])
     with kernels(compiled=compiled):
         (old_folder, before), (new_folder, after) = _state(folder, old, own), _state(folder, new, later)
         patched = _patched(folder, old_folder, before, after, old, new)

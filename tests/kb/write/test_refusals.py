@@ -105,9 +105,12 @@ def test_an_update_is_no_query(kb, method):
     )
 
 
-def test_a_blank_node_in_a_file_to_remove_is_refused_and_nothing_of_any_file_goes(kb, tmp_path):
+@pytest.mark.parametrize(
+    "target", ["[]", "<<( <http://e/a> <http://e/p> <<( [] <http://e/p> 1 )>> )>>", "1 {| <e:q> 1 |}"]
+)
+def test_a_blank_node_in_a_file_to_remove_is_refused_and_nothing_of_any_file_goes(kb, tmp_path, target):
     file = tmp_path / "old.ttl"
-    file.write_text("<http://e/a> <http://e/p> [] .")
+    file.write_text(f"<http://e/a> <http://e/p> {target} .")
     assert refusal(kb.delete, ROOT / "examples" / "films.ttl", file) == (
         "error[L301]: a blank node here names nothing in the knowledge base\n"
         f" --> {file}\n"

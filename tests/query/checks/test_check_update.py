@@ -31,6 +31,43 @@ def refused(text: str, *parameters: str) -> HybridkgError:
         ("DELETE DATA { <e:s> <e:p> _:b }", "a blank node here names nothing in the knowledge base", "_:b"),
         ("DELETE WHERE { GRAPH ?g { [] <e:p> ?o } }", "a blank node here names nothing in the knowledge base", "[]"),
         ("DELETE { ?s <e:p> (1) } WHERE { ?s ?p ?o }", "a blank node here names nothing in the knowledge base", "(1)"),
+        (
+            "DELETE DATA { <e:s> <e:p> <<( <e:s> <e:p> <<( _:b <e:p> 1 )>> )>> }",
+            "a blank node here names nothing in the knowledge base",
+            "_:b",
+        ),
+        (
+            "DELETE { ?s ?p ?o {| <e:q> 1 |} } WHERE { ?s ?p ?o }",
+            "a blank node here names nothing in the knowledge base",
+            "{| <e:q> 1 |}",
+        ),
+        (
+            "DELETE WHERE { << ?s ?p ?o >> <e:q> 1 }",
+            "a blank node here names nothing in the knowledge base",
+            "<< ?s ?p ?o >>",
+        ),
+        (
+            "INSERT DATA { <e:s> <e:p> <<( <e:s> <e:p> ?o )>> }",
+            "nothing gives ?o a value: INSERT DATA has no solutions",
+            "?o",
+        ),
+        (
+            "INSERT DATA { <e:s> <e:p> 1 {| <e:q> 'x', ?y |} }",
+            "nothing gives ?y a value: INSERT DATA has no solutions",
+            "?y",
+        ),
+        (
+            "INSERT DATA { <<( <e:s> <e:p> 1 )>> <e:p> 1 }",
+            "a triple term cannot be the subject of a triple",
+            "<<( <e:s> <e:p> 1 )>>",
+        ),
+        ("INSERT DATA { <e:s> <e:p> <<( 'x' <e:p> 1 )>> }", "a literal cannot be the subject of a triple", "'x'"),
+        ("INSERT { << 5 <e:p> ?o >> <e:q> 1 } WHERE { ?s ?p ?o }", "a literal cannot be the subject of a triple", "5"),
+        (
+            "INSERT DATA { _:b <e:p> 1 } ; INSERT DATA { <e:s> <e:p> <<( <e:s> <e:p> _:b )>> }",
+            "the blank node label '_:b' stands in two INSERT DATA of one update",
+            "_:b",
+        ),
         ("INSERT DATA { ?s <e:p> 1 }", "nothing gives ?s a value: INSERT DATA has no solutions", "?s"),
         ("DELETE DATA { GRAPH ?g { <e:s> <e:p> 1 } }", "nothing gives ?g a value: DELETE DATA has no solutions", "?g"),
         ("INSERT DATA { 'x' <e:p> 1 }", "a literal cannot be the subject of a triple", "'x'"),

@@ -116,3 +116,12 @@ def test_a_column_that_has_a_value_has_it_once(query):
 
     rows = list(ox.Store().query(write(bind(parse(query), {"x": 2}))))
     assert [row["x"].value for row in rows] == ["2", "2"]
+
+
+def test_a_triple_term_and_a_base_direction_are_read_as_typed():
+    triple = read_term('<<( <http://e/s> <http://e/p> <<( <http://e/s> <http://e/p> "x"@ar--rtl )>> )>>')
+    assert triple.object.object == read_term('"x"@ar--rtl')
+    assert read_term('"x"@ar--rtl').direction.value == "rtl"
+    for text in ("<<( a b c )>>", "<<( <a:a> <a:p> 1 )>> . <a:a> <a:p> <<( <a:a> <a:p> 1 )>>", "<<(" * 200 + ")>>"):
+        with pytest.raises(ParameterError, match="not a triple term"):
+            read_term(text)

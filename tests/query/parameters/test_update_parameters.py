@@ -18,6 +18,7 @@ from hybridkg.query.write import write_update
 from hybridkg.rdf.terms import NamedNode
 
 A, B = NamedNode("e:a"), NamedNode("e:b")
+TERM = ox.Triple(A, B, ox.Literal("x", language="en", direction=ox.BaseDirection.LTR))
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,22 @@ A, B = NamedNode("e:a"), NamedNode("e:b")
             "INSERT { ?s <e:q> 1 } WHERE { { SELECT ?s { ?s <e:p> ?o } } ?s <e:p> 1 }",
         ),
         ("INSERT DATA { <e:s> <e:p> 1 }", {}, "INSERT DATA { <e:s> <e:p> 1 }"),
+        (
+            "INSERT DATA { $s <e:p> $o {| <e:q> $t |} }",
+            {"s": A, "o": 5, "t": TERM},
+            "INSERT DATA { <e:a> <e:p> 5 {| <e:q> <<( <e:a> <e:b> 'x'@en--ltr )>> |} }",
+        ),
+        (
+            "DELETE { << $s ?p <<( ?o <e:p> $t )>> ~ ?r >> <e:q> 1 } WHERE { ?o ?p <<( $s ?p $t )>> ~ ?r }",
+            {"s": A, "t": TERM},
+            "DELETE { << <e:a> ?p <<( ?o <e:p> <<( <e:a> <e:b> 'x'@en--ltr )>> )>> ~ ?r >> <e:q> 1 } "
+            "WHERE { ?o ?p <<( <e:a> ?p <<( <e:a> <e:b> 'x'@en--ltr )>> )>> ~ ?r }",
+        ),
+        (
+            "DELETE WHERE { ?s <e:p> $o }",
+            {"o": [1, TERM]},
+            "DELETE { ?s <e:p> ?o } WHERE { VALUES ?o { 1 <<( <e:a> <e:b> 'x'@en--ltr )>> } ?s <e:p> ?o }",
+        ),
     ],
 )
 def test_a_parameter_is_the_term_in_its_place(text, values, expected):
@@ -95,6 +112,26 @@ def test_a_parameter_is_the_term_in_its_place(text, values, expected):
             "DELETE { ?x $p 1 } WHERE { ?x <e:p> 1 }",
             {"p": 5},
             "a literal parameter stands where a triple has its subject or predicate",
+        ),
+        (
+            "INSERT DATA { <e:s> <e:p> 1 {| $p 2 |} }",
+            {"p": TERM},
+            "a triple term parameter stands where a triple has its subject or predicate",
+        ),
+        (
+            "INSERT DATA { <e:s> <e:p> <<( $s <e:p> 1 )>> }",
+            {"s": "x"},
+            "a literal parameter stands where a triple has its subject or predicate",
+        ),
+        (
+            "INSERT DATA { <e:s> <e:p> $o }",
+            {"o": ox.Triple(ox.BlankNode("b"), B, A)},
+            "the parameter 'o' has a value that cannot stand in a query",
+        ),
+        (
+            "INSERT DATA { GRAPH $g { <e:s> <e:p> 1 } }",
+            {"g": TERM},
+            "a triple term parameter stands where a graph or a service has its name",
         ),
         (
             "INSERT DATA { GRAPH $g { <e:s> <e:p> 1 } }",
