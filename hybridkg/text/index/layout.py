@@ -19,7 +19,22 @@ For six common words 94 % of the document blocks of 64 ids have to be scored, 17
 of 4.
 """
 
-__all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "header_name", "smallest_unsigned"]
+FIELD_SETS = 4
+"""Bits for the fields of a word in a block; the bit of a field is its number modulo this. Most words are in one field
+of an entity, so the lists of the other fields are not read. DOC_BLOCK more bits mark the entities that have the word:
+where the words have their maxima in different entities, none reaches their sum. They prune 253 of the 267 blocks.
+"""
+
+__all__ = [
+    "FIELD_SETS",
+    "HEADER",
+    "Array",
+    "ArrayReader",
+    "ArrayStream",
+    "ArrayWriter",
+    "header_name",
+    "smallest_unsigned",
+]
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"

@@ -15,8 +15,7 @@ from numba.extending import intrinsic
 
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
-from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
-from hybridkg.text.index.topk.block_max import SETS
+from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT, FIELD_SETS
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
@@ -320,11 +319,11 @@ def block_maxima(
         is_empty = True
         for f in range(n_fields):
             begin = i = cursor[f]
-            field = 1 << f % SETS
+            field = 1 << f % FIELD_SETS
             while i < stop[f] and ids[i] < low + WINDOW:
                 entity = uint64(ids[i]) - uint64(low)
                 seen[entity >> uint64(DOC_BLOCK_SHIFT)] |= uint8(
-                    field | 1 << SETS + int64(entity & uint64(DOC_BLOCK - 1))
+                    field | 1 << FIELD_SETS + int64(entity & uint64(DOC_BLOCK - 1))
                 )
                 i += 1
             cursor[f] = i

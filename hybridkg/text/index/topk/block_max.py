@@ -34,12 +34,6 @@ half of one. For six common words of 500,000 entities 256 blocks reach the tenth
 256 levels, 508 with 16. BM25F is the default model; a byte for every form would make an index 5 % larger.
 """
 
-SETS = 4
-"""Bits for the fields of a word in a block; the bit of a field is its number modulo this. Most words are in one field
-of an entity, so the lists of the other fields are not read. DOC_BLOCK more bits mark the entities that have the word:
-where the words have their maxima in different entities, none reaches their sum. They prune 253 of the 267 blocks.
-"""
-
 TEXT_MU = 1500.0
 """The default mu of the language models of one text."""
 

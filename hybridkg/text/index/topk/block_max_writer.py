@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.text.index.codec.packing import KERNEL
-from hybridkg.text.index.layout import DOC_BLOCK, ArrayReader, ArrayWriter
+from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import TermSets
-from hybridkg.text.index.topk.block_max import COARSE, SETS, BlockMaxForm, default_forms, words_of
+from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
 from hybridkg.text.models.additive import Floats
 
@@ -28,7 +28,7 @@ class TermBlocks(NamedTuple):
 
     Args:
         members: uint64[words], a bit for each block of the segment.
-        sets: uint8[n], the fields and entities of each block that has the term (`block_max.SETS`).
+        sets: uint8[n], the fields and entities of each block that has the term (`layout.FIELD_SETS`).
         maxima: float64[forms, n], the largest x of each of these blocks.
     """
 
@@ -139,9 +139,9 @@ def block_maxima_numpy(
     own = [slice(end - size, end) for end, size in zip(ends, sizes.tolist(), strict=True)]
     sets = np.zeros(words_of(n_blocks) * 64, np.uint8)
     for f, postings in enumerate(own):
-        sets[ids[postings] // DOC_BLOCK] |= 1 << f % SETS
+        sets[ids[postings] // DOC_BLOCK] |= 1 << f % FIELD_SETS
     for place in range(DOC_BLOCK):
-        sets[ids[ids % DOC_BLOCK == place] // DOC_BLOCK] |= 1 << SETS + place
+        sets[ids[ids % DOC_BLOCK == place] // DOC_BLOCK] |= 1 << FIELD_SETS + place
     present = sets > 0
     maxima = []
     for form in forms:

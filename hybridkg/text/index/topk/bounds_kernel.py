@@ -281,7 +281,7 @@ def block_max_gains(
     blocks_before: Any, level_gains: Any, rare_begins: Any, rare_gains: Any, out: Any, sets: Any,
 ) -> None:  # fmt: skip
     """Fills out[:n] with the maximum gain of a term in n blocks, -1 where a block lacks it, and sets[:n], elsewhere,
-    with its fields and entities (`block_max.SETS`).
+    with its fields and entities (`layout.FIELD_SETS`).
     """
     if bound_row[t] >= 0:
         row, begin = term_bounds[bound_row[t], 0], uint64(term_bounds[bound_row[t], 1])

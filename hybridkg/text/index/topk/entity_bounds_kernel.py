@@ -22,8 +22,7 @@ from numba import float64, njit, uint8, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import HELPER
 from hybridkg.text.index.field_lengths import LONG
-from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
-from hybridkg.text.index.topk.block_max import SETS
+from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT, FIELD_SETS
 from hybridkg.text.index.topk.bounds_kernel import share_of
 from hybridkg.text.models.additive import SMALLEST
 
@@ -73,7 +72,7 @@ def init_upper_bounds(
         # One for each entity of a block: LLVM keeps them in registers.
         a = b = c = d = neutral
         for t in range(uint64(terms)):
-            gain, has = max(max_gain[t * stride + j], neutral), sets[t * stride + j] >> uint8(SETS)
+            gain, has = max(max_gain[t * stride + j], neutral), sets[t * stride + j] >> uint8(FIELD_SETS)
             if is_sum:
                 a += gain if has & uint8(1) else 0.0
                 b += gain if has & uint8(2) else 0.0
@@ -136,7 +135,7 @@ def tighten_by_length(
             for d in range(n):
                 j, e = uint64(places[d]) >> uint64(DOC_BLOCK_SHIFT), uint64(places[d]) & uint64(DOC_BLOCK - 1)
                 # Without a branch, which the processor could not predict.
-                has_it = float64((uint64(own_sets[j]) >> (uint64(SETS) + e)) & uint64(own_gains[j] >= 0.0))
+                has_it = float64((uint64(own_sets[j]) >> (uint64(FIELD_SETS) + e)) & uint64(own_gains[j] >= 0.0))
                 missing_factor[d] *= missing_term_factor[d] + has_it * (1.0 - missing_term_factor[d])
         for d in range(n):
             total[places[d]] = missing_factor[d]
@@ -158,7 +157,7 @@ def replace_bound_by_score(
     """
     for j in range(uint64(len(term_blocks))):
         slot = uint64(term_blocks[j])
-        has = sets[slot] >> uint8(SETS)
+        has = sets[slot] >> uint8(FIELD_SETS)
         for e in range(uint64(DOC_BLOCK)):
             d, has_it = (slot << uint64(DOC_BLOCK_SHIFT)) + e, (has >> e) & uint64(1)
             if k1 > 0.0:

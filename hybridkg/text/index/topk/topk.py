@@ -19,9 +19,9 @@ from hybridkg.compute.kernels import LOAD_AFTER_POSTINGS, LazyKernel
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.id_sets import NONE
 from hybridkg.text.index.field_lengths import NO_LENGTHS
-from hybridkg.text.index.layout import DOC_BLOCK
+from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS
 from hybridkg.text.index.topk.bag_of_words import BagQuery
-from hybridkg.text.index.topk.block_max import SETS, BlockMaxBounds, BlockMaxIndex
+from hybridkg.text.index.topk.block_max import BlockMaxBounds, BlockMaxIndex
 from hybridkg.text.models.additive import (
     CHUNK,
     AdditiveForm,
@@ -148,7 +148,7 @@ def rank_with_block_max(
     best.n, best.scored, empty_doc_score, unit = kernel.top_k(
         block_maxima.members, block_maxima.levels, np.array([bounds[:5] for bounds in own], np.int64).reshape(-1, 5),
         block_maxima.codes, np.array([bounds.factor for bounds in own]),
-        np.array(numbers, np.uint8) % SETS, row, max_background,
+        np.array(numbers, np.uint8) % FIELD_SETS, row, max_background,
         packed.words, packed.first, packed.at, packed.widths, *lists,
         form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,

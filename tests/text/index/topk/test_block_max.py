@@ -5,10 +5,10 @@ import pytest
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.index.layout import DOC_BLOCK
+from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max_writer, topk
-from hybridkg.text.index.topk.block_max import COARSE, FINE, SETS, BlockMaxForm
+from hybridkg.text.index.topk.block_max import COARSE, FINE, BlockMaxForm
 from hybridkg.text.index.topk.block_max_levels import quantised
 
 pytestmark = pytest.mark.quick
@@ -50,7 +50,7 @@ def test_levels_sets_and_members_are_those_of_the_postings(index):
         sets = np.zeros(-(-N // DOC_BLOCK), np.uint8)
         for f, own in enumerate(postings):
             for entity in own.ids.tolist():
-                sets[entity // DOC_BLOCK] |= 1 << f % SETS | 1 << SETS + entity % DOC_BLOCK
+                sets[entity // DOC_BLOCK] |= 1 << f % FIELD_SETS | 1 << FIELD_SETS + entity % DOC_BLOCK
         bits = np.unpackbits(kept.members[place].view(np.uint8), bitorder="little")[: len(sets)]
         assert (bits == (sets > 0)).all()
         n = int(bits.sum())
