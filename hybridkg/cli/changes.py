@@ -33,9 +33,7 @@ def show_change(report: UpdateReport, kb: Path, *, dry_run: bool = False, fmt: s
             echo(line)
     if dry_run:
         for line in report.lines():
-            if not line.startswith("index:"):
-                echo(line, err=True)
-        echo("nothing has been written", err=True)
+            echo(line, err=True)
     elif report.is_behind and (report.added or report.removed or report.documents):
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
 

@@ -111,4 +111,5 @@ def load(
     print_lines(report.lines())
     tell_what_remains()
     if report.is_behind:
-        echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
+        why = f" ({report.not_followed})" if report.not_followed else ""
+        echo(f"text search does not see this yet{why}; build the index with: hybridkg index {kb}", err=True)

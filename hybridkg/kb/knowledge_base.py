@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex, UpdateReport
 
+QUICKLY_INDEXED = 50_000
+"""Triples up to which the indexes are built from scratch where they cannot follow a small load: about a second."""
+
 DEFAULT_WAIT = 10.0
 """Seconds that an update waits for another writer."""
 
@@ -178,7 +181,8 @@ class KnowledgeBase(Care):
             return self._replace(folder, inputs, texts, replace, index, wait, progress, confirm)
         paths = [Path(path) for path in texts]
         if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
-            how = TransactionOptions(None, wait, False, progress, confirm, rebuilds=False)
+            is_quick = self._snapshot.quads <= QUICKLY_INDEXED
+            how = TransactionOptions(None, wait, False, progress, confirm, rebuilds=is_quick)
             report = load_small(folder, self._snapshot, inputs, paths, how)
             self._after_commit(report.index is not None, progress)
             return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -392,7 +393,7 @@ def snapshot_of(kb: KnowledgeBase) -> Snapshot:
 class _LazyLinker:
     """An entity linker that is imported at its first use.
 
-    It refers to no Snapshot: the text index refers to it, and a cycle would keep the generation in use.
+    It refers to no Snapshot, and weakly to the text index, which refers to it: a cycle would keep the generation in use.
     """
 
     def __init__(
@@ -404,7 +405,7 @@ class _LazyLinker:
         documents: Documents | None,
         folders: tuple[Path, ...],
     ):
-        self._parts, self._folders = (store, nodes, text, profile, documents), folders
+        self._parts, self._folders = (store, nodes, cast(TextIndex, weakref.proxy(text)), profile, documents), folders
 
     @cached_property
     def _source(self) -> LinkSource:

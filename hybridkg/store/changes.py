@@ -136,17 +136,23 @@ class ChangingGraph:
         new = [quad for quad in adding if quad not in self.store]
         if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
             raise _too_many("this commit")
-        self._write(gone, new)
-        for net in (self._request, self._whole):
-            net.remove(gone)
-            net.add(new)
+        self._change(gone, new)
+
+    def clear(self, graph: GraphName) -> None:
+        """Removes every quad of a graph, in one step of the store.
+
+        Raises:
+            QueryLimitError: more than MAX_CHANGED quads; nothing has changed.
+        """
+        gone = self.quads_of(graph)
+        if sum(self.size()) + len(gone) > MAX_CHANGED:
+            raise _too_many("this commit")
+        self._change(gone, [], whole=graph)
 
     def undo_request(self) -> None:
         """Restores the state of `begin_request`."""
         change = self._request.change()
-        self._write(change.added, change.removed)
-        self._whole.remove(change.added)
-        self._whole.add(change.removed)
+        self._change(change.added, change.removed)
         self.begin_request()
 
     def quads_of(self, graph: GraphName, limit: int | None = None) -> list[Quad]:
@@ -162,15 +168,21 @@ class ChangingGraph:
         """Names of the graphs that have a triple, sorted."""
         return sorted(self.store.named_graphs(), key=str)
 
-    def _write(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
+    def _change(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None = None) -> None:
+        """Writes a change and records it; after a failure neither is known, so nothing can be committed."""
         try:
-            self._write_all(removed, added)
+            self._write(removed, added, whole)
+            for net in (self._request, self._whole):
+                net.remove(removed)
+                net.add(added)
         except BaseException as e:
             self.failure = e
             raise
 
-    def _write_all(self, removed: Sequence[Quad], added: Sequence[Quad]) -> None:
-        for quad in removed:
+    def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None) -> None:
+        if whole is not None:
+            self.store.clear_graph(whole)
+        for quad in removed if whole is None else ():
             self.store.remove(quad)
         if len(added) >= BULK:
             self.store.bulk_extend(added)

@@ -199,9 +199,9 @@ def test_files_and_documents_are_removed_and_what_is_not_there_counts_0(kb, tmp_
     planned = run("remove", kb, old, "--text", tmp_path / "ids.jsonl", "--dry-run")
     assert planned.stdout.splitlines() == [f"D {line}" for line in sorted(ground)]
     assert f"triples: 0 added, {len(ground)} removed\n" in planned.stderr
-    assert "documents: 1 replaced or removed\n" in planned.stderr
+    assert "documents: 1 changed\n" in planned.stderr
     done = run("remove", kb, "--text", tmp_path / "ids.jsonl")
-    assert "documents: 1 replaced or removed\n" in done.stdout
+    assert "documents: 1 changed\n" in done.stdout
     assert run("query", kb, 'SELECT ?f { ?f MATCH "xylophone" }', "--format", "tsv").stdout == "?f\n"
 
 

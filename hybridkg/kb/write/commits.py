@@ -36,7 +36,7 @@ def run_update(
     def request(state: TransactionState) -> UpdateReport:
         run = UpdateRun(state, update, text, options)
         run.run()
-        return report_of(run, state)
+        return replace(report_of(run, state), is_dry_run=how.dry_run)
 
     key = (how.index, how.wait, id(how)) if how.dry_run else (how.index, how.wait)
     return queue_of(folder.path).run(request, lambda: begun(folder, live, how), key)
@@ -68,6 +68,7 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
         rebuilt=outcome.rebuilt,
         documents=outcome.documents,
         is_behind=outcome.is_behind,
+        is_dry_run=how.dry_run,
     )
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from hybridkg.kb.write.open_transaction import Committed
 from hybridkg.kb.write.reports import UpdateReport
 from hybridkg.kb.write.transaction_state import TransactionState
+from hybridkg.storage.durable import storage_error
 
 MAX_REQUESTS = 64
 """Requests of a commit."""
@@ -123,6 +124,8 @@ def _copied(error: Exception) -> Exception:
 def _run(one: _Waiting, state: TransactionState) -> None:
     try:
         one.report = one.request(state)
+    except OSError as e:
+        one.error = storage_error(e, f"writing to {str(state.folder.path)!r}")
     except Exception as e:
         one.error = e
 

@@ -106,6 +106,8 @@ def _with_extension(path: Path, extension: str) -> str:
     >>> _with_extension(Path("all.ttl.gz"), ".nq")
     'all.nq.gz'
     """
+    if not path.name:
+        return f"NAME{extension}"
     compression = extensions(path)[1]
     stem = path.with_suffix("") if compression else path
     return f"{stem.with_suffix(extension)}{compression}"

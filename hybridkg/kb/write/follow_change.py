@@ -121,6 +121,8 @@ class IndexFollower:
         if PROJECTION not in manifest.indexes or live.projection is None:
             raise RebuildNeededError("the graph has no projection")
         self._check_vectors()
+        if live.union_default_graph != (step.folder.config.default_graph == "union"):
+            raise RebuildNeededError("default_graph has changed")
         if self._profile().to_json() != live.profile.to_json():
             raise RebuildNeededError("the profile or the fields of the documents have changed")
         if stored_synonyms(self._previous / "text") != step.synonyms:

@@ -32,7 +32,7 @@ def clear(graph: ChangingGraph, operation: ast.ClearGraphs) -> None:
         case _:
             targets = [DefaultGraph(), *graph.named_graphs()]
     for target in targets:
-        graph.apply(graph.quads_of(target), [])
+        graph.clear(target)
 
 
 def create(graph: ChangingGraph, operation: ast.CreateGraph) -> None:

@@ -107,7 +107,7 @@ class Transaction:
             remove_statements(state, inputs)
         return report_of(None, state)
 
-    def text(self, entity: Any, **fields: str | Sequence[str]) -> None:
+    def text(self, entity: Any, /, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
 
         Raises:
@@ -204,6 +204,7 @@ class Committed:
     Attributes:
         index: the indexes; None where they did not follow.
         rebuilt: why they were built from scratch; empty where they followed the change.
+        not_followed: why they could not follow, also where they stay behind.
         documents: documents that have changed.
         is_live: whether the new generation is the live one, also where an exception has followed.
         is_behind: whether the indexes are older than the graph now.
@@ -211,6 +212,7 @@ class Committed:
 
     index: IndexReport | None = None
     rebuilt: str = ""
+    not_followed: str = ""
     documents: int = 0
     is_live: Callable[[], bool] = lambda: False
     is_behind: bool = False
@@ -261,6 +263,7 @@ def _commit(state: TransactionState, outcome: Committed, options: TransactionOpt
         state.step.begin()
     outcome.index = state.finish()
     outcome.rebuilt = state.rebuilt if outcome.index else ""
+    outcome.not_followed = state.rebuilt
     outcome.is_behind = state.step is None
 
 

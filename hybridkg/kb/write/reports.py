@@ -120,6 +120,7 @@ class LoadReport:
         removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
         is_behind: whether the indexes are older than the graph now.
         has_followed: whether the indexes have followed the change, instead of being built from scratch.
+        not_followed: why they could not follow it; empty where they were not to.
     """
 
     statements: int
@@ -130,6 +131,7 @@ class LoadReport:
     removed: int | None = field(default=None, kw_only=True)
     is_behind: bool = field(default=False, kw_only=True, repr=False)
     has_followed: bool = field(default=False, kw_only=True, repr=False)
+    not_followed: str = field(default="", kw_only=True, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
@@ -164,7 +166,7 @@ class UpdateReport:
         added: triples that the graph has more.
         removed: triples that it has no more.
         entities: nodes whose own triples, as their subject, or whose documents have changed.
-        documents: documents replaced or removed.
+        documents: documents added, replaced or removed.
         exact: whether the solutions of WHERE are certainly those that it means (an approximate NEAR may miss one).
         warnings: about the request.
         index: the indexes of the same commit; None where none were written.
@@ -172,6 +174,7 @@ class UpdateReport:
         is_behind: whether the indexes are older than the graph now.
         change: the triples themselves.
         explanation: the plans of an EXPLAIN, which changes nothing.
+        is_dry_run: whether nothing has been written.
     """
 
     added: int
@@ -185,13 +188,14 @@ class UpdateReport:
     is_behind: bool = False
     change: GraphChange | None = field(default=None, repr=False)
     explanation: ExplainedPlan | None = field(default=None, repr=False)
+    is_dry_run: bool = field(default=False, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the triples; of an EXPLAIN, that of the plans."""
         if self.explanation is not None:
             return self.explanation.to_json()
         counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
-        index = "behind" if self.is_behind else "up to date"
+        index = "unchanged" if self.is_dry_run else "behind" if self.is_behind else "up to date"
         warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
         return {**counts, "exact": self.exact, "index": index, "rebuilt": self.rebuilt, "warnings": warnings}
 
@@ -201,13 +205,15 @@ class UpdateReport:
             return self.explanation.text().splitlines()
         counts: dict[str, Any] = {"triples": f"{self.added:,} added, {self.removed:,} removed"}
         if self.documents:
-            counts["documents"] = f"{self.documents:,} replaced or removed"
+            counts["documents"] = f"{self.documents:,} changed"
         counts["entities"] = f"{self.entities:,} changed"
         anew = f", built anew: {self.rebuilt}" if self.rebuilt else ""
-        counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
+        if not self.is_dry_run:
+            counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
         inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
         notes = [] if self.index is None else [f"note: {note}" for note in self.index.notes if not self.rebuilt]
-        return [*count_lines(counts), *inexact, *notes]
+        end = ["nothing has been written"] if self.is_dry_run else []
+        return [*count_lines(counts), *inexact, *notes, *end]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -54,6 +54,7 @@ def load_small(
         warnings_of(read),
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.rebuilt,
+        not_followed=outcome.not_followed,
     )
 
 

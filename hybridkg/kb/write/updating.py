@@ -263,7 +263,8 @@ def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgErr
                 yield QueryWarning(
                     "W102",
                     f"nothing in WHERE binds ?{variable.name}, so the triples with it are left out",
-                    hint=did_you_mean(f"?{variable.name}", names)
+                    hint=(f"give it: --param {variable.name}=VALUE" if source.text[variable.span.start] == "$" else "")
+                    or did_you_mean(f"?{variable.name}", names)
                     or f"it binds: {', '.join(names[:8]) or 'no variable'}",
                     span=variable.span,
                 ).at(source)

@@ -106,9 +106,11 @@ class LanguageRuns:
 
     @classmethod
     def of(cls, entities: U32, starts: U32, tags: U32, tokens: U32, numbers: dict[str, int]) -> LanguageRuns:
-        """Runs that have a token, with tags renumbered in sorted order."""
+        """Runs that have a token, with tags renumbered in sorted order; an entity begins without a tag anyway."""
         spoken = tokens > 0
         entities, starts, tags, tokens = entities[spoken], starts[spoken], tags[spoken], tokens[spoken]
+        says = (tags > 0) | (np.diff(entities.astype(np.int64), prepend=-1) == 0)
+        entities, starts, tags, tokens = entities[says], starts[says], tags[says], tokens[says]
         present = np.zeros(len(numbers), bool)
         present[tags] = True
         languages = tuple(sorted(tag for tag, number in numbers.items() if tag and present[number]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -45,6 +46,9 @@ from hybridkg.text.match_query.vocabulary import ArrayVocabulary
 from hybridkg.text.models.additive import KERNEL, AdditiveModel, score_numpy
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.snippets import KnownTerms, PassageFinder
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 OFTEN_READ = (
     "lengths", "packed", "blocks.first", "blocks.at", "blocks.widths", "lists.postings", "lists.tokens", "lists.blocks",
@@ -98,9 +102,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
         self._views = Views(segment, self._fields, postings, lengths, self._totals, Presence(segment))
         sets = TermSets(segment, len(terms))
         self._occurrences = Occurrences(terms, self._lists, sets, self._views, len(fields))
-        self._plain = BagOfWords(
-            terms, self._lists, sets, len(fields), self._resolve, self._outline, self._occurrences.pairs
-        )
+        # Not the methods themselves: a cycle would keep the files of an old generation open until it is collected.
+        resolve, outline = _weak(self._resolve), _weak(self._outline)
+        self._plain = BagOfWords(terms, self._lists, sets, len(fields), resolve, outline, self._occurrences.pairs)
         self._vocabulary = ArrayVocabulary(terms, lambda terms, field: postings[field].frequencies(terms))
         self._resolved: OrderedDict[TextQuery, ResolvedQuery] = OrderedDict()
         self._finders: dict[TextQuery, PassageFinder] = {}
@@ -388,3 +392,14 @@ def _totals(segment: ArrayReader) -> list[tuple[int, int]]:
         return [(int(n), int(tokens)) for n, tokens in zip(fields["entities"], fields["tokens"], strict=True)]
     except (KeyError, TypeError, ValueError) as e:
         raise CorruptError(f"the header of a segment of the text index is damaged: {e}", hint="index again") from e
+
+
+def _weak(method: Callable[P, T]) -> Callable[P, T]:
+    """A method whose object may be deleted meanwhile; it is called only by a part of that object."""
+    reference: Any = weakref.WeakMethod(method)
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = reference()(*args, **kwargs)
+        return result
+
+    return call
