@@ -10,6 +10,7 @@ Three files in one folder, little-endian:
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from bisect import bisect_left
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from hybridkg.errors import CorruptError
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.durable import storage_error
 from hybridkg.storage.gather import gathered
 
 Ids = NDArray[np.uint32]
@@ -244,6 +246,8 @@ def _mapped(path: Path) -> bytes | mmap.mmap:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as e:
+        if e.errno in (errno.EMFILE, errno.ENFILE):
+            raise storage_error(e, f"opening {str(path)!r}") from e
         raise CorruptError(f"cannot read {str(path)!r}: {e.strerror}", hint=REBUILD) from e
 
 

@@ -393,7 +393,7 @@ def snapshot_of(kb: KnowledgeBase) -> Snapshot:
 class _LazyLinker:
     """An entity linker that is imported at its first use.
 
-    It refers to no Snapshot, and weakly to the text index, which refers to it: a cycle would keep the generation in use.
+    It refers to no Snapshot, and weakly to the text index, which refers to it: a cycle would keep files in use.
     """
 
     def __init__(
