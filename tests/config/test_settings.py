@@ -28,14 +28,14 @@ def test_missing_keys_have_defaults():
         (
             "\nprofil = 'x'",
             "no setting 'profil'; known: profile, default_graph, service, synonyms, "
-            "text, vectors, graph, endpoint, elasticsearch, limits, reranking",
+            "text, vectors, graph, endpoint, elasticsearch, limits, updates, reranking",
             "did you mean 'profile'?",
             "k:2",
         ),
         (
             "[cluster]\nx = 1",
             "no setting 'cluster'; known: profile, default_graph, service, synonyms, "
-            "text, vectors, graph, endpoint, elasticsearch, limits, reranking",
+            "text, vectors, graph, endpoint, elasticsearch, limits, updates, reranking",
             "",
             "k:1",
         ),
@@ -82,7 +82,7 @@ def test_missing_keys_have_defaults():
         (
             '"vectors.batch" = 7',
             "no setting 'vectors.batch'; known: profile, default_graph, service, synonyms, "
-            "text, vectors, graph, endpoint, elasticsearch, limits, reranking",
+            "text, vectors, graph, endpoint, elasticsearch, limits, updates, reranking",
             "did you mean 'vectors'?",
             "k:1",
         ),

@@ -58,7 +58,7 @@ def test_a_second_load_with_an_index_reads_the_whole_graph(tmp_path, source):
 def test_a_load_without_index_leaves_no_projection_behind(tmp_path, source):
     kb = KnowledgeBase.create(tmp_path / "kb")
     kb.load(source, index=True)
-    kb.load(source)
+    kb.load(source, index=False)
     assert kb._snapshot.projection is None
     assert not folder_of(kb).exists()
     assert "hybridkg index" in kb.stats()["projection"]["state"]

@@ -126,14 +126,14 @@ def test_a_failed_commit_is_an_error_of_each_of_its_callers(kb, monkeypatch):
 
 def test_a_disk_that_fails_while_the_graph_is_written_fails_the_whole_commit(kb, monkeypatch):
     before = quads_of(kb)
-    write = ChangingGraph._write_all
+    write = ChangingGraph._write
 
-    def half(self: ChangingGraph, removed: Any, added: Any) -> None:
-        write(self, removed, list(added)[:1])
+    def half(self: ChangingGraph, removed: Any, added: Any, whole: Any) -> None:
+        write(self, removed, list(added)[:1], whole)
         if len(added) > 1:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ChangingGraph, "_write_all", half)
+    monkeypatch.setattr(ChangingGraph, "_write", half)
     texts = [f"{PREFIX} INSERT DATA {{ :t{n} :by {n} }}" for n in range(3)]
     texts[1] = f"{PREFIX} INSERT DATA {{ :t1 :by 1 , 2 , 3 }}"
     outcomes = Together(kb, texts).outcomes
