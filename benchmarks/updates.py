@@ -59,7 +59,7 @@ class Requests:
         with self._lock:
             self._made += 1
             made = self._made
-        word = "zu" + "".join(chr(ord("a") + int(digit)) for digit in str(made))
+        word = "xq" + "".join(chr(ord("a") + int(digit)) for digit in str(made))
         first = made * 7919
         lines = [
             f'<{BASE}p{(first + n) % self._papers}> <{BASE}keywords> "{word} neural {n // self._papers} x{made}" .'

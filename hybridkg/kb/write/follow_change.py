@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -92,8 +93,10 @@ class IndexFollower:
         before, after = self._texts(change)
         changed = changed_nodes(before, after)
         nodes, ids = self._write_nodes(changed, after)
-        counts = self._write_text(changed, before, after, nodes, ids)
-        self._write_projection(change, nodes, ids)
+        with ThreadPoolExecutor(1, "hybridkg-projection") as beside:
+            projection = beside.submit(self._write_projection, change, nodes, ids)
+            counts = self._write_text(changed, before, after, nodes, ids)
+            projection.result()
         vectors = self._write_vectors(changed, after, nodes, ids)
         self.building.built("text", EMBEDDED)
         self.building.built(PROJECTION, EMBEDDED)
@@ -312,7 +315,7 @@ class IndexFollower:
                 _log.warning("the projection is not that of the graph, and is built again")
             raise RebuildNeededError("the projection cannot be patched") from e
         columns = open_columns(folder, nodes, union_default_graph=union)
-        write_statistics(self.building.path, collect(columns, self.progress))
+        write_statistics(self.building.path, collect(columns))
 
 
 def _stated(triple: Triple) -> StatedTriple:
