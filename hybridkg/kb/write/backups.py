@@ -82,6 +82,10 @@ class BackupManifest:
                 raise ValueError("a name leads out of the folder")
             return cls(str(value["generation"]), str(value["manifest"]), files, list(map(str, value["notes"])))
         except (FileNotFoundError, NotADirectoryError) as e:
+            if not folder.exists():
+                raise NotAKnowledgeBaseError(
+                    f"there is no folder {str(folder)!r}", hint="the backup comes first: hybridkg restore FOLDER KB"
+                ) from e
             raise NotAKnowledgeBaseError(
                 f"{str(folder)!r} is no backup: it has no file {MANIFEST!r}", hint="hybridkg backup KB FOLDER makes one"
             ) from e

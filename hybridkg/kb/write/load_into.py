@@ -122,10 +122,14 @@ def _placed(state: TransactionState, source: Source, graph: GraphName | None) ->
             yield Quad(quad.subject, quad.predicate, quad.object, graph)
         else:
             raise LoadError(
-                f"triples of the graph {quad.graph_name}, and this call is about {graph}",
-                hint="give a file with triples only, or one of that graph",
+                f"triples of the graph {quad.graph_name}, and only those of {_shown(graph)} are wanted here",
+                hint="give a file whose triples are in no graph, or in that one",
                 place=name_of_source(source),
             )
+
+
+def _shown(graph: GraphName) -> str:
+    return "the default graph" if isinstance(graph, DefaultGraph) else str(graph)
 
 
 def graph_named(text: str) -> NamedNode | None:

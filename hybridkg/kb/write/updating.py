@@ -245,6 +245,8 @@ def checked_update(text: str, params: Parameters | None, name: str) -> ast.Updat
     Raises:
         HybridkgError: the text is no update, breaks a rule, or a parameter cannot be bound; has the place.
     """
+    if not isinstance(text, str):
+        raise UserError(f"an update is a text, not {type(text).__name__!r}", hint="of a file: path.read_text()")
     source = SourceName(name, text)
     try:
         update = bind_update(parse_update(text, name=name), params or {})

@@ -201,7 +201,7 @@ def test_a_backup_that_was_written_to_is_not_restored(path, tmp_path):
 def test_only_a_backup_is_restored(path, tmp_path):
     with pytest.raises(NotAKnowledgeBaseError, match=r"is no backup: it has no file 'backup.json'"):
         KnowledgeBase.restore(path, tmp_path / "r.kb")
-    with pytest.raises(NotAKnowledgeBaseError, match="is no backup"):
+    with pytest.raises(NotAKnowledgeBaseError, match="there is no folder"):
         KnowledgeBase.restore(tmp_path / "nothing", tmp_path / "r.kb")
 
 
