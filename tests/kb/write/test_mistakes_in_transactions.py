@@ -83,5 +83,8 @@ def test_a_transaction_that_has_ended_says_so(kb):
 
 
 def test_an_update_that_is_no_text_is_told_so(tmp_path):
-    with KnowledgeBase.create(tmp_path / "kb") as kb, pytest.raises(UserError, match="an update is a text, not 'bytes'"):
+    with (
+        KnowledgeBase.create(tmp_path / "kb") as kb,
+        pytest.raises(UserError, match="an update is a text, not 'bytes'"),
+    ):
         kb.update(b"CLEAR ALL")
