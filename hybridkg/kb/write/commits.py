@@ -61,7 +61,7 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
             yield open_transaction
         finally:
             open_transaction.end()
-        report = report_of_all(state)
+        report = open_transaction.report_of_all(state)
     open_transaction.report = replace(
         report,
         index=outcome.index,
@@ -69,17 +69,4 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
         documents=outcome.documents,
         is_behind=outcome.is_behind,
         is_dry_run=how.dry_run,
-    )
-
-
-def report_of_all(state: TransactionState) -> UpdateReport:
-    """The report of everything that a transaction has done, before its commit."""
-    change = state.graph.change()
-    loaded = sum(count.new for count in state.loaded)
-    subjects = {str(quad.subject) for quad in (*change.added, *change.removed)}
-    return UpdateReport(
-        len(change.added) + loaded,
-        len(change.removed),
-        len(subjects | {f"<{iri}>" for iri in state.write_documents().entities}),
-        change=change,
     )

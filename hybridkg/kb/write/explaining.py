@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
-from time import monotonic
 from typing import Any
 
 from hybridkg.errors import HybridkgError, SourceName
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.parsed_query import ParsedQuery
-from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
@@ -82,15 +80,14 @@ def explained_update(
     Raises:
         HybridkgError: a WHERE cannot be planned or run; has the place.
     """
-    deadline = monotonic() + options.timeout if options.timeout else None
+    deadline = options.deadline()
 
     def plan_of(operation: ast.Modify) -> Explanation:
         query = replace(query_of(operation), prefixes=update.prefixes)
         snapshot = state(any(True for _ in ranked_items(query.form)))
         parsed = ParsedQuery.of(query, text)
-        left = options.timeout if deadline is None else max(deadline - monotonic(), 1e-3)
-        limits = QueryOptions(None, None, left, options.max_rows, options.max_megabytes, options.cancel, options.name)
-        with QueryRun(QuerySession(snapshot, folder.path), parsed, limits, folder.config, SILENT) as run:
+        session, limits = QuerySession(snapshot, folder.path), options.of_where(deadline)
+        with QueryRun(session, parsed, limits, folder.config, SILENT) as run:
             return run.explain(*run.plan(parsed, None), analyze=analyze)
 
     try:

@@ -46,6 +46,8 @@ class Transaction:
 
     def __init__(self, state: TransactionState):
         self._state: TransactionState | None = state
+        self._exact = True
+        self._warnings: list[HybridkgError] = []
         self.report: UpdateReport | None = None
 
     def update(self, text: str, params: Parameters | None = None, **limits: Any) -> UpdateReport:
@@ -69,6 +71,8 @@ class Transaction:
             return UpdateReport(0, 0, 0, is_behind=state.step is None, explanation=plans)
         run = UpdateRun(state, update, text, options)
         run.run()
+        self._exact = self._exact and run.exact
+        self._warnings += run.warnings
         return report_of(run, state)
 
     def load(self, *inputs: Source, replace: str | None = None) -> UpdateReport:
@@ -149,6 +153,19 @@ class Transaction:
         """Ends the transaction for its user; called by the block."""
         self._state = None
 
+    def report_of_all(self, state: TransactionState) -> UpdateReport:
+        """The report of everything that has been done here, before the commit; called by the block."""
+        change = state.graph.change()
+        subjects = {str(quad.subject) for quad in (*change.added, *change.removed)}
+        return UpdateReport(
+            len(change.added) + sum(count.new for count in state.loaded),
+            len(change.removed),
+            len(subjects | {f"<{iri}>" for iri in state.write_documents().entities}),
+            exact=self._exact,
+            warnings=tuple(self._warnings),
+            change=change,
+        )
+
 
 @contextmanager
 def _undone_on_failure(state: TransactionState) -> Iterator[None]:
@@ -161,16 +178,15 @@ def _undone_on_failure(state: TransactionState) -> Iterator[None]:
         raise
 
 
-def report_of(run: UpdateRun | None, state: TransactionState, documents: int = 0) -> UpdateReport:
+def report_of(run: UpdateRun | None, state: TransactionState) -> UpdateReport:
     """The report of the request that has just run, before its commit."""
     change = state.graph.request_change()
     return UpdateReport(
         len(change.added),
         len(change.removed),
         len({quad.subject for quad in (*change.added, *change.removed)}),
-        documents,
-        True if run is None else run.exact,
-        () if run is None else tuple(run.warnings),
+        exact=True if run is None else run.exact,
+        warnings=() if run is None else tuple(run.warnings),
         is_behind=state.step is None,
         change=change,
     )

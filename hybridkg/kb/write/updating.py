@@ -36,8 +36,7 @@ from hybridkg.query.update_query import bound_in, query_of
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad, Term, triple_of
 from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
-
-GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
+from hybridkg.store.changes import GraphName
 
 Row: TypeAlias = Sequence[Term | None]
 
@@ -62,6 +61,15 @@ class UpdateOptions:
     def __post_init__(self) -> None:
         Limits.of(LimitSettings(), self.timeout, self.max_rows, self.max_megabytes)
 
+    def deadline(self) -> float | None:
+        """The end of a request that starts now, on the clock of `monotonic`; None without a time limit."""
+        return monotonic() + self.timeout if self.timeout else None
+
+    def of_where(self, deadline: float | None) -> QueryOptions:
+        """The limits of a WHERE that starts now: those of its request, with the time left until the deadline."""
+        left = self.timeout if deadline is None else max(deadline - monotonic(), 1e-3)
+        return QueryOptions(None, None, left, self.max_rows, self.max_megabytes, self.cancel, self.name)
+
 
 CHECKED_EVERY = 1_000
 """Quads of templates between checks of the time limit; about 3 ms."""
@@ -79,7 +87,7 @@ class UpdateRun:
 
     def __init__(self, state: TransactionState, update: ast.Update, text: str, options: UpdateOptions):
         self._state, self._update, self._text, self._options = state, update, text, options
-        self._deadline = monotonic() + options.timeout if options.timeout else None
+        self._deadline = options.deadline()
         cancel = options.cancel
         self._meter = Meter(self._deadline, options.timeout, lambda: cancel is not None and cancel.is_set())
         self._document = self._blanks = 0
@@ -141,9 +149,7 @@ class UpdateRun:
         snapshot = state.snapshot(ranked=bool(ranked))
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
-        own = self._options
-        left = own.timeout if self._deadline is None else max(self._deadline - monotonic(), 1e-3)
-        options = QueryOptions(None, None, left, own.max_rows, own.max_megabytes, own.cancel, own.name)
+        options = self._options.of_where(self._deadline)
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact

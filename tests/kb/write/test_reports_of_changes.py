@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybridkg import KnowledgeBase
+from hybridkg.kb.write.updating import UpdateRun
 
 INSERT = "INSERT DATA { <http://e/a> <http://e/p> <http://e/b> }"
 
@@ -39,3 +40,25 @@ def test_a_dry_run_counts_the_documents_too_and_changes_none(kb):
         t.text("http://e/a", note="a slow fish")
     assert (t.report.documents, t.report.entities) == (1, 1)
     assert len(kb.query('SELECT ?f { ?f MATCH "slow" }')) == 0
+
+
+def test_the_report_of_a_transaction_has_the_warnings_of_its_updates(kb):
+    with kb.transaction() as t:
+        own = t.update("INSERT { ?s <http://e/p> ?typo } WHERE { ?s ?p ?o }")
+        t.update(INSERT)
+    assert [warning.code for warning in own.warnings] == ["W102"]
+    assert t.report.warnings == own.warnings
+
+
+def test_a_transaction_is_exact_only_if_each_of_its_updates_is(kb, monkeypatch):
+    solutions = UpdateRun.solutions
+    monkeypatch.setattr(UpdateRun, "solutions", lambda *given: inexact(solutions, *given))
+    with kb.transaction() as t:
+        assert not t.update("INSERT { ?s <http://e/p> 1 } WHERE { ?s ?p ?o }").exact
+        assert t.update(INSERT).exact
+    assert not t.report.exact
+
+
+def inexact(solutions, run, operation):
+    run.exact = False
+    return solutions(run, operation)
