@@ -118,9 +118,8 @@ class TermEdits:
         old, n_nodes = self._old, self._old.n_nodes
         leaving = sorted(old.id_of(term) - n_nodes for term in gone if isinstance(term, Literal))
         new = [term for term in added if isinstance(term, Literal) and old.id_of(term) < 0]
-        keyed = sorted((literal_key(literal), literal.value.encode()) for literal in new)
         self._new_literals = sorted(new, key=literal_key)
-        self._keys = [key for key, _ in keyed]
+        self._keys = [literal_key(literal) for literal in self._new_literals]
         places = [
             self._literal_place(key, literal) for key, literal in zip(self._keys, self._new_literals, strict=True)
         ]
