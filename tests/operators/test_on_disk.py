@@ -6,6 +6,7 @@ import gc
 import os
 import tempfile
 import threading
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -77,7 +78,10 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files_in(folder: Path) -> list[str]:
     """Files of a folder, also those that have no name any more but are open in this process."""
     links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
-    opened = [str(link.readlink()) for link in links]
+    opened = []
+    for link in links:
+        with suppress(FileNotFoundError):  # another thread has closed it since the listing
+            opened.append(str(link.readlink()))
     return [*map(str, folder.iterdir()), *(name for name in opened if name.startswith(str(folder)))]
 
 
