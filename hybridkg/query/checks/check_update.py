@@ -6,7 +6,7 @@ for RANK BY and LIMIT are in docs/language.md.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Sequence
 
 from hybridkg.errors import QueryCheckError
 from hybridkg.query import ast
@@ -37,13 +37,15 @@ def check_update(update: ast.Update, parameters: Container[str] = ()) -> None:
             case ast.Modify():
                 _check_modify(operation, checker)
             case ast.InsertData(quads):
-                _check_ground(quads, "INSERT DATA", parameters)
-                _check_templates(quads)
-                labels |= _new_labels(quads, labels)
+                nodes = _nodes_of(quads)
+                _check_ground(nodes, "INSERT DATA", parameters)
+                _check_templates(nodes)
+                labels |= _new_labels(nodes, labels)
             case ast.DeleteData(quads):
-                _check_ground(quads, "DELETE DATA", parameters)
-                _check_templates(quads)
-                _refuse_blank_nodes(quads)
+                nodes = _nodes_of(quads)
+                _check_ground(nodes, "DELETE DATA", parameters)
+                _check_templates(nodes)
+                _refuse_blank_nodes(nodes)
 
 
 def unbound_template_variables(update: ast.Update) -> tuple[ast.Var, ...]:
@@ -66,7 +68,7 @@ def unbound_template_variables(update: ast.Update) -> tuple[ast.Var, ...]:
 
 def first_variable(quads: tuple[ast.QuadTemplate, ...]) -> ast.Var | None:
     """The first variable in DATA, which has no solutions to give it a value."""
-    return next((node for node in _terms(quads) if isinstance(node, ast.Var)), None)
+    return next((node for node in _nodes_of(quads) if isinstance(node, ast.Var)), None)
 
 
 NO_VALUE_HINT = "give it as a parameter, or write DELETE or INSERT { ... } WHERE { ... }"
@@ -75,9 +77,10 @@ NO_VALUE_HINT = "give it as a parameter, or write DELETE or INSERT { ... } WHERE
 
 def _check_modify(modify: ast.Modify, checker: PatternChecker) -> None:
     modifiers = modify.modifiers
-    _check_templates(modify.delete)
-    _refuse_blank_nodes(modify.delete)
-    _check_templates(modify.insert)
+    deleted = _nodes_of(modify.delete)
+    _check_templates(deleted)
+    _refuse_blank_nodes(deleted)
+    _check_templates(_nodes_of(modify.insert))
     bindings = checker.group(modify.where)
     check_order(modifiers)
     check_rank_functions(ast.SelectQuery(None, modify.where, modifiers=modifiers), bindings)
@@ -94,8 +97,8 @@ def _check_modify(modify: ast.Modify, checker: PatternChecker) -> None:
         )
 
 
-def _check_templates(quads: tuple[ast.QuadTemplate, ...]) -> None:
-    for node in _terms(quads):
+def _check_templates(nodes: Sequence[ast.Syntax]) -> None:
+    for node in nodes:
         if isinstance(node, ast.TriplePattern | ast.TripleTerm) and isinstance(node.subject, ast.Lit | ast.TripleTerm):
             is_literal = isinstance(node.subject, ast.Lit)
             raise QueryCheckError(
@@ -106,16 +109,16 @@ def _check_templates(quads: tuple[ast.QuadTemplate, ...]) -> None:
             )
 
 
-def _check_ground(quads: tuple[ast.QuadTemplate, ...], place: str, parameters: Container[str]) -> None:
-    for node in _terms(quads):
+def _check_ground(nodes: Sequence[ast.Syntax], place: str, parameters: Container[str]) -> None:
+    for node in nodes:
         if isinstance(node, ast.Var) and node.name not in parameters:
             raise QueryCheckError(
                 f"nothing gives ?{node.name} a value: {place} has no solutions", hint=NO_VALUE_HINT, span=node.span
             )
 
 
-def _refuse_blank_nodes(quads: tuple[ast.QuadTemplate, ...]) -> None:
-    for node in _terms(quads):
+def _refuse_blank_nodes(nodes: Sequence[ast.Syntax]) -> None:
+    for node in nodes:
         match node:
             case ast.TriplePattern(ast.Blank() as blank, ast.Iri(value)) if value == ast.REIFIES:
                 hint = "name the reifier, as in ~ ?reifier, and find it by DELETE ... WHERE"
@@ -126,10 +129,10 @@ def _refuse_blank_nodes(quads: tuple[ast.QuadTemplate, ...]) -> None:
         raise QueryCheckError("a blank node here names nothing in the knowledge base", hint=hint, span=blank.span)
 
 
-def _new_labels(quads: tuple[ast.QuadTemplate, ...], labels: set[str]) -> set[str]:
+def _new_labels(nodes: Sequence[ast.Syntax], labels: set[str]) -> set[str]:
     """The labels of the blank nodes of an INSERT DATA; `labels` are those of others before it."""
     new: set[str] = set()
-    for node in _terms(quads):
+    for node in nodes:
         if isinstance(node, ast.Blank):
             if node.label in labels:
                 raise QueryCheckError(
@@ -141,6 +144,6 @@ def _new_labels(quads: tuple[ast.QuadTemplate, ...], labels: set[str]) -> set[st
     return new
 
 
-def _terms(quads: tuple[ast.QuadTemplate, ...]) -> Iterator[ast.Syntax]:
-    for block in quads:
-        yield from walk(block)
+def _nodes_of(quads: tuple[ast.QuadTemplate, ...]) -> list[ast.Syntax]:
+    """The syntax nodes of templates, in the order of the text."""
+    return [node for block in quads for node in walk(block)]

@@ -65,7 +65,7 @@ def bind_update(update: ast.Update, parameters: Mapping[str, ParameterValue]) ->
     values = _named_values(update, "update", parameters)
     operations: list[ast.Operation] = []
     for operation in update.operations:
-        used = variables(operation)
+        used = variables(operation) if values else frozenset()
         own = {name: value for name, value in values.items() if name in used}
         if isinstance(operation, ast.InsertData | ast.DeleteData):
             operations.append(_bound_data(operation, own))
