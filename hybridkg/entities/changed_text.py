@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hybridkg.entities.dirty import SourceChange
+from hybridkg.entities.earlier_triples import EarlierTriples, RememberedTriples
 from hybridkg.entities.extraction import TextDocuments
 from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
 from hybridkg.entities.path_walks import ends_of
@@ -102,6 +104,20 @@ def changed_nodes(before: SelectedTexts, after: SelectedTexts) -> tuple[Node, ..
     return in_term_order(node for node in either if before.texts.get(node) != after.texts.get(node))
 
 
+def changed_values(nodes: Iterable[Node], before: SelectedTexts, after: SelectedTexts) -> list[dict[Node, list[Value]]]:
+    """For each field, the nodes among some whose values in it differ between two states, with those of the second.
+
+    The order of the nodes is kept, and a node without values in the second state has []. Both states have the same
+    fields.
+    """
+    nodes, found = list(nodes), list[dict[Node, list[Value]]]()
+    absent: FieldValues = ([],) * len(after.profile.fields)
+    for position in range(len(after.profile.fields)):
+        values = ((node, before.texts.get(node, absent), after.texts.get(node, absent)) for node in nodes)
+        found.append({node: new[position] for node, old, new in values if new[position] != old[position]})
+    return found
+
+
 def texts_of(
     nodes: Iterable[Node],
     profile: Profile,
@@ -132,14 +148,55 @@ def texts_of(
     >>> texts_of([film, NamedNode("x:none")], profile, store).texts
     {<NamedNode value=x:film>: ([('Alien', 'en')], [])}
     """
+    triples = TripleLookups(store)
     if documents is not None:
         profile = profile.with_documents(documents.fields())
-    reader = _TextReader(profile, TripleLookups(store), documents)
-    wanted = in_term_order(nodes)
+    reader = _TextReader(profile, triples, documents)
     texts: dict[Node, FieldValues] = {}
+    for batch in _batches(nodes):
+        texts |= reader.read(batch)
+    return SelectedTexts(profile, texts, union_default_graph, triples)
+
+
+def texts_before_and_after(
+    nodes: Iterable[Node],
+    profile: Profile,
+    change: SourceChange,
+    store_after: GraphStore,
+    documents: tuple[TextDocuments | None, TextDocuments | None] = (None, None),
+    *,
+    union_default_graph: bool = False,
+) -> tuple[SelectedTexts, SelectedTexts]:
+    """The texts of the entities among some nodes in the two states of a change, as `texts_of` gives them.
+
+    The store is read once, because the triples of the state before follow from those after.
+
+    Args:
+        nodes: in any order, repeats allowed.
+        profile: of the index, with the fields of the documents of both states.
+        change: exact; the state after has none of `removed`, and that before none of `added`.
+        store_after: the graph in the state after.
+        documents: of the state before, and of that after.
+        union_default_graph: how the store is configured, for the text engine.
+    """
+    later = RememberedTriples(store_after)
+    lookups = EarlierTriples(later, change.added, change.removed), later
+    readers = [_TextReader(profile, *state) for state in zip(lookups, documents, strict=True)]
+    texts: tuple[dict[Node, FieldValues], dict[Node, FieldValues]] = {}, {}
+    for batch in _batches(nodes):
+        for held, reader in zip(texts, readers, strict=True):
+            held.update(reader.read(batch))
+        later.forget()
+    before, after = (
+        SelectedTexts(profile, held, union_default_graph, own) for held, own in zip(texts, lookups, strict=True)
+    )
+    return before, after
+
+
+def _batches(nodes: Iterable[Node]) -> Iterator[Sequence[Node]]:
+    wanted = in_term_order(nodes)
     for start in range(0, len(wanted), NODES_OF_A_QUERY):
-        texts |= reader.read(wanted[start : start + NODES_OF_A_QUERY])
-    return SelectedTexts(profile, texts, union_default_graph, TripleLookups(store))
+        yield wanted[start : start + NODES_OF_A_QUERY]
 
 
 class _TextReader:

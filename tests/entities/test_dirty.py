@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.entities import dirty
-from hybridkg.entities.changed_text import changed_nodes, texts_of
+from hybridkg.entities.changed_text import changed_nodes, texts_before_and_after, texts_of
 from hybridkg.entities.dirty import DirtyEntities, SourceChange, dirty_entities
 from hybridkg.entities.profile.paths import Path, Repeat, Sequence, ShaclInverse, ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
@@ -56,6 +56,9 @@ def check_that_changed_texts_are_dirty(profile, states, held, union, whole_graph
     assert want <= set(found.nodes)
     one, other = (texts_of(found.nodes, profile, *state) for state in zip(stores, documents, strict=True))
     assert set(changed_nodes(one, other)) == want
+    if not whole_graphs:
+        both = texts_before_and_after(found.nodes, one.profile, change, stores[1], documents)
+        assert [texts.texts for texts in both] == [one.texts, other.texts]
     filtered = {s for s, p, _ in change.triples if p.value in profile.filters}
     assert set(found.filtered) == filtered
 

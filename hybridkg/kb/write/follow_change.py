@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.config.settings import EMBEDDED
-from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, texts_of
+from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
 from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.documents.document_store import Documents
+from hybridkg.entities.field_routing import Value
 from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
@@ -199,8 +200,10 @@ class IndexFollower:
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
         self.progress.start("reading text of changed entities", None)
-        before = texts_of(dirty.nodes, profile, self.live.store, self.live.documents, union_default_graph=union)
-        after = texts_of(dirty.nodes, profile, store, self._documents_after(), union_default_graph=union)
+        documents = self.live.documents, self._documents_after()
+        before, after = texts_before_and_after(
+            dirty.nodes, profile, source, store, documents, union_default_graph=union
+        )
         self.progress.done(len(dirty.nodes))
         return before, after
 
@@ -240,11 +243,12 @@ class IndexFollower:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
-        old_to_new, own = self._staying(changed, ids), after.only(changed)
-        new_ids = nodes.find_many([*own.texts]).tolist()
-        records = [
-            ((new_ids[place], values) for place, values in own.stream(position)) for position in range(len(own.fields))
-        ]
+        own = after.only(changed)
+        new_ids = dict(zip(own.texts, nodes.find_many([*own.texts]).tolist(), strict=True))
+        old_to_new, records = list[NDArray[np.int64]](), list[list[tuple[int, list[Value]]]]()
+        for of_field in changed_values(changed, before, after):
+            old_to_new.append(self._staying(of_field, ids))
+            records.append([(new_ids[node], values) for node, values in of_field.items() if values])
         text_bytes = self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(before.only(changed))
         try:
             counts = merge_text(
@@ -259,8 +263,10 @@ class IndexFollower:
         return counts
 
     def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The next id of each earlier entity whose text is the same; -1 for the others."""
+        """The next id of each earlier entity that has not changed; -1 for the others."""
         assert self.live.nodes is not None
+        if not changed:
+            return ids
         known, staying = self.live.nodes.find_many([*changed]), ids.copy()
         staying[known[known >= 0]] = -1
         return staying

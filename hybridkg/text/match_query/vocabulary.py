@@ -96,10 +96,6 @@ class SortedTerms:
         self._check_beside(low)
         return -1
 
-    def place(self, term: bytes) -> int:
-        """The number of the first term that is not less than a term, where it is or would be."""
-        return self._first(term)
-
     def term(self, number: int) -> str:
         return self._bytes(number).decode("utf-8", "surrogatepass")
 

@@ -1,7 +1,7 @@
 """The next text index from the earlier one and the texts of a few entities, in the bytes of a build from scratch.
 
 Nothing else is analysed: the posting lists are read term by term in chunks, ids are renumbered, the postings of
-entities that have changed leave, and their new ones enter. What follows from the lists is derived as a build does it.
+fields that have changed leave, and their new ones enter. What follows from the lists is derived as a build does it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def merge_text(
     previous: Path,
     folder: Path,
     fields: Sequence[IndexedField],
-    old_to_new: I64,
+    old_to_new: Sequence[I64],
     n_nodes: int,
     changed: Sequence[Iterable[tuple[int, Values]]],
     text_bytes: int,
@@ -51,9 +51,10 @@ def merge_text(
         previous: folder of the earlier index, of the same fields and analyzers.
         folder: an existing empty folder.
         fields: of both indexes.
-        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has changed.
+        old_to_new: for each field int64[earlier entities], the next id of each, ascending; -1 for one that is gone or
+            has other values in the field.
         n_nodes: exclusive upper bound of the next ids.
-        changed: for each field, the (next id, values) of the entities that have changed, ascending.
+        changed: for each field, the (next id, values) of the entities with other values in it, ascending.
         text_bytes: bytes of the whole text, for the counts.
         chunk_postings: bounds the memory, and does not change the result.
         progress: counts postings.
@@ -79,7 +80,7 @@ def merge_text(
     progress.done(postings)
     n_terms = _write_terms(out, reader, terms, added, lists)
     languages = [
-        _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new, own)
+        _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new[i], own)
         for i, own in enumerate(added.languages)
     ]
     same, sets = np.concatenate(lists.same), TermSets(reader, len(terms))
@@ -87,12 +88,14 @@ def merge_text(
     return finish_index(folder, fields, chains, written)
 
 
-def _lengths(out: ArrayWriter, reader: ArrayReader, old_to_new: I64, n_nodes: int, added: AddedPostings) -> Array:
+def _lengths(
+    out: ArrayWriter, reader: ArrayReader, old_to_new: Sequence[I64], n_nodes: int, added: AddedPostings
+) -> Array:
     old = reader.array("lengths")
     lengths = out.create("lengths", "<u4", (len(old), n_nodes))
-    stays = np.flatnonzero(old_to_new >= 0)
-    for row, own, (ids, tokens) in zip(lengths, old, added.lengths, strict=True):
-        row[old_to_new[stays]] = own[stays]
+    for row, own, after, (ids, tokens) in zip(lengths, old, old_to_new, added.lengths, strict=True):
+        stays = np.flatnonzero(after >= 0)
+        row[after[stays]] = own[stays]
         row[ids] = tokens
     return lengths
 
@@ -125,14 +128,14 @@ class _Lists:
         old: the earlier lists.
         terms: the earlier terms.
         added: the new postings.
-        old_to_new: int64[earlier entities].
+        old_to_new: for each field int64[earlier entities].
         n_fields: of both indexes.
     """
 
     old: SegmentPostings
     terms: TermDictionary
     added: AddedPostings
-    old_to_new: I64
+    old_to_new: Sequence[I64]
     n_fields: int
     gone: list[I64] = field(default_factory=list)
     """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
@@ -141,9 +144,8 @@ class _Lists:
 
     def __post_init__(self) -> None:
         # Where an added term stands among the earlier ones, and whether it is one of them.
-        self.place = np.array([self.terms.place(term) for term in self.added.terms], np.int64)
-        own = np.array([self.terms.number(str(term, "utf-8", "surrogatepass")) for term in self.added.terms], np.int64)
-        self.is_new = own < 0
+        self.place, known = self.terms.places(self.added.terms)
+        self.is_new = ~known
 
     def write(self, out: ArrayWriter, chunk_postings: int, progress: Progress) -> int:
         """Writes the lists; returns the number of postings."""
@@ -203,7 +205,7 @@ class _Lists:
         """The largest position of the next index, or a number of the same width."""
         added = int(self.added.positions.max(initial=0))
         positions = self.old.all_positions
-        if positions.dtype.itemsize == 1 or bool((self.old_to_new >= 0).all()):
+        if positions.dtype.itemsize == 1 or all(bool((own >= 0).all()) for own in self.old_to_new):
             return max(added, int(positions.max(initial=0)))
         return max(added, self._largest_that_stays())
 
@@ -215,7 +217,8 @@ class _Lists:
                 number = int(np.searchsorted(tokens, place, "right")) - 1
                 postings = self.old.postings(number)
                 ends = np.cumsum(postings.tf, dtype=np.int64) + int(tokens[number])
-                if self.old_to_new[postings.ids[int(np.searchsorted(ends, place, "right"))]] >= 0:
+                entity = postings.ids[int(np.searchsorted(ends, place, "right"))]
+                if self.old_to_new[number % self.n_fields][entity] >= 0:
                     return int(positions[place])
         return 0
 

@@ -6,6 +6,7 @@ the positions between two edits. The blocks behind an edit are packed again, unt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,20 +77,25 @@ class ListEditor:
 
     Args:
         old: the lists.
-        old_to_new: int64[entities], the new id of each, ascending; -1 for one whose postings leave.
+        old_to_new: for each field int64[entities], the new id of each, ascending; -1 for one whose postings leave.
+            Fields may share an array, which saves memory.
         positions_type: of the positions afterwards.
     """
 
-    def __init__(self, old: SegmentPostings, old_to_new: I64, positions_type: np.dtype[Any]):
-        self._old, self._old_to_new, self._type = old, old_to_new, positions_type
-        self._run_ends, self._room = run_ends(old_to_new), _Room()
+    def __init__(self, old: SegmentPostings, old_to_new: Sequence[I64], positions_type: np.dtype[Any]):
+        self._old, self._type, self._room = old, positions_type, _Room()
+        distinct = {id(own): own for own in old_to_new}
+        rows = list(distinct)
+        self._row_of_field = np.array([rows.index(id(own)) for own in old_to_new], np.int64)
+        self._old_to_new = np.stack([*distinct.values()])
+        self._run_ends = np.stack([run_ends(own) for own in distinct.values()])
         self._kernel = KERNEL.for_work(int(old.ends[-1]))
 
     def edited(self, begin: int, end: int, new: I64, entering: Entering) -> EditedLists:
         """The lists begin..end-1 afterwards.
 
         Args:
-            begin: number of the first list.
+            begin: number of the first list, which is of the first field.
             end: of the list behind the last.
             new: int64[...], places in 0..end-begin of empty lists that are inserted first, ascending.
             entering: by the number of the list among these.
@@ -99,7 +105,7 @@ class ListEditor:
         positions = self._old.all_positions[int(tokens[0]) : int(tokens[-1])].astype(self._type, copy=False)
         if self._kernel is None:
             _, ids, tf = self._old.lists(begin, end)
-            return edit_lists_numpy(df, ids, tf, positions, self._old_to_new, entering)
+            return edit_lists_numpy(df, ids, tf, positions, self._old_to_new[self._row_of_field], entering)
         own, packed = slice(int(blocks[0]), int(blocks[-1])), self._old.packed
         n_blocks = own.stop - own.start + len(entering.ids)
         # A value has at most as many bits as a word, and the values of a block begin in a row of their own.
@@ -118,7 +124,7 @@ class ListEditor:
         new_df, new_cf, is_edited = np.empty_like(df), np.empty_like(cf), np.zeros(len(df), np.uint8)
         n_blocks, rows, n_bytes = self._kernel.edit_lists(
             df, cf, packed.words, packed.first[own], packed.at[own], packed.widths[own], positions.view(np.uint8),
-            self._old_to_new, self._run_ends, entering.lists, entering.ids, entering.tf,
+            self._row_of_field, self._old_to_new, self._run_ends, entering.lists, entering.ids, entering.tf,
             entering.positions.astype(self._type).view(np.uint8), self._type.itemsize,
             new_df, new_cf, first, at, widths, words, bytes_after, is_edited,
         )  # fmt: skip
@@ -148,12 +154,13 @@ def edit_lists_numpy(df: I64, ids: U32, tf: U32, positions: Array, old_to_new: I
         ids: uint32[sum(df)].
         tf: uint32[sum(df)].
         positions: unsigned[sum(tf)], of the type of the result.
-        old_to_new: int64[entities], or -1.
+        old_to_new: int64[fields, entities], or -1.
         entering: what enters.
     """
     is_edited = np.zeros(len(df), bool)
     is_edited[entering.lists] = True
-    number, after = np.repeat(np.arange(len(df)), df), old_to_new[ids]
+    number = np.repeat(np.arange(len(df)), df)
+    after = old_to_new[number % len(old_to_new), ids]
     stays = after >= 0
     is_edited[number[~stays]] = True
     positions = positions[np.repeat(stays, tf)]

@@ -58,10 +58,12 @@ def _built(folder: Path, texts: dict) -> tuple[Path, dict]:
 
 def _merged(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tuple[Path, dict]:
     ids = {key: n for n, key in enumerate(sorted(new))}
-    same = [key in new and new[key] == old[key] for key in sorted(old)]
-    old_to_new = np.array([ids[key] if stays else -1 for key, stays in zip(sorted(old), same, strict=True)], np.int64)
-    changed = [key for key in sorted(new) if new[key] != old.get(key)]
-    records = [[(ids[key], new[key][i]) for key in changed] for i in range(len(FIELDS))]
+    absent = ([],) * len(FIELDS)
+    old_to_new, records = [], []
+    for i in range(len(FIELDS)):
+        same = {key for key in old if key in new and new[key][i] == old[key][i]}
+        old_to_new.append(np.array([ids[key] if key in same else -1 for key in sorted(old)], np.int64))
+        records.append([(ids[key], new[key][i]) for key in sorted(new) if new[key][i] != old.get(key, absent)[i]])
     path = _new(folder)
     return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), records, _bytes(new), **limits)
 
@@ -128,4 +130,4 @@ def test_a_chain_of_merges_equals_a_build(folder):
 def test_other_fields_are_refused(folder):
     previous, _ = _built(folder, _many(3, 5))
     with pytest.raises(ValueError, match="other fields"):
-        merge_text(previous, _new(folder), FIELDS[:2], np.arange(3), 3, [[], []], 0)
+        merge_text(previous, _new(folder), FIELDS[:2], [np.arange(3)] * 2, 3, [[], []], 0)

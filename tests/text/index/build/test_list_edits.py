@@ -40,7 +40,8 @@ def _stored(folder: Path, df, cf, ids, tf, positions) -> SegmentPostings:
 
 def _entering(rng, df, ids, old_to_new, n_new: int, n_lists: int) -> Entering:
     """New postings, of entities that do not stay in their list."""
-    number, after = np.repeat(np.arange(len(df)), df), old_to_new[ids]
+    number = np.repeat(np.arange(len(df)), df)
+    after = old_to_new[number % len(old_to_new), ids]
     stay = {(int(a), int(b)) for a, b in zip(number[after >= 0], after[after >= 0], strict=True)}
     drawn = {(int(rng.integers(n_lists)), int(rng.integers(n_new))) for _ in range(int(rng.choice([0, 1, 5, 200])))}
     pairs = sorted(drawn - stay)
@@ -52,28 +53,32 @@ def _entering(rng, df, ids, old_to_new, n_new: int, n_lists: int) -> Entering:
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
+    n_fields=st.integers(1, 3),
     sizes=st.lists(st.sampled_from([0, 0, 1, 2, 3, 127, 128, 129, 256, 300, 640]), max_size=9),
     gone=st.sampled_from([0.0, 0.0, 0.002, 0.1, 1.0]),
     shifted=st.sampled_from([0.0, 0.0, 0.002, 0.1]),
     wide=st.booleans(),
 )
 def test_blocks_that_are_copied_or_packed_again_are_those_of_the_edited_postings(
-    compiled, seed, sizes, gone, shifted, wide
+    compiled, seed, n_fields, sizes, gone, shifted, wide
 ):
     rng, n_nodes = np.random.default_rng(seed), 700
+    sizes = sizes[: len(sizes) // n_fields * n_fields]
     df, cf, ids, tf, positions = _drawn(rng, sizes, n_nodes)
     is_gone = rng.random(n_nodes) < gone
     replaced = is_gone & (rng.random(n_nodes) < 0.5)  # their ids stay free for new postings
     steps = 1 - (is_gone & ~replaced) + 2 * (rng.random(n_nodes) < shifted)
-    old_to_new = np.where(is_gone, -1, np.cumsum(steps) - 1)
-    new = np.sort(rng.integers(0, len(df) + 1, int(rng.integers(0, 3))))
+    old_to_new = np.tile(np.where(is_gone, -1, np.cumsum(steps) - 1), (n_fields, 1))
+    old_to_new[rng.random(old_to_new.shape) < gone] = -1
+    terms = np.sort(rng.integers(0, len(df) // n_fields + 1, int(rng.integers(0, 3))))
+    new = np.repeat(terms * n_fields, n_fields)
     with_new = np.insert(df, new, 0)
     entering = _entering(rng, with_new, ids, old_to_new, int(steps.sum()) + 3, len(with_new)) if len(with_new) else None
     entering = entering or Entering(*(np.zeros(0, np.int64),), *(np.zeros(0, np.uint32),) * 3)
     wanted_type = np.dtype("<u2" if wide else "<u1")
     with tempfile.TemporaryDirectory() as folder:
         old = _stored(Path(folder), df, cf, ids, tf, positions)
-        found = ListEditor(old, old_to_new, wanted_type).edited(0, len(df), new, entering)
+        found = ListEditor(old, list(old_to_new), wanted_type).edited(0, len(df), new, entering)
     wanted = edit_lists_numpy(with_new, ids, tf, positions.astype(wanted_type), old_to_new, entering)
     for name in ("df", "cf", "positions", "is_edited"):
         one, other = getattr(found, name), getattr(wanted, name)
