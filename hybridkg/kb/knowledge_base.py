@@ -376,9 +376,9 @@ class KnowledgeBase(Care):
         first = self._state is None or self._state.text is None
         self._after_writing(progress, indexed=indexed and first)
         if indexed and not first:
-            from hybridkg.kb.write.transaction import publish
+            from hybridkg.kb.write.after_index import after_commit
 
-            publish(self._folder)
+            after_commit(self._folder)
 
     def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
         """Moves text and vectors to `elasticsearch` or `embedded`; rows and scores stay, vectors are not encoded again.

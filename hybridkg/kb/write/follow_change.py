@@ -2,7 +2,7 @@
 
 The files have the bytes of a build from scratch, so no score drifts (tests/properties/test_updates_equal_rebuilt.py).
 The work is the text of the changed entities, and passes over the arrays of the indexes; nothing else is read from the
-graph or analysed.
+graph or analysed. An index on a server is a clone of the earlier one, with the same answers as one from scratch.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.entities.triple_lookups import StatedTriple
+from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.statistics.catalog import write_statistics
 from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import ENGINE_FILE, TEXT_ENGINES
+from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, TextChange, engine_name
 from hybridkg.interfaces.vector_index import kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
@@ -44,7 +44,6 @@ from hybridkg.storage.durable import link_or_copy, link_tree
 from hybridkg.store.changes import ChangingGraph, GraphChange
 from hybridkg.store.generations.next_generation import UNLEARNED, Building
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.index.build.incremental import merge_text
 from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.match_query.synonyms import stored_synonyms
 from hybridkg.vector.index.flat_files import describe_pieces
@@ -90,23 +89,23 @@ class IndexFollower:
         """
         self._check()
         change = self._source_change()
-        before, after = self._texts(change)
+        before, after, filtered = self._texts(change)
         changed = changed_nodes(before, after)
         nodes, ids = self._write_nodes(changed, after)
         with ThreadPoolExecutor(1, "hybridkg-projection") as beside:
             projection = beside.submit(self._write_projection, change, nodes, ids)
-            counts = self._write_text(changed, before, after, nodes, ids)
+            counts = self._write_text(in_term_order({*changed, *filtered}), before, after, nodes, ids)
             projection.result()
         vectors = self._write_vectors(changed, after, nodes, ids)
-        self.building.built("text", EMBEDDED)
+        self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
         return IndexReport(
             fields=len(after.fields),
             entities=counts["entities"],
-            terms=counts["terms"],
-            postings=counts["postings"],
-            tokens=counts["tokens"],
-            text_bytes=counts["text_bytes"],
+            terms=counts.get("terms"),
+            postings=counts.get("postings"),
+            tokens=counts.get("tokens"),
+            text_bytes=counts.get("text_bytes"),
             vectors=vectors,
             notes=self._notes(nodes),
         )
@@ -119,8 +118,11 @@ class IndexFollower:
         manifest = live.generation.manifest
         if live.text is None or live.nodes is None or live.profile is None or live.generation.behind():
             raise RebuildNeededError("the earlier indexes are missing or older than the graph")
-        if step.engine[0] != TEXT_ENGINES.default or manifest.engines.get("text") != EMBEDDED:
-            raise RebuildNeededError("the text index is on a server")
+        name, engine = step.engine
+        if not engine.follows(step.folder.config):
+            raise RebuildNeededError(f"{engine.title} is not set up to follow a commit")
+        if engine_name(self._previous / "text") != name:
+            raise RebuildNeededError("the text engine has changed")
         if PROJECTION not in manifest.indexes or live.projection is None:
             raise RebuildNeededError("the graph has no projection")
         self._check_vectors()
@@ -145,8 +147,10 @@ class IndexFollower:
         if wanted is None:
             return
         fingerprint, index = wanted.kind.fingerprint(), self.live.vectors
-        if index is None or kind_of(previous) != wanted.name or wanted.index.is_remote:
-            raise RebuildNeededError("the index of vectors has changed, or is on a server")
+        if index is None or kind_of(previous) != wanted.name:
+            raise RebuildNeededError("the index of vectors has changed")
+        if not wanted.index.follows(self.step.folder.config):
+            raise RebuildNeededError(f"{wanted.index.title} is not set up to follow a commit")
         stored = wanted.index.stored(previous)
         if stored.kind != wanted.encoder or (fingerprint and stored.name != fingerprint):
             raise RebuildNeededError("the encoder has changed")
@@ -184,8 +188,8 @@ class IndexFollower:
             raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
         return triples
 
-    def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts]:
-        """The texts of the dirty entities, before and after."""
+    def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts, list[Node]]:
+        """The texts of the dirty entities, before and after, and those of them whose stored filters have changed."""
         assert self.live.nodes is not None
         union, store = self.live.union_default_graph, self._store_after()
         source = SourceChange(
@@ -198,11 +202,13 @@ class IndexFollower:
         dirty = dirty_entities(profile, source, store, limit=limit)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
+        filtered = dirty.filtered if self.step.engine[1].stores_filters else ()
+        nodes = {*dirty.nodes, *filtered}
         self.progress.start("reading text of changed entities", None)
-        before = texts_of(dirty.nodes, profile, self.live.store, self.live.documents, union_default_graph=union)
-        after = texts_of(dirty.nodes, profile, store, self._documents_after(), union_default_graph=union)
-        self.progress.done(len(dirty.nodes))
-        return before, after
+        before = texts_of(nodes, profile, self.live.store, self.live.documents, union_default_graph=union)
+        after = texts_of(nodes, profile, store, self._documents_after(), union_default_graph=union)
+        self.progress.done(len(nodes))
+        return before, after, [node for node in filtered if node in after.texts]
 
     def _store_after(self) -> OxigraphStore:
         return OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
@@ -232,7 +238,7 @@ class IndexFollower:
         nodes: NodeTable,
         ids: NDArray[np.int64],
     ) -> dict[str, int]:
-        """Writes the text index, and returns its counts."""
+        """Writes the text index of `changed` entities, and returns its counts."""
         assert self.live.nodes is not None
         assert self.live.text is not None
         folder, previous = self.building.path / "text", self._previous / "text"
@@ -240,20 +246,22 @@ class IndexFollower:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
-        old_to_new, own = self._staying(changed, ids), after.only(changed)
-        new_ids = nodes.find_many([*own.texts]).tolist()
-        records = [
-            ((new_ids[place], values) for place, values in own.stream(position)) for position in range(len(own.fields))
-        ]
-        text_bytes = self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(before.only(changed))
+        name, engine = self.step.engine
+        own, earlier = after.only(changed), before.only(changed)
+        change = TextChange(
+            earlier,
+            own,
+            self._staying(changed, ids),
+            nodes.find_many([*own.texts]).astype(np.uint32),
+            len(nodes),
+            self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(earlier),
+        )
         try:
-            counts = merge_text(
-                previous, folder, own.fields, old_to_new, len(nodes), records, text_bytes, progress=self.progress
-            )
-        except ValueError as e:
-            raise RebuildNeededError("the fields or analyzers have changed") from e
+            counts = engine.follow(previous, folder, change, self.progress)
+        except CannotFollowError as e:
+            raise RebuildNeededError(str(e)) from e
         (folder / PROFILE_FILE).write_text(own.profile.to_json(), encoding="utf-8")
-        (folder / ENGINE_FILE).write_text(f"{EMBEDDED}\n", encoding="ascii")
+        (folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
         if self.step.synonyms.rules:
             (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
         return counts

@@ -56,13 +56,19 @@ class IndexStep:
     @contextmanager
     def guarded(self) -> Iterator[None]:
         """Removes the indexes on servers if the block does not make a new generation; else what it worked with."""
-        builders: list[TextEngine | VectorIndexKind] = [self.engine[1]]
-        if self.vectors is not None:
-            builders.append(self.vectors.index)
-        with removed_on_failure(self.folder, *builders):
+        with removed_on_failure(self.folder, *self._builders):
             yield
         if self.vectors is not None:
             remove_logs(self.vectors.work)
+
+    def discard(self) -> None:
+        """Removes what has been built on servers, if they can be reached."""
+        for builder in self._builders:
+            builder.discard()
+
+    @property
+    def _builders(self) -> list[TextEngine | VectorIndexKind]:
+        return [self.engine[1], *([] if self.vectors is None else [self.vectors.index])]
 
     def begin(self) -> None:
         """Checks that the engines answer, and records the remote ones, so that a crash leaves no unknown index."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
+from hybridkg.errors import IndexMissingError, LoadError, Span, TextServerError, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.configured import has_remote_index
 from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport
@@ -168,7 +168,7 @@ class TransactionState:
     def _with_indexes(self) -> tuple[Snapshot, IndexReport]:
         if self._indexed is not None and self._indexed[0] == self._changes:
             return self._indexed[1:]
-        if self.step is None or is_remote_engine(self.folder.config.text):
+        if self.step is None or has_remote_index(self.folder):
             where = "stay behind in this transaction" if self.step is None else "are on a server"
             raise UnsupportedQueryError(
                 f"a MATCH or a NEAR cannot see what this transaction has changed, because its indexes {where}",
@@ -198,6 +198,21 @@ class TransactionState:
         self.building.counts["quads"] = self._quads + sum(count.new for count in self.loaded) + added - removed
 
     # --- the commit ---------------------------------------------------------------------
+
+    def begin_index(self) -> None:
+        """Checks that the engines of the index step answer; without one, nothing.
+
+        Raises:
+            TextServerError: one does not, and the indexes must not stay behind.
+        """
+        if self.step is None:
+            return
+        try:
+            self.step.begin()
+        except TextServerError as e:
+            if self._rebuilds:
+                raise
+            self.step, self.rebuilt = None, e.message
 
     def finish(self) -> IndexReport | None:
         """Writes everything into the next generation; None where the indexes stay behind."""
@@ -235,16 +250,30 @@ class TransactionState:
         self.rebuilt = "a load of this transaction has added triples" if self.loaded else ""
         if not self.loaded:
             try:
-                return IndexFollower(
-                    self.step, self.building, self.live, self.graph, documents.entities, self.progress
-                ).run()
+                return self._follow(documents.entities)
             except RebuildNeededError as e:
                 self.rebuilt = str(e)
                 self.graph.close()
                 self._remove_indexes()
+                self.step.discard()
                 if not self._rebuilds:
                     raise
         return self.step.run(self.building, self.progress)
+
+    def _follow(self, documents: Collection[str]) -> IndexReport:
+        """Writes every index from the earlier ones.
+
+        Raises:
+            RebuildNeededError: they cannot follow, or a server fails and the indexes may stay behind.
+        """
+        assert self.step is not None
+        follower = IndexFollower(self.step, self.building, self.live, self.graph, documents, self.progress)
+        try:
+            return follower.run()
+        except TextServerError as e:
+            if self._rebuilds:
+                raise
+            raise RebuildNeededError(e.message) from e
 
     def _remove_indexes(self) -> None:
         for part in INDEX_PARTS:
