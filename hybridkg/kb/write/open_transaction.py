@@ -249,15 +249,14 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
     """
     refuse_at_endpoint(folder, ("update",))
     while True:
-        has_step = _has_step(folder, options)
         rebuilds = options.rebuilds and not _stays_behind_on_failure(folder, options)
-        step, failure = _step(folder, options, rebuilds=rebuilds) if has_step else (None, "")
+        step, failure = _step(folder, options, rebuilds)
         outcome = Committed()
         with ExitStack() as stack:
             if step is not None:
                 stack.enter_context(step.guarded())
             building = stack.enter_context(folder.building(options.progress, options.wait))
-            if _has_step(folder, options) != has_step:  # another writer was faster
+            if _has_step(folder, options) != (step is not None or bool(failure)):  # another writer was faster
                 building.abandon()
                 continue
             if live.generation.name != building.previous.name:
@@ -297,8 +296,10 @@ def _has_step(folder: Folder, options: TransactionOptions) -> bool:
     return not has_text_index(folder) or _can_follow(folder)
 
 
-def _step(folder: Folder, options: TransactionOptions, *, rebuilds: bool) -> tuple[IndexStep | None, str]:
-    """The index step of a commit; or None, and why a server cannot be used, where the indexes then stay behind."""
+def _step(folder: Folder, options: TransactionOptions, rebuilds: bool) -> tuple[IndexStep | None, str]:
+    """The index step of a commit; None where the indexes stay behind, and why, if a server cannot be used."""
+    if not _has_step(folder, options):
+        return None, ""
     try:
         return IndexStep.of(folder, configured_profile(folder), options.confirm), ""
     except TextServerError as e:
