@@ -373,12 +373,13 @@ class KnowledgeBase(Care):
 
     def _after_commit(self, indexed: bool, progress: Progress) -> None:
         """Opens the new generation; a first index step is followed by what follows every `load`."""
-        first = self._state is None or self._state.text is None
+        before = self._state
+        first = before is None or before.text is None
         self._after_writing(progress, indexed=indexed and first)
-        if indexed and not first:
+        if before is not None and indexed and not first:
             from hybridkg.kb.write.after_index import after_commit
 
-            after_commit(self._folder)
+            after_commit(self._folder, before.generation.manifest.engines.get("text", ""))
 
     def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
         """Moves text and vectors to `elasticsearch` or `embedded`; rows and scores stay, vectors are not encoded again.

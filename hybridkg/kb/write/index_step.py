@@ -71,10 +71,13 @@ class IndexStep:
         return [self.engine[1], *([] if self.vectors is None else [self.vectors.index])]
 
     def begin(self) -> None:
-        """Checks that the engines answer, and records the remote ones, so that a crash leaves no unknown index."""
-        name, engine = self.engine
-        engine.ready()
-        for one in (name, self.vectors.index.engine if self.vectors else ""):
+        """Checks that the text engine answers, and records the remote engines."""
+        self.engine[1].ready()
+        self.remember_engines()
+
+    def remember_engines(self) -> None:
+        """Records the remote engines, so that a crash leaves no unknown index."""
+        for one in (self.engine[0], self.vectors.index.engine if self.vectors else ""):
             if is_remote_engine(one):
                 self.folder.remember_engine(one)
 

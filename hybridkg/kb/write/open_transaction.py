@@ -278,7 +278,6 @@ def _commit(state: TransactionState, outcome: Committed, options: TransactionOpt
     if options.dry_run or not state.is_changed:
         state.building.abandon()
         return
-    state.begin_index()
     outcome.index = state.finish()
     outcome.rebuilt = state.rebuilt if outcome.index else ""
     outcome.not_followed = state.rebuilt

@@ -199,21 +199,6 @@ class TransactionState:
 
     # --- the commit ---------------------------------------------------------------------
 
-    def begin_index(self) -> None:
-        """Checks that the engines of the index step answer; without one, nothing.
-
-        Raises:
-            TextServerError: one does not, and the indexes must not stay behind.
-        """
-        if self.step is None:
-            return
-        try:
-            self.step.begin()
-        except TextServerError as e:
-            if self._rebuilds:
-                raise
-            self.step, self.rebuilt = None, e.message
-
     def finish(self) -> IndexReport | None:
         """Writes everything into the next generation; None where the indexes stay behind."""
         self.write_documents()
@@ -243,6 +228,7 @@ class TransactionState:
             RebuildNeededError: they cannot, and are not to be built from scratch.
         """
         assert self.step is not None
+        self.step.remember_engines()
         self._close_stores()
         self._remove_indexes()
         documents = self.write_documents()
@@ -258,6 +244,7 @@ class TransactionState:
                 self.step.discard()
                 if not self._rebuilds:
                     raise
+        self.step.begin()
         return self.step.run(self.building, self.progress)
 
     def _follow(self, documents: Collection[str]) -> IndexReport:

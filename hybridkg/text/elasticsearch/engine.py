@@ -105,6 +105,7 @@ class ElasticTextEngine:
 
     def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
         """Clones the earlier index, and replaces the changed documents; a failure removes the clone, if possible."""
+        self.ready()
         follower = ElasticTextFollower(self._server, previous, folder, change, alias=self._alias, owner=self._owner)
         self._built = follower.index
         try:

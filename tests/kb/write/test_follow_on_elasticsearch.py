@@ -13,7 +13,7 @@ import pytest
 import toy_encoder
 from click.testing import CliRunner
 from rebuilt import answer, assert_equals_rebuilt
-from served_kb import LABEL, moved_to
+from served_kb import LABEL, moved_to, served
 
 from hybridkg.cli import cli
 from hybridkg.config.settings import ElasticSettings
@@ -111,6 +111,22 @@ def test_every_kind_of_change_is_followed_and_a_reader_of_before_keeps_its_answe
     assert set(elastic.indexes(elastic_name)) == {*names, *indexes(kb)}  # nobody reads the first ones any more
     assert elastic.request("GET", f"/_alias/{elastic_name}")[1].keys() <= set(indexes(kb))
     assert_equals_rebuilt(kb, tmp_path / "fresh", leave_out=LOCAL, pool=POOL)
+    whales = answer(kb, WHALE)
+    kb.migrate("embedded")
+    assert answer(kb, WHALE) == whales
+
+
+def test_a_commit_that_changes_no_text_asks_no_server(tmp_path, elastic, elastic_name):
+    path = served(tmp_path / "kb", elastic.url, elastic_name)
+    with KnowledgeBase.open(path) as kb:
+        kb.update(NEW)
+    moved_to(path, ABSENT, elastic_name)
+    with KnowledgeBase.open(path) as kb:
+        report = kb.update(P + "INSERT DATA { :new :next :other }")
+        assert (report.added, report.is_behind, report.not_followed) == (1, False, "")
+    moved_to(path, elastic.url, elastic_name)
+    with KnowledgeBase.open(path) as kb:
+        assert found(kb) == ["http://e/new"]
 
 
 def test_what_a_transaction_has_changed_is_not_ranked_before_its_commit(kb):
