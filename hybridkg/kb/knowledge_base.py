@@ -264,7 +264,8 @@ class KnowledgeBase(Care):
         Args:
             text: operations of SPARQL 1.1 Update, whose WHERE may have MATCH, NEAR, RANK BY and LIMIT.
             params: values of its variables, as for `query`.
-            index: whether the indexes follow; None: if they are up to date, or there are none yet.
+            index: whether the indexes follow; None: if they are up to date, or there are none yet. Those on a server
+                that cannot follow stay behind then, and True builds them anew.
             wait: seconds to wait for another writer.
             dry_run: does everything and commits nothing; `change` of the report has the triples.
             timeout: seconds for the request, 0 for no limit; default: for each WHERE, that of kb.toml.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.errors import TextServerError
+from hybridkg.errors import ConfigError, MissingExtraError, TextServerError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine, is_remote_engine
@@ -24,6 +24,9 @@ from hybridkg.vector.encoders.embedding_cache import remove_logs
 
 if TYPE_CHECKING:
     from hybridkg.graph.build.builder import ProjectionBuilder
+
+UNUSABLE_SERVER = (TextServerError, ConfigError, MissingExtraError)
+"""Errors of a server that fails, of its settings, and of its missing client: the graph can change nevertheless."""
 
 NOTHING_CHANGED = "nothing was loaded or indexed; the knowledge base is as it was before"
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
-from hybridkg.errors import HybridkgError, LoadError, ParameterError, TextServerError, UserError
+from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -21,7 +21,7 @@ from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_remote_index, has_text_index
 from hybridkg.kb.write.explaining import explained_update
-from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.transaction import refuse_at_endpoint
@@ -301,7 +301,7 @@ def _step(folder: Folder, options: TransactionOptions, rebuilds: bool) -> tuple[
         return None, ""
     try:
         return IndexStep.of(folder, configured_profile(folder), options.confirm), ""
-    except TextServerError as e:
+    except UNUSABLE_SERVER as e:
         if rebuilds:
             raise
         return None, e.message

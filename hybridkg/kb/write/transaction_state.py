@@ -8,12 +8,12 @@ from shutil import rmtree
 
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.errors import IndexMissingError, LoadError, Span, TextServerError, UnsupportedQueryError
+from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import has_remote_index
 from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
-from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
 from hybridkg.rdf.terms import NamedNode
@@ -257,7 +257,7 @@ class TransactionState:
         follower = IndexFollower(self.step, self.building, self.live, self.graph, documents, self.progress)
         try:
             return follower.run()
-        except TextServerError as e:
+        except UNUSABLE_SERVER as e:
             if self._rebuilds:
                 raise
             raise RebuildNeededError(e.message) from e
