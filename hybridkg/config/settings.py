@@ -32,6 +32,7 @@ CHOICES = {
     "projection": ("export", "none"),
     "method": ("post", "get"),
     "load": ("refuse", "files"),
+    "follow": ("commit", "index"),
 }
 """Settings with a few possible values; other texts take any string that is not empty."""
 
@@ -103,6 +104,8 @@ class ElasticSettings:
         k1: saturation of `bm25` and `combined_fields` in a new index, at least 0.
         b: their length normalisation, 0..1.
         timeout: seconds of one request.
+        follow: when its indexes follow a change of the graph or of documents: with the `commit`, or with the next
+            `index` only.
     """
 
     url: str = "http://127.0.0.1:9200"
@@ -113,6 +116,7 @@ class ElasticSettings:
     k1: float = 1.2
     b: float = 0.75
     timeout: float = 60.0
+    follow: str = "commit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from hybridkg.errors import CorruptError
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybridkg.config.settings import Config
     from hybridkg.interfaces.progress import Progress
     from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
@@ -67,6 +70,47 @@ class TextSource(Protocol):
         """Reads everything, once; `early` receives each complete field of literals while others are still read."""
 
 
+class CannotFollowError(Exception):
+    """An index cannot follow a change; the text is the reason, without a full stop."""
+
+
+@dataclass(frozen=True, eq=False)
+class FieldChange:
+    """A change of the values of one field.
+
+    Args:
+        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has other values
+            in the field.
+        values: (next id, values) of the entities with other values in it, and at least one, ascending.
+    """
+
+    old_to_new: NDArray[np.int64]
+    values: Sequence[tuple[int, Values]]
+
+
+@dataclass(frozen=True, eq=False)
+class TextChange:
+    """A change of the texts of some entities, which an index follows.
+
+    Args:
+        before: the earlier texts of the changed entities that had any.
+        after: the later texts of those that have any, in term order; a place in its `nodes` is their id in it.
+        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has changed.
+        ids: uint32[m], the next id of each entity of `after`, ascending.
+        fields: the change of each field, which is less than that of the entities.
+        n_nodes: number of the entities afterwards.
+        text_bytes: UTF-8 bytes of the texts of all entities afterwards.
+    """
+
+    before: TextSource
+    after: TextSource
+    old_to_new: NDArray[np.int64]
+    ids: Ids
+    fields: Sequence[FieldChange]
+    n_nodes: int
+    text_bytes: int
+
+
 @dataclass(frozen=True)
 class NativeAnalysis:
     """Analysis by the engine's own analyzers, which the profile then names; there are no synonyms, and `about()` of an
@@ -104,8 +148,15 @@ class TextEngine(Protocol):
     native_analysis: ClassVar[NativeAnalysis | None]
     """None where every index has the terms of hybridkg's analyzers."""
 
+    stores_filters: ClassVar[bool]
+    """Whether the values of a profile's `hk:filters` are stored with the text, so that an index follows them, too."""
+
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool: ...
+
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """Whether an index follows a commit by `follow`; otherwise it is built anew, or stays behind on a server."""
 
     def ready(self) -> None:
         """Checks that a build can begin, before the long work of loading.
@@ -124,6 +175,23 @@ class TextEngine(Protocol):
 
         Returns:
             Counts: entities; and terms, postings, tokens, text_bytes, where the engine has them.
+        """
+
+    def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
+        """Builds the next index from the earlier one and the texts of the changed entities, as if by `build`.
+
+        Args:
+            previous: folder of the earlier index, of this engine, which stays as it is.
+            folder: as for `build`.
+            change: the changed texts.
+            progress: counts entities or postings.
+
+        Returns:
+            Counts, as of `build`.
+
+        Raises:
+            CannotFollowError: the index cannot follow; nothing is left of it outside the folder.
+            HybridkgError: a server does not answer or refuses.
         """
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> TextIndex:

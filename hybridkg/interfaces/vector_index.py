@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hybridkg.config.settings import Config
+
 INDEX_FILE = "index"
 """The file in the folder of the vectors with the kind of index; missing for the first kind."""
 
@@ -173,6 +175,19 @@ class StoredVectors:
     read: Callable[[], Iterator[Encoded]]
 
 
+@dataclass(frozen=True, eq=False)
+class VectorChange:
+    """A change of some vectors, which an index follows.
+
+    Args:
+        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has changed.
+        new: the vectors of the changed entities by their next ids, with the columns of the earlier ones.
+    """
+
+    old_to_new: NDArray[np.int64]
+    new: Encoded
+
+
 class VectorIndexKind(Protocol):
     """Builds and opens indexes of one kind. Constructed with the folder of the knowledge base and its settings."""
 
@@ -190,6 +205,10 @@ class VectorIndexKind(Protocol):
 
     engine: str
     """The text engine that prunes what this kind stores outside the folder; empty where it stores nothing there."""
+
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """Whether an index follows a commit by `follow`; otherwise it is built anew, or stays behind on a server."""
 
     def ready(self) -> None:
         """Checks that a build can begin, before the long work of loading and encoding.
@@ -224,6 +243,22 @@ class VectorIndexKind(Protocol):
 
         Raises:
             VectorQueryError: a vector is not finite, or its length neither 1 nor 0.
+        """
+
+    def follow(self, previous: Path, folder: Path, change: VectorChange, progress: Progress) -> dict[str, Any]:
+        """Builds the next index from the earlier one, as if by `build`.
+
+        Args:
+            previous: folder of the earlier vectors, of this kind, which stay as they are.
+            folder: as for `build`.
+            change: the changed vectors.
+            progress: counts the work.
+
+        Returns:
+            Counts, as of `build`.
+
+        Raises:
+            HybridkgError: a server does not answer or refuses.
         """
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> VectorIndex:

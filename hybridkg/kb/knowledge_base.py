@@ -264,7 +264,8 @@ class KnowledgeBase(Care):
         Args:
             text: operations of SPARQL 1.1 Update, whose WHERE may have MATCH, NEAR, RANK BY and LIMIT.
             params: values of its variables, as for `query`.
-            index: whether the indexes follow; None: if they are up to date, or there are none yet.
+            index: whether the indexes follow; None: if they are up to date, or there are none yet. Those on a server
+                that cannot follow stay behind then, and True builds them anew.
             wait: seconds to wait for another writer.
             dry_run: does everything and commits nothing; `change` of the report has the triples.
             timeout: seconds for the request, 0 for no limit; default: for each WHERE, that of kb.toml.
@@ -373,12 +374,13 @@ class KnowledgeBase(Care):
 
     def _after_commit(self, indexed: bool, progress: Progress) -> None:
         """Opens the new generation; a first index step is followed by what follows every `load`."""
-        first = self._state is None or self._state.text is None
+        before = self._state
+        first = before is None or before.text is None
         self._after_writing(progress, indexed=indexed and first)
-        if indexed and not first:
-            from hybridkg.kb.write.transaction import publish
+        if before is not None and indexed and not first:
+            from hybridkg.kb.write.after_index import after_commit
 
-            publish(self._folder)
+            after_commit(self._folder, before.generation.manifest.engines.get("text", ""))
 
     def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
         """Moves text and vectors to `elasticsearch` or `embedded`; rows and scores stay, vectors are not encoded again.

@@ -76,6 +76,15 @@ def test_a_text_engine_builds_and_answers(install, tmp_path, data):
         assert len(rows(again, QUERIES[0])) == 3
 
 
+def test_an_engine_that_does_not_follow_builds_its_index_anew_with_a_commit(install, tmp_path, data):
+    install("toy_text_engine")
+    with toy(tmp_path, data) as kb:
+        label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+        report = kb.update(f'INSERT DATA {{ <http://e/whale> {label} "a whale" }}')
+        assert report.rebuilt == "the toy index is not set up to follow a commit"
+        assert [str(row[0]) for row in rows(kb, '?x MATCH "whales" AS ?s')] == ["http://e/whale"]
+
+
 def test_its_own_table_of_settings_is_read_and_written(install, tmp_path, data):
     install("toy_text_engine")
     with toy(tmp_path, data, "\n[toy]\nmost_words = 1\n") as kb:

@@ -68,5 +68,6 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
         rebuilt=outcome.rebuilt,
         documents=outcome.documents,
         is_behind=outcome.is_behind,
+        not_followed=outcome.not_followed if outcome.is_behind else "",
         is_dry_run=how.dry_run,
     )

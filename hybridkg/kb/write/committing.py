@@ -110,7 +110,13 @@ def _complete(group: Sequence[_Waiting], outcome: Committed) -> None:
     """Adds what the commit has done to the reports of its requests."""
     for one in group:
         if one.report is not None:
-            one.report = replace(one.report, index=outcome.index, rebuilt=outcome.rebuilt, is_behind=outcome.is_behind)
+            one.report = replace(
+                one.report,
+                index=outcome.index,
+                rebuilt=outcome.rebuilt,
+                is_behind=outcome.is_behind,
+                not_followed=outcome.not_followed if outcome.is_behind else "",
+            )
 
 
 def _copied(error: Exception) -> Exception:

@@ -80,6 +80,15 @@ def has_text_index(folder: Folder) -> bool:
     return (folder.path / folder.live_name() / "text").is_dir()
 
 
+def has_remote_index(folder: Folder) -> bool:
+    """Whether the settings put the text or the vectors on a server."""
+    config = folder.config
+    is_remote = TEXT_ENGINES.get(config.text).is_remote
+    if config.encoder != NO_ENCODER:
+        is_remote = is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
+    return bool(is_remote)
+
+
 def configured_profile(folder: Folder) -> Profile:
     """The profile that kb.toml names; raises ProfileError."""
     from hybridkg.entities.profile.profile_reader import load_profile

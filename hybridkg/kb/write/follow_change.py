@@ -2,7 +2,7 @@
 
 The files have the bytes of a build from scratch, so no score drifts (tests/properties/test_updates_equal_rebuilt.py).
 The work is the text of the changed entities, and passes over the arrays of the indexes; nothing else is read from the
-graph or analysed.
+graph or analysed. An index on a server is a clone of the earlier one, with the same answers as one from scratch.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
 from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.documents.document_store import Documents
-from hybridkg.entities.field_routing import Value
 from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.entities.triple_lookups import StatedTriple
+from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.statistics.catalog import write_statistics
 from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import ENGINE_FILE, TEXT_ENGINES
+from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
 from hybridkg.interfaces.vector_index import kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
@@ -45,7 +44,6 @@ from hybridkg.storage.durable import link_or_copy, link_tree
 from hybridkg.store.changes import ChangingGraph, GraphChange
 from hybridkg.store.generations.next_generation import UNLEARNED, Building
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.index.build.incremental import merge_text
 from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.match_query.synonyms import stored_synonyms
 from hybridkg.vector.index.flat_files import describe_pieces
@@ -91,23 +89,23 @@ class IndexFollower:
         """
         self._check()
         change = self._source_change()
-        before, after = self._texts(change)
+        before, after, filtered = self._texts(change)
         changed = changed_nodes(before, after)
         nodes, ids = self._write_nodes(changed, after)
         with ThreadPoolExecutor(1, "hybridkg-projection") as beside:
             projection = beside.submit(self._write_projection, change, nodes, ids)
-            counts = self._write_text(changed, before, after, nodes, ids)
+            counts = self._write_text(in_term_order({*changed, *filtered}), before, after, nodes, ids)
             projection.result()
         vectors = self._write_vectors(changed, after, nodes, ids)
-        self.building.built("text", EMBEDDED)
+        self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
         return IndexReport(
             fields=len(after.fields),
             entities=counts["entities"],
-            terms=counts["terms"],
-            postings=counts["postings"],
-            tokens=counts["tokens"],
-            text_bytes=counts["text_bytes"],
+            terms=counts.get("terms"),
+            postings=counts.get("postings"),
+            tokens=counts.get("tokens"),
+            text_bytes=counts.get("text_bytes"),
             vectors=vectors,
             notes=self._notes(nodes),
         )
@@ -120,8 +118,11 @@ class IndexFollower:
         manifest = live.generation.manifest
         if live.text is None or live.nodes is None or live.profile is None or live.generation.behind():
             raise RebuildNeededError("the earlier indexes are missing or older than the graph")
-        if step.engine[0] != TEXT_ENGINES.default or manifest.engines.get("text") != EMBEDDED:
-            raise RebuildNeededError("the text index is on a server")
+        name, engine = step.engine
+        if not engine.follows(step.folder.config):
+            raise RebuildNeededError(f"{engine.title} is not set up to follow a commit")
+        if engine_name(self._previous / "text") != name:
+            raise RebuildNeededError("the text engine has changed")
         if PROJECTION not in manifest.indexes or live.projection is None:
             raise RebuildNeededError("the graph has no projection")
         self._check_vectors()
@@ -146,8 +147,10 @@ class IndexFollower:
         if wanted is None:
             return
         fingerprint, index = wanted.kind.fingerprint(), self.live.vectors
-        if index is None or kind_of(previous) != wanted.name or wanted.index.is_remote:
-            raise RebuildNeededError("the index of vectors has changed, or is on a server")
+        if index is None or kind_of(previous) != wanted.name:
+            raise RebuildNeededError("the index of vectors has changed")
+        if not wanted.index.follows(self.step.folder.config):
+            raise RebuildNeededError(f"{wanted.index.title} is not set up to follow a commit")
         stored = wanted.index.stored(previous)
         if stored.kind != wanted.encoder or (fingerprint and stored.name != fingerprint):
             raise RebuildNeededError("the encoder has changed")
@@ -185,8 +188,8 @@ class IndexFollower:
             raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
         return triples
 
-    def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts]:
-        """The texts of the dirty entities, before and after."""
+    def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts, list[Node]]:
+        """The texts of the dirty entities, before and after, and those of them whose stored filters have changed."""
         assert self.live.nodes is not None
         union, store = self.live.union_default_graph, self._store_after()
         source = SourceChange(
@@ -199,13 +202,13 @@ class IndexFollower:
         dirty = dirty_entities(profile, source, store, limit=limit)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
+        filtered = dirty.filtered if self.step.engine[1].stores_filters else ()
+        nodes = {*dirty.nodes, *filtered}
         self.progress.start("reading text of changed entities", None)
         documents = self.live.documents, self._documents_after()
-        before, after = texts_before_and_after(
-            dirty.nodes, profile, source, store, documents, union_default_graph=union
-        )
-        self.progress.done(len(dirty.nodes))
-        return before, after
+        before, after = texts_before_and_after(nodes, profile, source, store, documents, union_default_graph=union)
+        self.progress.done(len(nodes))
+        return before, after, [node for node in filtered if node in after.texts]
 
     def _store_after(self) -> OxigraphStore:
         return OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
@@ -235,7 +238,7 @@ class IndexFollower:
         nodes: NodeTable,
         ids: NDArray[np.int64],
     ) -> dict[str, int]:
-        """Writes the text index, and returns its counts."""
+        """Writes the text index of `changed` entities, and returns its counts."""
         assert self.live.nodes is not None
         assert self.live.text is not None
         folder, previous = self.building.path / "text", self._previous / "text"
@@ -243,24 +246,42 @@ class IndexFollower:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
-        own = after.only(changed)
-        new_ids = dict(zip(own.texts, nodes.find_many([*own.texts]).tolist(), strict=True))
-        old_to_new, records = list[NDArray[np.int64]](), list[list[tuple[int, list[Value]]]]()
-        for of_field in changed_values(changed, before, after):
-            old_to_new.append(self._staying(of_field, ids))
-            records.append([(new_ids[node], values) for node, values in of_field.items() if values])
-        text_bytes = self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(before.only(changed))
+        name, engine = self.step.engine
+        own, earlier = after.only(changed), before.only(changed)
+        new_ids = nodes.find_many([*own.texts])
+        change = TextChange(
+            earlier,
+            own,
+            self._staying(changed, ids),
+            new_ids.astype(np.uint32),
+            self._field_changes(changed, earlier, own, ids, new_ids),
+            len(nodes),
+            self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(earlier),
+        )
         try:
-            counts = merge_text(
-                previous, folder, own.fields, old_to_new, len(nodes), records, text_bytes, progress=self.progress
-            )
-        except ValueError as e:
-            raise RebuildNeededError("the fields or analyzers have changed") from e
+            counts = engine.follow(previous, folder, change, self.progress)
+        except CannotFollowError as e:
+            raise RebuildNeededError(str(e)) from e
         (folder / PROFILE_FILE).write_text(own.profile.to_json(), encoding="utf-8")
-        (folder / ENGINE_FILE).write_text(f"{EMBEDDED}\n", encoding="ascii")
+        (folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
         if self.step.synonyms.rules:
             (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
         return counts
+
+    def _field_changes(
+        self,
+        changed: Collection[Node],
+        before: SelectedTexts,
+        after: SelectedTexts,
+        ids: NDArray[np.int64],
+        new_ids: NDArray[np.int64],
+    ) -> list[FieldChange]:
+        """The changes of each field; `ids` are the next ids of the earlier entities, `new_ids` those of `after`."""
+        id_of = dict(zip(after.texts, new_ids.tolist(), strict=True))
+        return [
+            FieldChange(self._staying(own, ids), [(id_of[node], values) for node, values in own.items() if values])
+            for own in changed_values(changed, before, after)
+        ]
 
     def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The next id of each earlier entity that has not changed; -1 for the others."""

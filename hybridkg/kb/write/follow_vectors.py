@@ -5,9 +5,8 @@ An encoder that is learned from the texts keeps what it has learned, until the n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,10 @@ from hybridkg.entities.changed_text import SelectedTexts
 from hybridkg.entities.entity_text import PieceBatch, verbalised
 from hybridkg.interfaces.encoder import Encoder
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, StoredVectors
+from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, StoredVectors, VectorChange
 from hybridkg.kb.write.encode_entities import Vectorising, confirm_upload
 from hybridkg.kb.write.reports import VectorReport
 from hybridkg.storage.durable import link_tree
-
-T = TypeVar("T", bound=np.generic)
 
 
 def follow_vectors(
@@ -55,9 +52,7 @@ def follow_vectors(
     if wanted.kind.is_billed:
         confirm_upload(wanted, [], iter(batches))
     new = _encoded(encoder, batches, ids, stored, progress)
-    counts = wanted.index.build(
-        folder, stored, wanted.encoder, _merged(stored, old_to_new, new), progress, hashed=stored.hashed
-    )
+    counts = wanted.index.follow(previous, folder, VectorChange(old_to_new, new), progress)
     (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
     return VectorReport.of({**counts, "encoded": len(new.ids)})
 
@@ -86,35 +81,3 @@ def _encoded(
         np.concatenate(keys) if stored.hashed else None,
         np.array(spans, np.uint32).reshape(-1, 2) if stored.in_pieces else None,
     )
-
-
-def _merged(stored: StoredVectors, old_to_new: NDArray[np.int64], new: Encoded) -> Iterator[Encoded]:
-    """The stored vectors of the entities that stay, with the new ones at their places."""
-    done = 0
-    for batch in stored.read():
-        after = old_to_new[batch.ids]
-        stays = after >= 0
-        ids = after[stays].astype(np.uint32)
-        if not len(ids):
-            continue
-        end = max(done, int(np.searchsorted(new.ids, ids[-1])))
-        own, at = slice(done, end), np.searchsorted(ids, new.ids[done:end])
-        done = end
-        yield Encoded(
-            np.insert(ids, at, new.ids[own]),
-            np.insert(batch.vectors[stays], at, new.vectors[own], axis=0),
-            None if batch.texts is None or new.texts is None else _inserted(batch.texts[stays], at, new.texts[own]),
-            None if batch.spans is None or new.spans is None else _inserted(batch.spans[stays], at, new.spans[own]),
-        )
-    if done < len(new.ids):
-        rest = slice(done, None)
-        yield Encoded(
-            new.ids[rest],
-            new.vectors[rest],
-            None if new.texts is None else new.texts[rest],
-            None if new.spans is None else new.spans[rest],
-        )
-
-
-def _inserted(rows: NDArray[T], at: NDArray[np.intp], new: NDArray[T]) -> NDArray[T]:
-    return np.insert(rows, at, new, axis=0)

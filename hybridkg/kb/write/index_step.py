@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.errors import TextServerError
+from hybridkg.errors import ConfigError, MissingExtraError, TextServerError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine, is_remote_engine
@@ -24,6 +24,9 @@ from hybridkg.vector.encoders.embedding_cache import remove_logs
 
 if TYPE_CHECKING:
     from hybridkg.graph.build.builder import ProjectionBuilder
+
+UNUSABLE_SERVER = (TextServerError, ConfigError, MissingExtraError)
+"""Errors of a server that fails, of its settings, and of its missing client: the graph can change nevertheless."""
 
 NOTHING_CHANGED = "nothing was loaded or indexed; the knowledge base is as it was before"
 
@@ -56,19 +59,28 @@ class IndexStep:
     @contextmanager
     def guarded(self) -> Iterator[None]:
         """Removes the indexes on servers if the block does not make a new generation; else what it worked with."""
-        builders: list[TextEngine | VectorIndexKind] = [self.engine[1]]
-        if self.vectors is not None:
-            builders.append(self.vectors.index)
-        with removed_on_failure(self.folder, *builders):
+        with removed_on_failure(self.folder, *self._builders):
             yield
         if self.vectors is not None:
             remove_logs(self.vectors.work)
 
+    def discard(self) -> None:
+        """Removes what has been built on servers, if they can be reached."""
+        for builder in self._builders:
+            builder.discard()
+
+    @property
+    def _builders(self) -> list[TextEngine | VectorIndexKind]:
+        return [self.engine[1], *([] if self.vectors is None else [self.vectors.index])]
+
     def begin(self) -> None:
-        """Checks that the engines answer, and records the remote ones, so that a crash leaves no unknown index."""
-        name, engine = self.engine
-        engine.ready()
-        for one in (name, self.vectors.index.engine if self.vectors else ""):
+        """Checks that the text engine answers, and records the remote engines."""
+        self.engine[1].ready()
+        self.remember_engines()
+
+    def remember_engines(self) -> None:
+        """Records the remote engines, so that a crash leaves no unknown index."""
+        for one in (self.engine[0], self.vectors.index.engine if self.vectors else ""):
             if is_remote_engine(one):
                 self.folder.remember_engine(one)
 

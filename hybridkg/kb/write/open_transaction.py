@@ -19,9 +19,9 @@ from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun, source_of
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.kb.write.configured import configured_profile, has_text_index
+from hybridkg.kb.write.configured import configured_profile, has_remote_index, has_text_index
 from hybridkg.kb.write.explaining import explained_update
-from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.transaction import refuse_at_endpoint
@@ -197,7 +197,8 @@ class TransactionOptions:
     """How a transaction commits.
 
     Args:
-        index: whether the indexes follow; None: if they are up to date and not on a server, or there are none yet.
+        index: whether the indexes follow; None: if they are up to date and may follow, or there are none yet. Those on
+            a server stay behind then where they cannot follow, while True builds them anew or fails.
         wait: seconds to wait for another writer.
         dry_run: whether everything is done and nothing committed.
         progress: receives the progress of the index step.
@@ -248,18 +249,20 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
     """
     refuse_at_endpoint(folder, ("update",))
     while True:
-        step = _step(folder, options)
+        rebuilds = options.rebuilds and not _stays_behind_on_failure(folder, options)
+        step, failure = _step(folder, options, rebuilds)
         outcome = Committed()
         with ExitStack() as stack:
             if step is not None:
                 stack.enter_context(step.guarded())
             building = stack.enter_context(folder.building(options.progress, options.wait))
-            if _has_step(folder, options) != (step is not None):  # another writer was faster
+            if _has_step(folder, options) != (step is not None or bool(failure)):  # another writer was faster
                 building.abandon()
                 continue
             if live.generation.name != building.previous.name:
                 live = Snapshot.open(folder)
-            state = TransactionState(folder, building, live, step, options.progress, rebuilds=options.rebuilds)
+            state = TransactionState(folder, building, live, step, options.progress, rebuilds=rebuilds)
+            state.rebuilt = failure
             stack.callback(state.close)
             outcome.is_live = partial(_is_live, folder, building)
             yield state, outcome
@@ -275,8 +278,6 @@ def _commit(state: TransactionState, outcome: Committed, options: TransactionOpt
     if options.dry_run or not state.is_changed:
         state.building.abandon()
         return
-    if state.step is not None:
-        state.step.begin()
     outcome.index = state.finish()
     outcome.rebuilt = state.rebuilt if outcome.index else ""
     outcome.not_followed = state.rebuilt
@@ -294,20 +295,32 @@ def _has_step(folder: Folder, options: TransactionOptions) -> bool:
     return not has_text_index(folder) or _can_follow(folder)
 
 
-def _step(folder: Folder, options: TransactionOptions) -> IndexStep | None:
-    """The index step of a commit; None where the indexes stay behind."""
+def _step(folder: Folder, options: TransactionOptions, rebuilds: bool) -> tuple[IndexStep | None, str]:
+    """The index step of a commit; None where the indexes stay behind, and why, if a server cannot be used."""
     if not _has_step(folder, options):
-        return None
-    return IndexStep.of(folder, configured_profile(folder), options.confirm)
+        return None, ""
+    try:
+        return IndexStep.of(folder, configured_profile(folder), options.confirm), ""
+    except UNUSABLE_SERVER as e:
+        if rebuilds:
+            raise
+        return None, e.message
 
 
 def _can_follow(folder: Folder) -> bool:
-    """Whether the indexes are up to date and local: those on a server would be sent again as a whole."""
+    """Whether the indexes are up to date, and those on a server may follow."""
     config = folder.config
-    is_remote = TEXT_ENGINES.get(config.text).is_remote
-    if config.encoder != NO_ENCODER:
-        is_remote = is_remote or VECTOR_INDEXES.get(config.vectors).is_remote
-    return not is_remote and not folder.current().behind()
+    engine, may_follow = TEXT_ENGINES.get(config.text), True
+    if engine.is_remote:
+        may_follow = engine.follows(config)
+    if config.encoder != NO_ENCODER and VECTOR_INDEXES.get(config.vectors).is_remote:
+        may_follow = may_follow and VECTOR_INDEXES.get(config.vectors).follows(config)
+    return may_follow and not folder.current().behind()
+
+
+def _stays_behind_on_failure(folder: Folder, options: TransactionOptions) -> bool:
+    """Whether indexes that cannot follow stay behind: a server would have to get everything again, unasked."""
+    return options.index is None and has_text_index(folder) and has_remote_index(folder)
 
 
 def _entity(entity: Any) -> str:

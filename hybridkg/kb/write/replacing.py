@@ -38,4 +38,5 @@ def replace_graph(
         removed=len(change.removed),
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.rebuilt,
+        not_followed=outcome.not_followed,
     )

@@ -172,6 +172,7 @@ class UpdateReport:
         index: the indexes of the same commit; None where none were written.
         rebuilt: why they were built from scratch; empty where they followed the change.
         is_behind: whether the indexes are older than the graph now.
+        not_followed: why they could not follow it, and stay behind; empty where they were not to.
         change: the triples themselves.
         explanation: the plans of an EXPLAIN, which changes nothing.
         is_dry_run: whether nothing has been written.
@@ -189,6 +190,7 @@ class UpdateReport:
     change: GraphChange | None = field(default=None, repr=False)
     explanation: ExplainedPlan | None = field(default=None, repr=False)
     is_dry_run: bool = field(default=False, kw_only=True)
+    not_followed: str = field(default="", kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the triples; of an EXPLAIN, that of the plans."""
@@ -197,7 +199,8 @@ class UpdateReport:
         counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
         index = "unchanged" if self.is_dry_run else "behind" if self.is_behind else "up to date"
         warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
-        return {**counts, "exact": self.exact, "index": index, "rebuilt": self.rebuilt, "warnings": warnings}
+        reasons = {"rebuilt": self.rebuilt, **({"not_followed": self.not_followed} if self.not_followed else {})}
+        return {**counts, "exact": self.exact, "index": index, **reasons, "warnings": warnings}
 
     def lines(self) -> list[str]:
         """The text for people."""

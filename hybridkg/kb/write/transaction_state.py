@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from shutil import rmtree
 
@@ -10,10 +10,10 @@ from hybridkg.entities.documents.change_documents import DocumentChanges, change
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import is_remote_engine
 from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.configured import has_remote_index
 from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
-from hybridkg.kb.write.index_step import IndexStep
+from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
 from hybridkg.rdf.terms import NamedNode
@@ -168,7 +168,7 @@ class TransactionState:
     def _with_indexes(self) -> tuple[Snapshot, IndexReport]:
         if self._indexed is not None and self._indexed[0] == self._changes:
             return self._indexed[1:]
-        if self.step is None or is_remote_engine(self.folder.config.text):
+        if self.step is None or has_remote_index(self.folder):
             where = "stay behind in this transaction" if self.step is None else "are on a server"
             raise UnsupportedQueryError(
                 f"a MATCH or a NEAR cannot see what this transaction has changed, because its indexes {where}",
@@ -228,6 +228,7 @@ class TransactionState:
             RebuildNeededError: they cannot, and are not to be built from scratch.
         """
         assert self.step is not None
+        self.step.remember_engines()
         self._close_stores()
         self._remove_indexes()
         documents = self.write_documents()
@@ -235,16 +236,31 @@ class TransactionState:
         self.rebuilt = "a load of this transaction has added triples" if self.loaded else ""
         if not self.loaded:
             try:
-                return IndexFollower(
-                    self.step, self.building, self.live, self.graph, documents.entities, self.progress
-                ).run()
+                return self._follow(documents.entities)
             except RebuildNeededError as e:
                 self.rebuilt = str(e)
                 self.graph.close()
                 self._remove_indexes()
+                self.step.discard()
                 if not self._rebuilds:
                     raise
+        self.step.begin()
         return self.step.run(self.building, self.progress)
+
+    def _follow(self, documents: Collection[str]) -> IndexReport:
+        """Writes every index from the earlier ones.
+
+        Raises:
+            RebuildNeededError: they cannot follow, or a server fails and the indexes may stay behind.
+        """
+        assert self.step is not None
+        follower = IndexFollower(self.step, self.building, self.live, self.graph, documents, self.progress)
+        try:
+            return follower.run()
+        except UNUSABLE_SERVER as e:
+            if self._rebuilds:
+                raise
+            raise RebuildNeededError(e.message) from e
 
     def _remove_indexes(self) -> None:
         for part in INDEX_PARTS:

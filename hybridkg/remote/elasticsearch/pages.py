@@ -15,6 +15,7 @@ import numpy as np
 
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.remote.elasticsearch.numbers import DocumentNumbers
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 
 ROWS_AT_ONCE = 10_000
@@ -122,10 +123,14 @@ class Pages:
 
 
 class PagedRows:
-    """Queries on one index."""
+    """Queries on one index, whose documents have the given numbers."""
 
-    def __init__(self, server: Server, index: str):
-        self._server, self._index = server, index
+    def __init__(self, server: Server, index: str, numbers: DocumentNumbers):
+        self._server, self._index, self._numbers = server, index, numbers
+
+    def entities(self, hits: Hits, column: int = 0) -> Ids:
+        """uint32[n]: the entities of some hits, in their order; `column` of the sort has the numbers."""
+        return self._numbers.entities_of([hit["sort"][column] for hit in hits])
 
     def count(self, query: Body) -> Steps[int]:
         """The exact number of matching entities."""
@@ -137,20 +142,22 @@ class PagedRows:
         ids, scores = [NONE], [np.zeros(0)]
         with closing(Pages(self._server, self._index, query, scores=True)) as pages:
             while hits := (yield from pages.following()):
-                ids.append(np.array([hit["sort"][0] for hit in hits], np.uint32))
+                ids.append(self.entities(hits))
                 scores.append(scores_of(hits))
-        return np.concatenate(ids), np.concatenate(scores)
+        entities, all_scores = np.concatenate(ids), np.concatenate(scores)
+        order = np.argsort(entities, kind="stable")
+        return entities[order], all_scores[order]
 
     def ids(self, query: Body) -> Steps[Ids]:
         """Every match: uint32[m], ascending."""
         ids = [NONE]
         with closing(Pages(self._server, self._index, query)) as pages:
             while hits := (yield from pages.following()):
-                ids.append(np.array([hit["sort"][0] for hit in hits], np.uint32))
-        return np.concatenate(ids)
+                ids.append(self.entities(hits))
+        return np.sort(np.concatenate(ids))
 
     def best_first(self, query: Body, size: int) -> Pages:
-        """Pages by descending score, then by id; to be closed by the caller."""
+        """Pages by descending score, then by number; to be closed by the caller."""
         return Pages(self._server, self._index, query, sort=BEST_FIRST, size=size, scores=True, complete=False)
 
 

@@ -86,7 +86,7 @@ def belongs(part: Item | ItemGroup, fields: Sequence[ResolvedField], depth: int 
 
 
 def matches(
-    query: ResolvedQuery, conditions: Sequence[Body], scoring: Sequence[Body] = (), ids: Ids | None = None
+    query: ResolvedQuery, conditions: Sequence[Body], scoring: Sequence[Body] = (), documents: Ids | None = None
 ) -> Body:
     """Entities that match a query.
 
@@ -94,12 +94,12 @@ def matches(
         query: the MATCH.
         conditions: further filters.
         scoring: clauses whose scores are added up, one per scoring item; with none the query only filters.
-        ids: the candidate set, at most 65,536; None for all.
+        documents: numbers of the documents of the candidate set, at most 65,536; None for all.
     """
     filters = [] if scoring and query.matching.any_of_its_items else [belongs(query.matching, query.fields)]
     filters += conditions
-    if ids is not None:
-        filters.append({"terms": {"node": ids.tolist()}})
+    if documents is not None:
+        filters.append({"terms": {"node": documents.tolist()}})
     # The scoring clauses have a query of their own: among others Lucene first adds some up in 32 bits.
     parts: Body = {"must": [{"bool": {"should": list(scoring)}}] if scoring else [], "filter": filters}
     return {"bool": {key: value for key, value in parts.items() if value}}

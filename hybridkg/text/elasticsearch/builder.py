@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from hybridkg.remote.elasticsearch.new_index import NewIndex
 from hybridkg.remote.elasticsearch.server import Server
 from hybridkg.text.elasticsearch.analysis import native_analyzers
 from hybridkg.text.elasticsearch.documents import DocumentMaker
-from hybridkg.text.elasticsearch.header import IDENTITY, LAYOUT, IndexIdentity
+from hybridkg.text.elasticsearch.header import LAYOUT, IndexIdentity, finish_header
 from hybridkg.text.elasticsearch.mapping import index_body
 from hybridkg.text.elasticsearch.statistics import field_statistics
 from hybridkg.text.elasticsearch.terms import TermCollector
@@ -108,15 +108,8 @@ class ElasticTextBuilder:
             "tokens": sum(int(field["tokens"]) for field in described),
             "text_bytes": self._documents.text_bytes,
         }
-        self._out.finish(
-            {
-                "n_nodes": self._n_nodes,
-                "fields": described,
-                "analyzers": {name: analyzer.chain for name, analyzer in self._analyzers.items()},
-                "counts": counts,
-                IDENTITY: identity.to_data(),
-            }
-        )
+        chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
+        finish_header(self._out, self._n_nodes, described, chains, counts, identity)
         return counts
 
     def _described(self) -> list[dict[str, Any]]:
@@ -141,10 +134,14 @@ def analyzers_of(server: Server, names: set[str], *, native: bool) -> dict[str, 
     return {name: ANALYZERS.get(name)() for name in sorted(names)}
 
 
+AddEntity = Callable[[int, Node, Sequence[tuple[int, Values]], Sequence[list[str]]], None]
+"""Receives an entity; the arguments are those of `ElasticTextBuilder.add`."""
+
+
 def add_all(
-    builder: ElasticTextBuilder, extracted: ExtractedText, n_fields: int, filters: Sequence[str], progress: Progress
+    add: AddEntity, extracted: ExtractedText, n_fields: int, filters: Sequence[str], progress: Progress
 ) -> None:
-    """Adds every entity of a knowledge base to a builder, in ascending order."""
+    """Passes on every entity of a text, in ascending order."""
     nodes, waiting = extracted.nodes, 0
     texts: Iterator[tuple[int, int, Any]] = heapq.merge(
         *(_marked(extracted.stream(position), position) for position in range(n_fields)),
@@ -156,7 +153,7 @@ def add_all(
     for next_entity, place, values in texts:
         if next_entity != entity:
             if field_values:
-                builder.add(entity, nodes[entity], field_values, filter_values)
+                add(entity, nodes[entity], field_values, filter_values)
                 waiting += 1
             if waiting == ENTITIES_PER_REPORT:
                 progress.advance(waiting, waiting)
@@ -167,7 +164,7 @@ def add_all(
         else:
             filter_values[place - n_fields] = values
     if field_values:
-        builder.add(entity, nodes[entity], field_values, filter_values)
+        add(entity, nodes[entity], field_values, filter_values)
     progress.advance(waiting + bool(field_values), waiting + bool(field_values))
 
 

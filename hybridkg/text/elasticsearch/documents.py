@@ -15,7 +15,7 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node
 from hybridkg.remote.elasticsearch.server import Body
 from hybridkg.text.elasticsearch.mapping import GAP, MAX_FILTER_VALUE_LENGTH, SEPARATOR
-from hybridkg.text.elasticsearch.terms import TermCollector
+from hybridkg.text.elasticsearch.terms import TermSink
 from hybridkg.text.index.layout import Array
 
 MAX_CACHED_WORDS = 1_000_000
@@ -63,7 +63,7 @@ class DocumentMaker:
     Args:
         lengths: uint32[fields, nodes], filled as documents are made; None with native analysis, where the server
             analyses the texts.
-        collected: counts the terms, except with native analysis.
+        collected: receives the terms, except with native analysis.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class DocumentMaker:
         fields: Sequence[IndexedField],
         analyzers: Mapping[str, Analyzer],
         lengths: Array | None,
-        collected: TermCollector,
+        collected: TermSink,
     ):
         self._fields, self._analyzers = tuple(fields), analyzers
         self._collected = collected

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 from hybridkg.config.settings import Config
 from hybridkg.errors import CorruptError, HybridkgError, TextServerError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import NativeAnalysis, TextSource
+from hybridkg.interfaces.text_engine import NativeAnalysis, TextChange, TextSource
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.remote.elasticsearch.names import alias_of, check_alias, owner_of
 from hybridkg.remote.elasticsearch.orphans import FILE as LEFT
 from hybridkg.remote.elasticsearch.orphans import Left
 from hybridkg.remote.elasticsearch.server import Server
 from hybridkg.text.elasticsearch.builder import ElasticTextBuilder, add_all
+from hybridkg.text.elasticsearch.follower import ElasticTextFollower
 from hybridkg.text.elasticsearch.header import IndexIdentity, identity_in
 from hybridkg.text.elasticsearch.index import ElasticTextIndex
 
@@ -54,9 +55,16 @@ class ElasticTextEngine:
         'analysis = "native"', 'analysis = "hybridkg" in the table [elasticsearch]'
     )
 
+    stores_filters = True
+
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool:
         return config.elasticsearch.analysis == "native"
+
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """As kb.toml says. With native analysis only the server has the terms, so nothing could check its counts."""
+        return config.elasticsearch.follow == "commit" and not cls.analyzes_natively(config)
 
     def __init__(self, folder: Path, config: Config):
         self._server, self._config = Server(config.elasticsearch), config
@@ -87,13 +95,24 @@ class ElasticTextEngine:
         self._built = builder.index
         try:
             progress.start("indexing text", entities)
-            add_all(builder, extracted, len(source.fields), source.filters, progress)
+            add_all(builder.add, extracted, len(source.fields), source.filters, progress)
             counts = builder.finish(entities)
         except BaseException:
             builder.abandon()
             raise
         progress.done(entities)
         return counts
+
+    def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
+        """Clones the earlier index, and replaces the changed documents; a failure removes the clone, if possible."""
+        self.ready()
+        follower = ElasticTextFollower(self._server, previous, folder, change, alias=self._alias, owner=self._owner)
+        self._built = follower.index
+        try:
+            return follower.run(progress)
+        except BaseException:
+            follower.abandon()
+            raise
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> ElasticTextIndex:
         """Opens the index of a folder; the first query sends the first request."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import CorruptError
-from hybridkg.text.index.layout import ArrayReader
+from hybridkg.text.index.layout import ArrayReader, ArrayWriter
 
 LAYOUT = 1
 """Version of the mapping and the documents; an index of another one is not read."""
@@ -73,6 +73,28 @@ class IndexIdentity:
 
 IDENTITY = "elasticsearch"
 """Key of the header."""
+
+
+def finish_header(
+    out: ArrayWriter,
+    n_nodes: int,
+    fields: Sequence[Mapping[str, Any]],
+    chains: Mapping[str, str],
+    counts: Mapping[str, int],
+    identity: IndexIdentity,
+) -> None:
+    """Writes the header of a text folder, whose arrays are complete.
+
+    Args:
+        out: has written the arrays.
+        n_nodes: ids are below this.
+        fields: the fields with their entities and tokens.
+        chains: the chain of each analyzer by name.
+        counts: of the whole index.
+        identity: of the index on the server.
+    """
+    about = {"n_nodes": n_nodes, "fields": list(fields), "analyzers": dict(chains), "counts": dict(counts)}
+    out.finish({**about, IDENTITY: identity.to_data()})
 
 
 def identity_in(folder: Path) -> IndexIdentity:

@@ -27,6 +27,7 @@ from hybridkg.interfaces.explanation import Passage
 from hybridkg.interfaces.links import EntityLinker
 from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import Ids, IndexRequest, PushdownCondition, Scores, TermStatistics, TextQuery
+from hybridkg.remote.elasticsearch.numbers import DocumentNumbers
 from hybridkg.remote.elasticsearch.orphans import check_left
 from hybridkg.remote.elasticsearch.pages import IDS_AT_ONCE, scores_of
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
@@ -97,7 +98,8 @@ class ElasticTextIndex(FieldsOfIndex):
         self._vocabulary = None if self._identity.native else stored_vocabulary(reader, folder, len(self._fields))
         self._local_analyzers = None if self._identity.native else stored_analyzers(reader, folder)
         self.counts: Mapping[str, int] = dict(reader.about("counts"))
-        self._reader = ElasticReader(server, self._identity.index)
+        self._numbers = DocumentNumbers.read(reader)
+        self._reader = ElasticReader(server, self._identity.index, self._numbers)
         self._words = WordCounts(server, self._identity, self._reader)
         self._tasks = TaskReader(server, self._identity, reader, self._reader, self._words, self._totals)
         self._match_counts: dict[TextQuery, int] = {}
@@ -269,20 +271,21 @@ class ElasticTextIndex(FieldsOfIndex):
     def _scored(self, query: TextQuery, resolved: ResolvedQuery, wanted: Ids | None) -> Steps[tuple[Ids, Scores]]:
         """Ids and scores of the matching entities, of at most 65,536 wanted ones or of all."""
         conditions = self._conditions(query)
+        documents = None if wanted is None else self._numbers.of(wanted)
         clauses = native_clauses(query, resolved, self._identity)
         if clauses and not order_matters(resolved):
-            return (yield from self._reader.scored(bodies.matches(resolved, conditions, clauses, wanted)))
-        body = bodies.matches(resolved, conditions, ids=wanted)
+            return (yield from self._reader.scored(bodies.matches(resolved, conditions, clauses, documents)))
+        body = bodies.matches(resolved, conditions, documents=documents)
         task = replace((yield from self._tasks.of(resolved, body)), links=links_of(resolved, self.linker))
         return resolved.model.score(task)
 
     def _task(self, query: TextQuery, ids: Ids | None) -> Steps[ScoringTask]:
         resolved = self._resolve(query)
         is_empty = not resolved.counts or (ids is not None and not len(ids))
-        candidates = ids if ids is not None and len(ids) <= IDS_AT_ONCE else None
-        body = None if is_empty else bodies.matches(resolved, self._conditions(query), ids=candidates)
+        documents = self._numbers.of(ids) if ids is not None and len(ids) <= IDS_AT_ONCE else None
+        body = None if is_empty else bodies.matches(resolved, self._conditions(query), documents=documents)
         task = replace((yield from self._tasks.of(resolved, body)), links=links_of(resolved, self.linker))
-        return task if ids is None or candidates is not None else narrowed(task, ids)
+        return task if ids is None or documents is not None else narrowed(task, ids)
 
     def _topk(self, query: TextQuery, k: int) -> Steps[tuple[Ids, Scores]]:
         resolved = self._resolve(query)
@@ -313,7 +316,7 @@ class ElasticTextIndex(FieldsOfIndex):
         ids, scores = [NONE], [np.zeros(0)]
         with closing(self._reader.best_first(body, max(k + k // 8, MIN_PAGE))) as pages:
             while hits := (yield from pages.following()):
-                hit_ids = np.array([hit["sort"][1] for hit in hits], np.uint32)
+                hit_ids = self._reader.entities(hits, 1)
                 bound = float(scores_of(hits[-1:])[0])
                 if exactly is None:
                     ids.append(hit_ids)

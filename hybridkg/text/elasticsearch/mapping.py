@@ -1,6 +1,6 @@
 """The mapping of an index: one document per entity, its fields, and the analysis of their terms.
 
-    node       the entity's id, to filter and to page by
+    node       the number of the document (remote/elasticsearch/numbers.py), to filter and to page by
     iri        its name, for other tools
     text.*     the original texts, only in `_source`
     language.* their language tags, where any has one

@@ -64,8 +64,7 @@ class ElasticReader(PagedRows):
             body = {"bool": {"filter": [query], "should": clauses}}
             with closing(Pages(self._server, self._index, body)) as pages:
                 while hits := (yield from pages.following()):
-                    for hit in hits:
-                        entity = hit["sort"][0]
+                    for hit, entity in zip(hits, self.entities(hits).tolist(), strict=True):
                         for name, tf in hit.get("matched_queries", {}).items():
                             into.add(keys[name], entity, int(tf))
 
@@ -82,12 +81,12 @@ class ElasticReader(PagedRows):
         analysed = Analysed()
         with closing(Pages(self._server, self._index, query, source=source, size=ROWS_AT_ONCE // 20)) as pages:
             while hits := (yield from pages.following()):
-                for hit in hits:
+                for hit, entity in zip(hits, self.entities(hits).tolist(), strict=True):
                     for f, own in wanted:
                         values = analysed.values(f, hit.get("_source", {}))
                         for key, pattern in own:
                             if tf := sum(count_pattern(terms, pattern) for terms in values):
-                                into.add(key, hit["sort"][0], tf)
+                                into.add(key, entity, tf)
 
 
 def count_pattern(terms: Sequence[str], pattern: Pattern) -> int:

@@ -1,7 +1,8 @@
 """Statistics of fields and terms of an index, summed over its shards.
 
 `_termvectors` of a document that is not in the index returns them for one shard, the one that `preference` names,
-whatever the document's routing. They are exact because nothing in an index is ever deleted or replaced.
+whatever the document's routing. They are exact because an index has no text of deleted documents: a build deletes none,
+and a commit has them merged away.
 """
 
 from __future__ import annotations

@@ -12,13 +12,15 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import groupby, islice
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from hybridkg.errors import CorruptError
+from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.text.elasticsearch.mapping import GAP
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.match_query.vocabulary import ArrayVocabulary, SortedTerms, encoded
@@ -32,6 +34,14 @@ MAX_FILES = 64
 """Sorted files that one merge reads."""
 
 _AT_ONCE = 100_000
+
+
+class TermSink(Protocol):
+    """Receives the terms of documents."""
+
+    def add(self, field: int, terms: Iterable[str]) -> None:
+        """The terms of one field of one entity; gaps are ignored."""
+
 
 Line = bytes
 """A term, a tab, and the number and frequency of each field that has it: `fish\\t0:3 2:1\\n`."""
@@ -123,6 +133,74 @@ class TermCollector:
         self._files.append(path)
         with path.open("wb") as file:
             file.writelines(lines)
+
+
+class TermChanges:
+    """The changes of document frequencies between two states of an index.
+
+    >>> changes = TermChanges(1)
+    >>> changes.add(0, ["red", "fish", "red"])
+    >>> changes.of_removed().add(0, ["red"])
+    >>> changes.terms()
+    [(b'fish', [1])]
+    """
+
+    def __init__(self, n_fields: int):
+        self._df: list[Counter[str]] = [Counter() for _ in range(n_fields)]
+
+    def add(self, field: int, terms: Iterable[str]) -> None:
+        """The terms of one field of one entity in the later state."""
+        self._df[field].update(set(terms))
+
+    def of_removed(self) -> TermSink:
+        """Receives the terms of the earlier state."""
+        return _RemovedTerms(self._df)
+
+    def terms(self) -> list[tuple[bytes, list[int]]]:
+        """The terms whose frequency differs in any field, in UTF-8 order, with the differences by field."""
+        names = set().union(*self._df) - {GAP, ""}
+        rows = ((encoded(name), [own[name] for own in self._df]) for name in names)
+        return sorted(row for row in rows if any(row[1]))
+
+    def write(self, earlier: ArrayReader, out: ArrayWriter) -> int:
+        """Writes the vocabulary of the later state, as TermCollector would; returns the number of terms.
+
+        Raises:
+            CorruptError: the earlier vocabulary lacks a term that leaves.
+        """
+        offsets, text = earlier.array(OFFSETS), earlier.array(TEXT)
+        terms, changes = SortedTerms(offsets, text), self.terms()
+        if not changes:
+            out.link(earlier, [OFFSETS, TEXT, *(f"field{i}.df" for i in range(len(self._df)))])
+            return len(terms)
+        places = np.array([terms.place(name) for name, _ in changes], np.int64)
+        known = np.array([terms.number(name.decode("utf-8", "surrogatepass")) >= 0 for name, _ in changes])
+        deltas = np.array([row for _, row in changes], np.int64)
+        df = np.stack([earlier.array(f"field{i}.df").astype(np.int64) for i in range(len(self._df))])
+        df[:, places[known]] += deltas[known].T
+        if (df < 0).any() or (deltas[~known] < 0).any():
+            raise CorruptError("the terms of the text index are not those of its texts", hint="index again")
+        new = [name for (name, _), is_known in zip(changes, known.tolist(), strict=True) if not is_known]
+        edit = ArrayEdit(len(terms), np.flatnonzero(~df.any(axis=0)), places[~known])
+        lengths = edit.apply(np.diff(offsets.astype(np.int64)), np.array([len(name) for name in new], np.int64))
+        with closing(out.stream(TEXT, np.uint8)) as stream:
+            for part in edit.text_parts(text, offsets, new):
+                stream.append(part)
+        out.write(OFFSETS, np.concatenate(([0], np.cumsum(lengths))).astype(np.uint64))
+        for i, own in enumerate(df):
+            frequencies = edit.apply(own, deltas[~known, i])
+            out.write(f"field{i}.df", frequencies.astype(smallest_unsigned(int(frequencies.max(initial=0)))))
+        return edit.new_size
+
+
+class _RemovedTerms:
+    """Subtracts from the frequencies of TermChanges."""
+
+    def __init__(self, df: list[Counter[str]]):
+        self._df = df
+
+    def add(self, field: int, terms: Iterable[str]) -> None:
+        self._df[field].subtract(set(terms))
 
 
 def _line(term: bytes, counts: Iterable[tuple[int, int]]) -> Line:

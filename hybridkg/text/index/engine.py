@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hybridkg.config.settings import Config
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import NativeAnalysis, TextSource, Values
+from hybridkg.interfaces.text_engine import CannotFollowError, NativeAnalysis, TextChange, TextSource, Values
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.index.build import batch_cache
 from hybridkg.text.index.reader import EmbeddedTextIndex
@@ -37,12 +37,19 @@ class EmbeddedTextEngine:
     unit_costs: ClassVar[Mapping[str, float]] = {}
     vector_index = "flat"
     native_analysis: ClassVar[NativeAnalysis | None] = None
+    stores_filters = False
 
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool:
         """Never."""
         del config
         return False
+
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """Always."""
+        del config
+        return True
 
     def __init__(self, folder: Path, config: Config):
         del config
@@ -65,6 +72,24 @@ class EmbeddedTextEngine:
                 if builder.batches:
                     e.add_note(RESUMABLE)
                 raise
+
+    def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
+        """Writes the bytes of a build from scratch."""
+        from hybridkg.text.index.build.incremental import merge_text
+
+        try:
+            return merge_text(
+                previous,
+                folder,
+                change.after.fields,
+                [field.old_to_new for field in change.fields],
+                change.n_nodes,
+                [field.values for field in change.fields],
+                change.text_bytes,
+                progress=progress,
+            )
+        except ValueError as e:
+            raise CannotFollowError("the fields or analyzers have changed") from e
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> EmbeddedTextIndex:
         """Opens the index of a folder."""

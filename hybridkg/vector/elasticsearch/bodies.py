@@ -1,6 +1,6 @@
 """Mapping and queries of a vector index in Elasticsearch.
 
-    node     the entity's id, to filter and to page by
+    node     the number of the document (remote/elasticsearch/numbers.py), to filter and to page by
     vector   of length 1, so that dot products are cosines; 8-bit codes in the HNSW graph, and float32 next to them
 
 One script computes every score of an answer from the float32 numbers: the graph only proposes candidates.
@@ -17,6 +17,7 @@ from hybridkg import __version__
 from hybridkg.config.settings import ElasticSettings
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.remote.elasticsearch.numbers import DocumentNumbers
 from hybridkg.remote.elasticsearch.pages import IDS_AT_ONCE
 from hybridkg.remote.elasticsearch.server import Body
 
@@ -84,22 +85,24 @@ def knn_query(vector: Vectors, breadth: int, among: Body | None = None) -> Body:
     return {"script_score": {"query": {"knn": knn}, "script": {"source": SCORE, "params": {"q": vector.tolist()}}}}
 
 
-def entity_filter(some: Ids, everyone: Ids) -> Body:
-    """Filter for some entities: by their ids, or by the ids of the others where these are fewer.
+def entity_filter(some: Ids, everyone: Ids, numbers: DocumentNumbers) -> Body:
+    """Filter for some entities: by the numbers of their documents, or by those of the others where these are fewer.
 
     Args:
         some: uint32[m], ascending, a subset of `everyone`.
         everyone: uint32[n], ascending.
+        numbers: of the documents.
     """
     if 2 * len(some) <= len(everyone):
-        return _with_ids(some)
+        return _with_numbers(numbers.of(some))
     others = np.setdiff1d(everyone, some, assume_unique=True)
-    return {"bool": {"must_not": [_with_ids(others)]}} if len(others) else {"match_all": {}}
+    return {"bool": {"must_not": [_with_numbers(numbers.of(others))]}} if len(others) else {"match_all": {}}
 
 
-def _with_ids(ids: Ids) -> Body:
+def _with_numbers(numbers: Ids) -> Body:
     parts: list[Body] = [
-        {"terms": {"node": ids[start : start + IDS_AT_ONCE].tolist()}} for start in range(0, len(ids), IDS_AT_ONCE)
+        {"terms": {"node": numbers[start : start + IDS_AT_ONCE].tolist()}}
+        for start in range(0, len(numbers), IDS_AT_ONCE)
     ]
     return parts[0] if len(parts) == 1 else {"bool": {"should": parts, "minimum_should_match": 1}}
 

@@ -19,6 +19,7 @@ from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import Node
+from hybridkg.remote.elasticsearch.numbers import DocumentNumbers
 from hybridkg.remote.elasticsearch.orphans import Left, check_left
 from hybridkg.remote.elasticsearch.pages import BY_NODE, IDS_AT_ONCE, PagedRows, scores_of
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
@@ -72,7 +73,8 @@ class ElasticVectorIndex(VectorIndexBase):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
         self.breadth = int(reader.about("breadth"))
         self._recall = dict(reader.about("recall"))
-        self._server, self._rows = server, PagedRows(server, self._left.index)
+        self._numbers = DocumentNumbers.read(reader, self._ids)
+        self._server, self._rows = server, PagedRows(server, self._left.index, self._numbers)
         self._connecting, self._connected = threading.Lock(), False
 
     def about(self) -> dict[str, Any]:
@@ -147,7 +149,7 @@ class ElasticVectorIndex(VectorIndexBase):
             among = among[self._places(among)[0]]
             if not len(among):
                 return np.empty(0, np.uint32), np.empty(0)
-            filtering = bodies.entity_filter(among, self._ids)
+            filtering = bodies.entity_filter(among, self._ids, self._numbers)
 
         def ranked(ids: Ids, scores: Scores) -> RankedList:
             members = relation_mask(query, resolved, ids, scores)
@@ -185,7 +187,7 @@ class ElasticVectorIndex(VectorIndexBase):
         stored = distinct[self._places(distinct)[0]]
         vector = resolved.vector[: self._dimensions]
         for start in range(0, len(stored), IDS_AT_ONCE):
-            among = bodies.entity_filter(stored[start : start + IDS_AT_ONCE], self._ids)
+            among = bodies.entity_filter(stored[start : start + IDS_AT_ONCE], self._ids, self._numbers)
             matches, scores = self._score(vector, among, query.within)
             members = relation_mask(query, resolved, matches, scores)
             answer[np.searchsorted(distinct, matches[members])] = scores[members]
@@ -220,7 +222,7 @@ class ElasticVectorIndex(VectorIndexBase):
         size = max(k + k // 8, MIN_PAGE) if complete else k * self._left.shards
         with closing(self._rows.best_first(body, size)) as pages:
             while hits := (yield from pages.following()):
-                ids.append(np.array([hit["sort"][1] for hit in hits], np.uint32))
+                ids.append(self._rows.entities(hits, 1))
                 scores.append(scores_of(hits))
                 scored = np.concatenate(scores)
                 if not complete or (len(scored) > k and scored[k - 1] > scored[-1]):
@@ -229,17 +231,20 @@ class ElasticVectorIndex(VectorIndexBase):
 
     def _fetch(self, ids: Ids) -> Steps[Vectors]:
         """float32[n, dimensions] of entities, ascending and distinct."""
-        body: Body = {"query": {"terms": {"node": ids.tolist()}}, "size": len(ids), "sort": BY_NODE, "_source": False}
+        numbers = self._numbers.of(ids).tolist()
+        body: Body = {"query": {"terms": {"node": numbers}}, "size": len(ids), "sort": BY_NODE, "_source": False}
         (response,) = yield [{**body, "script_fields": {"vector": {"script": {"source": bodies.VECTOR}}}}]
         hits = response.get("hits", {}).get("hits", [])
         rows = [hit["fields"]["vector"] for hit in hits]
         vectors = np.array([row[0] if isinstance(row[0], list) else row for row in rows], np.float32)
-        if [hit["sort"][0] for hit in hits] != ids.tolist() or vectors.shape != (len(ids), self._dimensions):
+        entities = self._rows.entities(hits)
+        order = np.argsort(entities)
+        if entities[order].tolist() != ids.tolist() or vectors.shape != (len(ids), self._dimensions):
             raise TextServerError(
                 f"the server returned the vectors of {len(hits):,} of {len(ids):,} entities",
                 hint="nothing was returned; try again",
             )
-        return vectors
+        return vectors[order]
 
     def _run(self, steps: Steps[T]) -> T:
         with self._connecting:

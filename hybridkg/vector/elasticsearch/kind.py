@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,12 @@ import numpy as np
 from hybridkg.errors import ConfigError, HybridkgError
 from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.interfaces.vector_index import Encoded, StoredVectors
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorChange
 from hybridkg.rdf.terms import Node
 from hybridkg.remote.elasticsearch.names import alias_of, check_alias, owner_of
-from hybridkg.remote.elasticsearch.new_index import NewIndex
-from hybridkg.remote.elasticsearch.orphans import Left
+from hybridkg.remote.elasticsearch.new_index import ClonedIndex, NewIndex
+from hybridkg.remote.elasticsearch.numbers import DocumentNumbers, NumberEdit
+from hybridkg.remote.elasticsearch.orphans import Left, check_left
 from hybridkg.remote.elasticsearch.server import Body, Server
 from hybridkg.storage.arrays import MappedArrays, Writer
 from hybridkg.vector.elasticsearch import bodies
@@ -44,6 +46,11 @@ class ElasticVectors:
     section = "elasticsearch"
     takes_pieces = False
     engine = "elasticsearch"
+
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """As kb.toml says."""
+        return config.elasticsearch.follow == "commit"
 
     def __init__(self, path: Path, config: Config):
         self._server = Server(config.elasticsearch)
@@ -93,18 +100,64 @@ class ElasticVectors:
                     if texts is not None and batch.texts is not None:
                         texts.append(batch.texts[present])
                 count = ids.rows
-            progress.start("linking vectors on the server", count)
-            new.finish(count, merged=True)
-            progress.done(count)
-            Left(new.name, new.build, count, settings.shards).write(folder)
-            about = {"kind": kind, "encoder": encoder.name, "dimensions": encoder.dimensions}
-            writer.finish({**about, "breadth": MIN_BREADTH, "recall": {}})
-            breadth, recall = calibrate_breadth(self.open(folder, lambda node: None, lambda ids: ids), progress)
-            writer.finish({**about, "breadth": breadth, "recall": recall})
+            return self._finish(new, settings.shards, count, encoder, kind, writer, folder, progress)
         except BaseException:
             new.abandon()
             raise
+
+    def _finish(
+        self,
+        new: NewIndex,
+        shards: int,
+        count: int,
+        encoder: VectorSpace,
+        kind: str,
+        writer: Writer,
+        folder: Path,
+        progress: Progress,
+    ) -> dict[str, Any]:
+        """Completes an index of so many vectors, measures its graph, and writes the header; returns the counts."""
+        progress.start("linking vectors on the server", count)
+        new.finish(count, merged=True)
+        progress.done(count)
+        Left(new.name, new.build, count, shards).write(folder)
+        about = {"kind": kind, "encoder": encoder.name, "dimensions": encoder.dimensions}
+        writer.finish({**about, "breadth": MIN_BREADTH, "recall": {}})
+        breadth, recall = calibrate_breadth(self.open(folder, lambda node: None, lambda ids: ids), progress)
+        writer.finish({**about, "breadth": breadth, "recall": recall})
         return {**about, "entities": count, **recall}
+
+    def follow(self, previous: Path, folder: Path, change: VectorChange, progress: Progress) -> dict[str, Any]:
+        """Clones the earlier index, and replaces the changed vectors; a failure removes the clone, if possible.
+
+        Where no vector has changed, the next generation has the same index.
+        """
+        reader, left, stored = MappedArrays(LAYOUT, previous), Left.read(previous), self.stored(previous)
+        earlier: Ids = reader.array("ids")
+        edit = _Edit.of(DocumentNumbers.read(reader, earlier), earlier, change)
+        writer = Writer(LAYOUT, folder)
+        writer.write("ids", edit.ids)
+        edit.numbers.write(writer)
+        if stored.hashed and change.new.texts is not None:
+            writer.write(TEXTS, edit.rows(reader.array(TEXTS), change.new.texts))
+        if not len(edit.numbers.removed) and not len(edit.entering):
+            left.write(folder)
+            about = {name: reader.about(name) for name in ("kind", "encoder", "dimensions", "breadth", "recall")}
+            writer.finish(about)
+            return {**about.pop("recall"), **about, "entities": len(edit.ids)}
+        check_left(self._server, left.index, left.build, left.documents)
+        new = ClonedIndex(self._server, left.index, self._alias, self._owner, named=f"{self._alias}-vectors")
+        self._built = new.name
+        try:
+            for number in edit.numbers.removed.tolist():
+                new.delete(number)
+            rows = normalized(change.new.vectors[edit.entering])
+            for number, row in zip(edit.numbers.added.tolist(), rows, strict=True):
+                new.put({"node": number, "vector": row})
+            return self._finish(new, left.shards, len(edit.ids), stored, stored.kind, writer, folder, progress)
+        except BaseException:
+            new.abandon()
+            raise
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> ElasticVectorIndex:
         return ElasticVectorIndex(self._server, folder, find, rank)
@@ -147,6 +200,42 @@ class ElasticVectors:
                 lambda client: client.options(ignore_status=404).indices.delete(index=name, ignore_unavailable=True),
                 again=False,
             )
+
+
+@dataclass(frozen=True, eq=False)
+class _Edit:
+    """The entities with a vector after a change.
+
+    Args:
+        ids: uint32[n], ascending: the entities afterwards.
+        after: int64[earlier vectors], the place of each in `ids`; -1 for one that goes.
+        entering: int64[m], rows of the new vectors that are not 0.
+        places: int64[m], their places in `ids`.
+        numbers: of the documents.
+    """
+
+    ids: Ids
+    after: NDArray[np.int64]
+    entering: NDArray[np.int64]
+    places: NDArray[np.int64]
+    numbers: NumberEdit
+
+    @classmethod
+    def of(cls, numbers: DocumentNumbers, earlier: Ids, change: VectorChange) -> _Edit:
+        next_ids = change.old_to_new[earlier]
+        entering = np.flatnonzero(change.new.vectors.any(axis=1))
+        own = change.new.ids[entering]
+        ids = np.sort(np.concatenate([next_ids[next_ids >= 0], own])).astype(np.uint32)
+        after = np.where(next_ids >= 0, np.searchsorted(ids, next_ids), -1)
+        places = np.searchsorted(ids, own)
+        return cls(ids, after, entering, places, NumberEdit(numbers, earlier, after, places.astype(np.uint32)))
+
+    def rows(self, earlier: NDArray[np.uint8], new: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """uint8[n, columns]: the rows of the entities, from those of the earlier ones and of the new texts."""
+        rows = np.zeros((len(self.ids), earlier.shape[1]), np.uint8)
+        rows[self.after[self.after >= 0]] = earlier[self.after >= 0]
+        rows[self.places] = new[self.entering]
+        return rows
 
 
 class RemoteEmbeddings(CachedEmbeddings):

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorChange, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.storage.arrays import MappedArrays
 from hybridkg.vector.encoders.embedding_cache import CachedEmbeddings
 from hybridkg.vector.index.codes import Codes, propose_rows
 from hybridkg.vector.index.flat_files import LAYOUT, STARTS, FlatWriter, cached_vectors, stored_vectors
+from hybridkg.vector.index.merged import merged
 from hybridkg.vector.index.similarity import padded, similarities
 from hybridkg.vector.index.vector_query import VectorIndexBase, relation_mask
 
@@ -51,6 +52,12 @@ class Flat:
     takes_pieces = True
     engine = ""
 
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """Always."""
+        del config
+        return True
+
     def __init__(self, path: Path, config: Config):
         self._encoding = config.encoding
 
@@ -71,6 +78,11 @@ class Flat:
             for batch in batches:
                 writer.add(batch.ids, batch.vectors, batch.texts, batch.spans)
             return writer.finish(kind)
+
+    def follow(self, previous: Path, folder: Path, change: VectorChange, progress: Progress) -> dict[str, Any]:
+        """Builds the index from the stored vectors with the changed ones."""
+        stored = self.stored(previous)
+        return self.build(folder, stored, stored.kind, merged(stored, change), progress, hashed=stored.hashed)
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> FlatIndex:
         if MappedArrays(LAYOUT, folder).has(STARTS):

@@ -18,11 +18,12 @@ import numpy as np
 from hybridkg.errors import CorruptError, HybridkgError
 from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorChange, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.vector.encoders.embedding_cache import CachedEmbeddings
 from hybridkg.vector.index.flat import CANDIDATE_COST, Flat, FlatIndex
 from hybridkg.vector.index.hnsw_graph import LINKS, GraphHeader, HnswGraph, check_installed, read_header
+from hybridkg.vector.index.merged import merged
 from hybridkg.vector.index.stable_prefix import stable_top_k
 from hybridkg.vector.index.vector_query import ResolvedVectorQuery, check_takes_entities
 
@@ -64,6 +65,12 @@ class Hnsw:
     takes_pieces = False
     engine = ""
 
+    @classmethod
+    def follows(cls, config: Config) -> bool:
+        """Always."""
+        del config
+        return True
+
     def __init__(self, path: Path, config: Config, seed: int = 0):
         self._flat, self._seed = Flat(path, config), seed
         self._what = config.encoding.what
@@ -87,6 +94,11 @@ class Hnsw:
         counts = self._flat.build(folder, encoder, kind, batches, progress, hashed=hashed)
         header = build_graph(folder, self._seed, progress)
         return counts if header is None else {**counts, **_about(header)}
+
+    def follow(self, previous: Path, folder: Path, change: VectorChange, progress: Progress) -> dict[str, Any]:
+        """Builds the index from the stored vectors with the changed ones."""
+        stored = self.stored(previous)
+        return self.build(folder, stored, stored.kind, merged(stored, change), progress, hashed=stored.hashed)
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> HnswIndex:
         return HnswIndex(folder, find, rank)

@@ -20,7 +20,7 @@ from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.explanation import Passage
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.ranking_model import RANKING_MODELS, Postings, ScoredField, ScoredTerm, ScoringTask
-from hybridkg.interfaces.text_engine import NativeAnalysis, TextSource
+from hybridkg.interfaces.text_engine import CannotFollowError, NativeAnalysis, TextChange, TextSource
 from hybridkg.interfaces.text_index import (
     Ids,
     IndexedField,
@@ -44,12 +44,17 @@ class ToyTextEngine:
     unit_costs: Mapping[str, float] = {"us_per_posting": 0.5}
     vector_index = ""
     native_analysis: NativeAnalysis | None = None
+    stores_filters = False
 
     def __init__(self, folder: Path, config: Config):
         self._most_words = int(config.section(self.section).get("most_words", 64))
 
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool:
+        return False
+
+    @classmethod
+    def follows(cls, config: Config) -> bool:
         return False
 
     def ready(self) -> None:
@@ -85,6 +90,9 @@ class ToyTextEngine:
         (folder / FILE).write_text(json.dumps(index), encoding="utf-8")
         progress.done(n)
         return dict(index["counts"])
+
+    def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
+        raise CannotFollowError("the toy index is always built anew")
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> ToyTextIndex:
         try:

@@ -106,11 +106,12 @@ def test_a_load_that_cannot_be_followed_leaves_the_indexes_behind(kb, tmp_path, 
     assert "text" in kb.query(P + 'SELECT ?x { ?x MATCH "whale" }').stale_indexes
 
 
-def test_indexes_on_a_server_stay_behind_and_no_server_is_asked(kb, tmp_path):
+def test_an_index_that_is_to_move_to_a_server_stays_behind_and_no_server_is_asked(kb, tmp_path):
     folder = Folder.open(tmp_path / "kb")
     folder.configure(replace(folder.config, text="elasticsearch"))
     report = kb.update(NEW)
     assert (report.added, report.index, report.is_behind) == (1, None, True)
+    assert report.not_followed == "the text engine has changed"
 
 
 def test_an_encoder_that_was_learned_is_kept_and_the_report_says_how_old_it_is(kb):

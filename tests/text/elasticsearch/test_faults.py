@@ -95,7 +95,7 @@ def red_in(folder, server, alias):
 def blue_in(folder, server, alias):
     path = red_in(folder, server, alias)
     with KnowledgeBase.open(path) as kb:
-        kb.load(items(folder / "blue.nt", "blue"))
+        kb.load(items(folder / "blue.nt", "blue"), index=False)
     return path
 
 

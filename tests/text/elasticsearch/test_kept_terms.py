@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hybridkg.errors import CorruptError, TextQueryError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.elasticsearch.index import ElasticTextIndex
-from hybridkg.text.elasticsearch.terms import TermCollector, stored_vocabulary
+from hybridkg.text.elasticsearch.terms import TermChanges, TermCollector, stored_vocabulary
 from hybridkg.text.index.layout import HEADER, ArrayReader, ArrayWriter
 
 FIELDS = (IndexedField("title", 2.0, 0.5), IndexedField("body"))
@@ -61,6 +61,32 @@ class TestCollector:
             _, reader = written(tmp_path / str(most), added, most)
             found.append([reader.array(name).tolist() for name in NAMES])
         assert found[0] == found[1] == found[2]
+
+
+class TestChanges:
+    @settings(deadline=None, max_examples=60)
+    @given(before=adds, kept=adds, after=adds)
+    def test_changed_frequencies_have_the_bytes_of_all_terms_counted_anew(self, tmp_path_factory, before, kept, after):
+        folder = tmp_path_factory.mktemp("terms")
+        _, earlier = written(folder / "earlier", [*before, *kept], 1000)
+        n, _ = written(folder / "wanted", [*kept, *after], 1000)
+        changes = TermChanges(2)
+        for sink, added in ((changes.of_removed(), before), (changes, after)):
+            for field, terms in added:
+                sink.add(field, terms)
+        (folder / "found").mkdir()
+        out = ArrayWriter(folder / "found")
+        assert changes.write(earlier, out) == n
+        out.finish({"fields": [{}, {}]})
+        for path in (folder / "wanted").iterdir():
+            assert (folder / "found" / path.name).read_bytes() == path.read_bytes(), path.name
+
+    def test_a_vocabulary_that_lacks_a_term_that_leaves_is_damaged(self, tmp_path):
+        _, earlier = written(tmp_path / "earlier", [(0, ["red"])], 10)
+        changes = TermChanges(2)
+        changes.of_removed().add(1, ["red"])
+        with pytest.raises(CorruptError, match="not those of its texts"):
+            changes.write(earlier, ArrayWriter(tmp_path))
 
 
 @pytest.mark.needs_elastic
