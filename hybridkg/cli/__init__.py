@@ -30,6 +30,7 @@ from hybridkg.cli.index import index
 from hybridkg.cli.load import load
 from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
+from hybridkg.cli.prefixes import prefixes
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.remove import remove
@@ -45,11 +46,11 @@ from hybridkg.errors import COMMITTED, HybridkgError
 INTERRUPTED = 130
 """Exit code of Ctrl-C (128 + SIGINT)."""
 
-WRITERS = ("load", "update", "remove", "index", "migrate", "check")
+WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, update, remove, index, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, stats, schema, prefixes, migrate),
     "Query": (query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -268,6 +268,14 @@ class ReadableKnowledgeBase:
         return cached[1]
 
     # --- describing the open generation ------------------------------------------
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """The namespaces of the prefixes that the loaded files declare, by name; `set_prefixes` changes them.
+
+        No query needs to declare these and the well-known ones, such as rdfs: and foaf:; its own declaration wins.
+        """
+        return self._snapshot.prefixes.kept
 
     def stats(self) -> dict[str, Any]:
         """Counts, fields and sizes in bytes."""

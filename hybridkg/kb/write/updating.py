@@ -97,14 +97,12 @@ class UpdateRun:
 
     def run(self) -> None:
         """Runs the operations; an error of one undoes them all."""
-        graph = self._state.graph
-        graph.begin_request()
+        self._state.begin_request()
         try:
             for operation in self._update.operations:
                 self._run(operation)
         except BaseException as e:
-            graph.undo_request()
-            self._state.changed()
+            self._state.undo_request()
             if isinstance(e, HybridkgError):
                 raise e.at(SourceName(self._options.name, self._text)) from e.__cause__
             raise
