@@ -124,7 +124,9 @@ class QuerySession:
         ran = None if context is None else Ran.of(context)
         endpoint = self.snapshot.endpoint
         estimates = EstimationContext(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
-        return Explanation(plan, estimates, self.snapshot.cost, ran, request.wording.prefixes, endpoint)
+        return Explanation(
+            plan, estimates, self.snapshot.cost, ran, tuple(self._prefixes_under(request).items()), endpoint
+        )
 
     def result(
         self,
@@ -159,7 +161,12 @@ class QuerySession:
             warnings=tuple(warning.at(source) for warning in own),
             name_of=wording.name,
             prefixes=wording.prefixes,
+            known=self.snapshot.prefixes,
         )
+
+    def _prefixes_under(self, request: BoundQuery) -> dict[str, str]:
+        """All prefixes for abbreviations; those that the query declares or uses come first."""
+        return self.snapshot.prefixes.under(request.wording.prefixes)
 
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
         """Warnings about predicates and classes; cached by text unless they are parameters."""
@@ -167,7 +174,7 @@ class QuerySession:
         is_cached = template.is_cached and not template.has_parameter_names
         warnings = self._names.get((template, prefixes)) if is_cached else None
         if warnings is None:
-            warnings = tuple(self.snapshot.advisor.names(request.query, prefixes))
+            warnings = tuple(self.snapshot.advisor.names(request.query, self._prefixes_under(request)))
             if is_cached:
                 self._names.put((template, prefixes), warnings)
         return warnings

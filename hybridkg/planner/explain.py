@@ -22,6 +22,7 @@ from hybridkg.operators.topk.rank_first import RankFirst
 from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES, CostModel
+from hybridkg.rdf.well_known import abbreviation
 
 OPERATOR_WIDTH = 64
 """Columns of the operator tree; a longer line continues below."""
@@ -32,6 +33,8 @@ MIN_WIDTH = 36
 MIN_PIECE = 24
 """Minimum columns of a continuation line, at any depth of the tree."""
 
+
+_IRI = re.compile(r"<([^<>\s]+)>")
 
 Details = Mapping[int, Mapping[str, int]]
 """Figures recorded by operators (ExecutionContext.record_detail), by the identity of the operator."""
@@ -62,7 +65,7 @@ class Explanation:
         estimates: those of its operators.
         cost: unit costs, for expected times; None for no times.
         ran: figures of the run; None for a plan that has not run.
-        prefixes: those of the query.
+        prefixes: those that abbreviate IRIs, in the order of preference.
         endpoint: address of the endpoint that has the graph; empty for a local store.
     """
 
@@ -169,11 +172,9 @@ class Explanation:
         return None if self.ran is None else self.ran.actuals.get(id(operator))
 
     def shortened(self, line: str) -> str:
-        """IRIs abbreviated by the prefixes of the query; the text sent to the store has them in full."""
-        for prefix, iri in sorted(self.prefixes, key=lambda pair: -len(pair[1])):
-            if iri:
-                line = _with_prefix(line, prefix, iri)
-        return line
+        """IRIs abbreviated by the prefixes; the text sent to the store has them in full."""
+        names = dict(self.prefixes)
+        return _IRI.sub(lambda found: abbreviation(found[1], names) or found[0], line)
 
     def _on_disk(self, operator: PhysicalOperator) -> Mapping[str, int] | None:
         """What an operator has written to disk; None for nothing."""
@@ -378,7 +379,3 @@ def _pieces(text: str, width: int, next_width: int) -> list[str]:
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, max(min(width, next_width), MIN_PIECE), break_on_hyphens=False)
-
-
-def _with_prefix(line: str, prefix: str, iri: str) -> str:
-    return re.sub(rf"<{re.escape(iri)}([A-Za-z][\w-]*)>", lambda m: f"{prefix}:{m.group(1)}", line)

@@ -18,7 +18,8 @@ MAX_KEPT = 1_000
 """Prefixes that a knowledge base keeps; a file of a hostile user may declare a million."""
 
 MAX_NAMESPACE_LENGTH = 500
-"""Characters of a kept namespace."""
+"""Characters of a kept namespace, and of one that a shared query text declares: no expansion exceeds the limits of the
+parser."""
 
 MAX_NAME_LENGTH = 60
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
+from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
@@ -176,7 +177,8 @@ class Result(ABC):
         _ranked_by: the variable that orders the rows; None without a ranking.
         _reranked_by: the score variable of the outermost RERANK; None without one.
         _snippets: the variables of SNIPPET, whose texts have marked words.
-        _prefixes: (prefix, IRI) pairs of the query.
+        _prefixes: (prefix, IRI) pairs of the query: declared ones, and others that it uses.
+        _known: prefixes that the query need not declare.
         _provenance: evidence and score explanations of the rows of a SELECT.
     """
 
@@ -198,6 +200,7 @@ class Result(ABC):
     _reranked_by: str | None = field(default=None, kw_only=True)
     _snippets: tuple[str, ...] = field(default=(), kw_only=True)
     _prefixes: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    _known: KnownPrefixes = field(default=ONLY_WELL_KNOWN, repr=False, kw_only=True)
     _provenance: Provenance | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod

@@ -58,7 +58,7 @@ class Transaction:
         """
         state = self._open
         options = UpdateOptions(**limits)
-        update = checked_update(text, params, options.name)
+        update = checked_update(text, params, options.name, state.prefixes)
         if update.explain:
             plans = explained_update(
                 update,
@@ -136,7 +136,7 @@ class Transaction:
         """Answers a query on the state of this moment, MATCH and NEAR included; the options are those of `kb.query`."""
         state, wanted = self._open, QueryOptions(**options)
         try:
-            parsed = ParsedQuery(text, wanted.name)
+            parsed = ParsedQuery(text, wanted.name, state.prefixes)
         except HybridkgError as e:
             raise e.at(source_of(wanted.name, text)) from e.__cause__
         snapshot = state.snapshot(ranked=any(True for _ in ranked_items(parsed.written.form)))

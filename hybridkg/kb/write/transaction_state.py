@@ -16,6 +16,7 @@ from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
+from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.store.changes import ChangingGraph
 from hybridkg.store.generations.folder import Folder
@@ -107,6 +108,11 @@ class TransactionState:
         self.graph.undo_request()
         self.building.prefixes.undo_request()
         self.changed()
+
+    @property
+    def prefixes(self) -> KnownPrefixes:
+        """The prefixes that a text need not declare at this moment."""
+        return known_prefixes(self.building.prefixes.kept)
 
     def keep_prefixes(self, declared: Iterable[tuple[str, Mapping[str, str]]]) -> None:
         """Keeps the prefixes that inputs declare, given as (input, prefixes)."""
