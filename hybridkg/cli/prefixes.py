@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -31,7 +30,7 @@ def prefixes(
     Example:
       hybridkg prefixes films.kb --add films=http://example.org/films/
     """
-    from hybridkg.rdf.well_known import WELL_KNOWN
+    from hybridkg.rdf.well_known import WELL_KNOWN, prefix_lines
 
     changes: dict[str, str | None] = {_name(text): None for text in removed}
     changes |= dict(map(_added, added))
@@ -50,11 +49,6 @@ def prefixes(
         echo(line)
     if not shown:
         echo("no prefix is kept: none of the loaded files declares one; --add NAME=IRI keeps one", err=True)
-
-
-def prefix_lines(prefixes: Mapping[str, str]) -> list[str]:
-    """A PREFIX declaration of each, to be copied."""
-    return [f"PREFIX {name}: <{iri}>" for name, iri in prefixes.items()]
 
 
 def _name(text: str) -> str:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.reranking import below_rerank
+from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.errors import QueryWarning, SourceName, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
+from hybridkg.kb.labels import Labels
 from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_template import BoundQuery, QueryTemplate
@@ -48,6 +50,7 @@ class QuerySession:
 
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
+        self._labels = Labels(snapshot.store, snapshot.profile.labels if snapshot.profile else LABEL_PREDICATES)
         self._stale_indexes = snapshot.generation.behind()
         self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
@@ -162,6 +165,7 @@ class QuerySession:
             name_of=wording.name,
             prefixes=wording.prefixes,
             known=self.snapshot.prefixes,
+            labels=self._labels,
         )
 
     def _prefixes_under(self, request: BoundQuery) -> dict[str, str]:

@@ -33,6 +33,11 @@ _LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]*[\w-])?", re.ASCII)
 """Local names that need no escape in SPARQL and in Turtle; names with other letters are shown in full."""
 
 
+def prefix_lines(prefixes: Mapping[str, str]) -> list[str]:
+    """A declaration of each prefix, to be copied into a query."""
+    return [f"PREFIX {name}: <{iri}>" for name, iri in prefixes.items()]
+
+
 def shortened(iri: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> str:
     """The IRI as in a query: with the prefix of its longest namespace, of equal ones the first; else in angle brackets.
 
