@@ -23,7 +23,7 @@ from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
 from hybridkg.cli.dump import dump
-from hybridkg.cli.echo import echo
+from hybridkg.cli.echo import echo, echo_error
 from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
@@ -90,7 +90,7 @@ class Cli(click.Group):
         try:
             return super().invoke(ctx)
         except HybridkgError as e:
-            echo(e.render(), err=True)
+            echo_error(e)
             ctx.exit(e.exit_code)
         except (KeyboardInterrupt, MemoryError) as e:
             interrupted = isinstance(e, KeyboardInterrupt)

@@ -136,8 +136,9 @@ class TermBuilders:
 
     def _prefix_hint(self, prefix: str) -> str:
         namespace = WELL_KNOWN.get(prefix)
-        kept = [name for name in getattr(self._known, "kept", ()) if name not in self.prefixes]
-        lines = [f"declared: {_listed(sorted(self.prefixes))}"] if self.prefixes else []
+        declared = sorted(name for name, iri in self.prefixes.items() if self._known.get(name) != iri)
+        kept = [name for name in getattr(self._known, "kept", ()) if name not in declared]
+        lines = [f"declared: {_listed(declared)}"] if declared else []
         lines += [f"kept by the knowledge base: {_listed(kept)}"] if kept else []
         if namespace is not None:
             lines.insert(0, f"put this line before the query:\nPREFIX {prefix}: <{namespace}>")
