@@ -159,6 +159,12 @@ class LoadWarning(HybridkgError):  # noqa: N818 - not an error
     label = "warning"
 
 
+class PrefixWarning(LoadWarning):
+    """A prefix of an input that means another namespace in queries."""
+
+    code = "W302"
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any, TextIO
 
 COMMANDS = re.compile(
@@ -82,3 +83,32 @@ def count_lines(counts: Mapping[str, Any], indent: str = "") -> list[str]:
         else:
             lines.append(f"{label}: {value}")
     return lines
+
+
+_CARET_LINE = re.compile(r"( *\| )([ \t]*)(\^+)")
+_HEAD = re.compile(r"(?:error|warning)\[")
+_UNBROKEN: dict[str, Any] = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+
+MIN_CONTEXT = 10
+"""Characters of the line that stay visible before a caret."""
+
+
+def fitted(text: str, width: int) -> str:
+    """A rendered error for a narrow terminal: its message is wrapped at words, its quoted line cut around the caret.
+
+    >>> print(fitted("1 | 0123456789012345678901234567890123456789\\n  | " + " " * 30 + "^^", 30))
+    1 | 45678901234567890123456789
+      |                 ^^
+    """
+    head, *rest = text.split("\n")
+    lines = [*wrap(head, max(width, 2 * MIN_CONTEXT), **_UNBROKEN), *rest] if _HEAD.match(head) else [head, *rest]
+    for i in range(1, len(lines)):
+        match = _CARET_LINE.fullmatch(lines[i])
+        if match is None or len(lines[i - 1]) <= width:
+            continue
+        margin, room = len(match[1]), max(width - len(match[1]), 2 * MIN_CONTEXT)
+        quoted, caret = lines[i - 1][margin:], len(match[2])
+        start = 0 if caret + len(match[3]) <= room else max(0, min(caret - MIN_CONTEXT, len(quoted) - room))
+        lines[i - 1] = lines[i - 1][:margin] + quoted[start : start + room]
+        lines[i] = match[1] + match[2][start:] + match[3][: room - caret + start]
+    return "\n".join(lines)

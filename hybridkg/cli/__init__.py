@@ -23,13 +23,14 @@ from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
 from hybridkg.cli.dump import dump
-from hybridkg.cli.echo import echo
+from hybridkg.cli.echo import echo, echo_error
 from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
 from hybridkg.cli.load import load
 from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
+from hybridkg.cli.prefixes import prefixes
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.remove import remove
@@ -45,11 +46,11 @@ from hybridkg.errors import COMMITTED, HybridkgError
 INTERRUPTED = 130
 """Exit code of Ctrl-C (128 + SIGINT)."""
 
-WRITERS = ("load", "update", "remove", "index", "migrate", "check")
+WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, update, remove, index, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, stats, schema, prefixes, migrate),
     "Query": (query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),
@@ -89,7 +90,7 @@ class Cli(click.Group):
         try:
             return super().invoke(ctx)
         except HybridkgError as e:
-            echo(e.render(), err=True)
+            echo_error(e)
             ctx.exit(e.exit_code)
         except (KeyboardInterrupt, MemoryError) as e:
             interrupted = isinstance(e, KeyboardInterrupt)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybridkg.cli.echo import echo, echo_json
+from hybridkg.cli.echo import echo, echo_error, echo_json
 from hybridkg.cli.output import print_explanation
 from hybridkg.errors import QuerySyntaxError, SourceName
 from hybridkg.query.text_kind import query_keyword, update_keyword
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def show_change(report: UpdateReport, kb: Path, *, dry_run: bool = False, fmt: str = "text") -> None:
     """Prints what has changed on stdout: counts, or after a dry run the triples, with the counts on stderr."""
     for warning in report.warnings:
-        echo(warning.render(), err=True)
+        echo_error(warning)
     if report.explanation is not None:
         print_explanation(report.explanation, fmt)
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.echo import echo, echo_json
+from hybridkg.cli.echo import echo, echo_error, echo_json
 from hybridkg.cli.options import PATH, WholeNumber, accessible, by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
 
@@ -75,7 +75,7 @@ def compare(
             _print_separated(report, per_topic, fmt)
             echo(report.method(), err=True)
     for warning in evaluated.warnings:
-        echo(warning.render(), err=True)
+        echo_error(warning)
     for run in evaluated.runs:
         if note := run.note():
             echo(note, err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.echo import echo, echo_json
+from hybridkg.cli.echo import echo, echo_error, echo_json
 from hybridkg.cli.options import PATH, by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer, text_table
 
@@ -60,7 +60,7 @@ def evaluate(
     count = len(report.topics)
     echo(f"{count:,} topic{'' if count == 1 else 's'}", err=True)
     for warning in report.warnings:
-        echo(warning.render(), err=True)
+        echo_error(warning)
     for run in report.runs:
         if note := run.note():
             echo(note, err=True)

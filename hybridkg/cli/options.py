@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hybridkg.cli.echo import echo
+from hybridkg.cli.echo import echo, echo_error
 from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
@@ -318,7 +318,7 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
         return
     with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
         for warning in kb.load_report.warnings if kb.load_report else ():
-            echo(warning.render(), err=True)
+            echo_error(warning)
         yield kb
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hybridkg.cli.echo import echo, echo_json
+from hybridkg.cli.echo import echo, echo_error, echo_json
 from hybridkg.errors import StorageError
 from hybridkg.terminal_text import count_lines, for_whom, printable
 
@@ -53,7 +53,7 @@ def print_result(result: Result, fmt: str, file: Path | None = None) -> None:
         result.write(out if fmt == "table" else for_whom(out), fmt)
         out.flush()
     for warning in result.warnings:
-        echo(warning.render(), err=True)
+        echo_error(warning)
     for index in result.stale_indexes:
         echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
     for note in (*result.limits_reached, *result.reranked):

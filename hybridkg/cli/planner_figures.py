@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hybridkg.cli.echo import echo
@@ -13,8 +14,10 @@ PREDICATES_SHOWN = 20
 CLASSES_SHOWN = 10
 
 
-def print_statistics(found: dict[str, Any] | None) -> None:
-    """Prints counts of the graph, its most frequent predicates and classes, and the sums of the rest."""
+def print_statistics(found: dict[str, Any] | None, known: Mapping[str, str]) -> None:
+    """Prints counts of the graph, its most frequent predicates and classes, and the sums of the rest; `known` prefixes
+    abbreviate IRIs.
+    """
     from hybridkg.rdf.well_known import shortened
 
     if found is None:
@@ -27,12 +30,13 @@ def print_statistics(found: dict[str, Any] | None) -> None:
     rest = f", and {merged} rarer ones of {others['subjects']:,} subjects, merged" if others["subjects"] else ""
     echo(f"characteristic sets: {len(sets):,} of {sum(one[0] for one in sets):,} subjects{rest}")
     if found["omitted"]:
-        echo(f"predicates with triples that are not counted: {', '.join(map(shortened, found['omitted']))}")
+        names = ", ".join(shortened(iri, known) for iri in found["omitted"])
+        echo(f"predicates with triples that are not counted: {names}")
     classes = list(found["classes"].items())[:CLASSES_SHOWN]
     if classes:
-        print_figures(["class", "instances"], [[shortened(iri), f"{n:,}"] for iri, n in classes])
+        print_figures(["class", "instances"], [[shortened(iri, known), f"{n:,}"] for iri, n in classes])
         _print_rest(len(found["classes"]) - len(classes), found["other_classes"], "class", "classes")
-    rows = [_row(one, shortened(one["iri"])) for one in found["predicates"][:PREDICATES_SHOWN]]
+    rows = [_row(one, shortened(one["iri"], known)) for one in found["predicates"][:PREDICATES_SHOWN]]
     if rows:
         heads = ["predicate", "triples", "subjects", "objects", "literals", "out P50/P99/max", "in P50/P99/max"]
         print_figures(heads, rows)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Explain row N, repeatable; in json, print only that.",
 )
+@click.option("--labels", is_flag=True, help="In a table, show the labels of IRIs in their place.")
 @click.option("--explain", is_flag=True, help="Print the plan instead of rows.")
 @click.option("--analyze", is_flag=True, help="Run the query and print the plan with actual rows and times.")
 def query(
@@ -42,6 +43,7 @@ def query(
     fmt: str,
     output: Path | None,
     why: tuple[int, ...],
+    labels: bool,
     explain: bool,
     analyze: bool,
     **options: Any,
@@ -62,6 +64,9 @@ def query(
 
     if output is not None and (why or explain or analyze):
         raise _no_rows()
+    if labels and (fmt != "table" or explain or analyze):
+        other = f"--format {fmt}" if fmt != "table" else "--explain" if explain else "--analyze"
+        raise UserError(f"--labels is for tables, not for {other}", hint="SELECT the labels: ?x rdfs:label ?label")
     query_text, name = read_query(text, file)
     refuse_update(query_text, name, kb, file)
     values = read_parameters(parameters)
@@ -71,9 +76,10 @@ def query(
         if explain or analyze:
             print_result(explained(base.explain(query_text, values, analyze=analyze, **options)), fmt)
             return
-        with base.stream(query_text, values, **options) as result:
-            if output is not None and result.explanation is not None:
+        with base.stream(query_text, values, **options) as rows:
+            if output is not None and rows.explanation is not None:
                 raise _no_rows()
+            result = rows.with_labels() if labels else rows
             if not why:
                 print_result(result, fmt, output)
                 return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.echo import echo
+from hybridkg.cli.echo import echo, echo_error
 from hybridkg.cli.options import PATH, WholeNumber
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
         if one.kept:
             echo(f"{name}: unchanged, not run again", err=True)
     for warning in outcome.warnings():
-        echo(warning.render(), err=True)
+        echo_error(warning)
     for note in outcome.notes():
         echo(f"note: {note}", err=True)
     if missing:

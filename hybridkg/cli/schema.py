@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +39,14 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
     from hybridkg.kb.snapshot import snapshot_of
 
     with opened(kb) as base:
-        store = snapshot_of(base).store
+        snapshot = snapshot_of(base)
+        store, known = snapshot.store, snapshot.prefixes
         description = describe(store, limit=limit)
         hidden = 0 if description.schema.predicates else len(store)
     if fmt == "json":
         echo_json(description.to_json())
     else:
-        _print_tables(description)
+        _print_tables(description, known)
     if hidden:
         echo(
             f"note: all {hidden:,} statements are in named graphs; to query them as one graph, "
@@ -52,18 +55,20 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
         )
 
 
-def _print_tables(description: Description) -> None:
+def _print_tables(description: Description, known: Mapping[str, str]) -> None:
     from hybridkg.graph.schema import shortened_term
     from hybridkg.rdf.well_known import shortened
 
+    short = partial(shortened, prefixes=known)
+    example = partial(shortened_term, prefixes=known)
     classes = [
-        ([shortened(c.iri), f"{c.instances:,}"], "" if c.example is None else shortened_term(c.example))
+        ([short(c.iri), f"{c.instances:,}"], "" if c.example is None else example(c.example))
         for c in description.classes
     ]
     predicates = [
         (
-            [shortened(p.iri), f"{p.triples:,}", *("-" if n is None else f"{n:,}" for n in (p.subjects, p.objects))],
-            "" if p.example is None else " ".join(map(shortened_term, p.example)),
+            [short(p.iri), f"{p.triples:,}", *("-" if n is None else f"{n:,}" for n in (p.subjects, p.objects))],
+            "" if p.example is None else " ".join(map(example, p.example)),
         )
         for p in description.predicates
     ]

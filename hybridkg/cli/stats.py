@@ -41,7 +41,7 @@ def stats(kb: Path, fmt: str, verify: bool, statistics: bool, cost: bool) -> Non
     if fmt == "json":
         echo_json(figures)
     else:
-        _print(figures)
+        _print(figures, base)
 
 
 def _statistics(base: Any) -> dict[str, Any] | None:
@@ -49,15 +49,16 @@ def _statistics(base: Any) -> dict[str, Any] | None:
     return None if counted is None else counted.to_json()
 
 
-def _print(figures: dict[str, Any]) -> None:
+def _print(figures: dict[str, Any], base: Any) -> None:
     from hybridkg.cli.output import print_stats
     from hybridkg.cli.planner_figures import print_costs, print_statistics
+    from hybridkg.kb.snapshot import snapshot_of
 
     if not {"statistics", "cost"} & figures.keys():
         print_stats(figures)
         return
     if "statistics" in figures:
-        print_statistics(figures["statistics"])
+        print_statistics(figures["statistics"], snapshot_of(base).prefixes)
     if "cost" in figures:
         print_costs(figures["cost"])
     if "verified_files" in figures:

@@ -24,6 +24,7 @@ from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import rebuild
 from hybridkg.query.write import write
+from hybridkg.rdf.known_prefixes import KnownPrefixes
 from hybridkg.rdf.terms import Literal, Term
 from hybridkg.results.numbers import FLOATING, as_float
 from hybridkg.results.result import Row as ResultRow
@@ -137,8 +138,8 @@ def compare_engines(
         UnknownNameError: no such model or engine.
         HybridkgError: the other index cannot be built, or a server does not answer.
     """
-    texts = {name: _prepared(text, name, model) for name, text in queries.items()}
     snapshot = snapshot_of(kb)
+    texts = {name: _prepared(text, name, model, snapshot.prefixes) for name, text in queries.items()}
     folder = Folder.open(snapshot.generation.path.parent)
     if snapshot.text is None or snapshot.profile is None:
         raise IndexMissingError("there is no text index to compare", hint=f"hybridkg index {folder.path}")
@@ -165,9 +166,9 @@ def compare_engines(
     return ParityReport((live, other), tuple(compared))
 
 
-def _prepared(text: str, name: str, model: str | None) -> str:
+def _prepared(text: str, name: str, model: str | None, prefixes: KnownPrefixes) -> str:
     """The query without EXPLAIN and with the model."""
-    query = parse(text, name=name)
+    query = parse(text, name=name, prefixes=prefixes)
     if model is not None:
         RANKING_MODELS.get(model)
     changed = with_model(replace(query, explain=""), model)
@@ -240,13 +241,15 @@ def _compared(name: str, text: str, sides: tuple[KnowledgeBase, KnowledgeBase]) 
         name,
         (rows[0], rows[1]),
         overlap=_overlap(left, right),
-        same_order=[key for key, _ in left] == [key for key, _ in right] if _has_order(text) else None,
+        same_order=[key for key, _ in left] == [key for key, _ in right]
+        if _has_order(text, snapshot_of(sides[0]).prefixes)
+        else None,
         difference=_largest_difference(left, right),
     )
 
 
-def _has_order(text: str) -> bool:
-    modifiers = parse(text).form.modifiers
+def _has_order(text: str, prefixes: KnownPrefixes) -> bool:
+    modifiers = parse(text, prefixes=prefixes).form.modifiers
     return bool(modifiers.order_by or modifiers.rank_by or modifiers.rerank)
 
 

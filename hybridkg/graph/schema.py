@@ -13,7 +13,7 @@ from typing import Any
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.term_texts import tag_of
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Term, term_text
-from hybridkg.rdf.well_known import shortened
+from hybridkg.rdf.well_known import WELL_KNOWN, shortened
 
 MAX_NAMES = 100_000
 """The maximum number of classes and of predicates, most frequent first; a graph may have a class per instance."""
@@ -173,15 +173,15 @@ def _distinct(store: GraphStore, predicate: str) -> tuple[int | None, int | None
     return int(subjects.value), int(objects.value)
 
 
-def shortened_term(term: Term, longest: int = 60) -> str:
-    """A term on one line: IRIs by well-known prefixes, long texts cut.
+def shortened_term(term: Term, longest: int = 60, prefixes: Mapping[str, str] = WELL_KNOWN) -> str:
+    """A term on one line: IRIs by prefixes, long texts cut.
 
     >>> shortened_term(Literal("a red fish", language="en")), shortened_term(Literal("0123456789"), 5)
     ('"a red fish"@en', '"0123…"')
     """
     match term:
         case NamedNode():
-            return shortened(term.value)
+            return shortened(term.value, prefixes)
         case BlankNode():
             return f"_:{term.value}"
         case Literal():

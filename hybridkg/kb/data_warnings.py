@@ -116,7 +116,7 @@ class Advisor:
             if self._text is not None and ("*" in query.text or "~" in query.text):
                 yield from _cut(self._text.terms(query), span)
 
-    def names(self, query: ast.Query, prefixes: tuple[tuple[str, str], ...]) -> Iterator[QueryWarning]:
+    def names(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
         """Warnings about predicates and classes, which `prefixes` shorten."""
         checked: set[tuple[str, str]] = set()
         for kind, iri in predicates_and_classes(query.form):
@@ -151,7 +151,7 @@ class Advisor:
 
         return read_schema(self._store, sample=None if self._is_small else MAX_TRIPLES_COUNTED)
 
-    def _similar(self, kind: str, iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
+    def _similar(self, kind: str, iri: str, prefixes: Mapping[str, str]) -> str:
         counts = self._schema.classes if kind == "class" else self._schema.predicates
         near = similar_iris(iri, counts)[:2]
         if not near:
@@ -193,6 +193,6 @@ def predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
         yield from predicates_and_classes(child)
 
 
-def _shown(iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
+def _shown(iri: str, prefixes: Mapping[str, str]) -> str:
     printable = "".join(c if c.isprintable() else f"%u{ord(c):04X}" for c in iri)
-    return shown(shortened(printable, dict(prefixes)))
+    return shown(shortened(printable, prefixes))

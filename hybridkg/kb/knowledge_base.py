@@ -6,7 +6,7 @@ kb/reading.py has its queries, kb/care.py what keeps it safe.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -371,6 +371,24 @@ class KnowledgeBase(Care):
                 t.delete_texts_of(Path(text))
         assert t.report is not None
         return t.report
+
+    def set_prefixes(self, changes: Mapping[str, str | None], *, wait: float = DEFAULT_WAIT) -> None:
+        """Keeps prefixes for queries, in place of those of the same names; None removes one.
+
+        Raises:
+            ParameterError: a name or a namespace is wrong, or one to remove is not kept.
+            LockedError: another writer has the lock for longer than `wait` seconds.
+
+        >>> import tempfile
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> kb.set_prefixes({"films": "http://example.org/films/"})
+        >>> dict(kb.prefixes), [str(row["f"]) for row in kb.query("SELECT ?f { VALUES ?f { films:alien } }")]
+        ({'films': 'http://example.org/films/'}, ['http://example.org/films/alien'])
+        """
+        from hybridkg.kb.write.change_prefixes import change_prefixes
+
+        change_prefixes(self._folder, changes, wait)
+        self._after_writing(SILENT, indexed=False)
 
     def _after_commit(self, indexed: bool, progress: Progress) -> None:
         """Opens the new generation; a first index step is followed by what follows every `load`."""

@@ -27,6 +27,7 @@ from hybridkg.query.parser import parse
 from hybridkg.query.services import refuse_services
 from hybridkg.query.walk import walk
 from hybridkg.query.warnings import parameters_of
+from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 
 Parameters = Mapping[str, ParameterValue]
 
@@ -135,12 +136,14 @@ class CheckedTree:
 class ParsedQuery:
     """A parsed and checked query text; `name` is its name in errors.
 
+    It knows the `prefixes` that it need not declare when it is parsed: outside a knowledge base well-known ones only.
+
     Raises:
         HybridkgError: the text is not a query, or breaks a rule.
     """
 
-    def __init__(self, text: str, name: str = "query"):
-        written = parse(text, name=name)
+    def __init__(self, text: str, name: str = "query", prefixes: KnownPrefixes = ONLY_WELL_KNOWN):
+        written = parse(text, name=name, prefixes=prefixes)
         check(written)
         self.text, self.tree = text, CheckedTree(written, text)
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.reranking import below_rerank
+from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.errors import QueryWarning, SourceName, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
+from hybridkg.kb.labels import Labels
 from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_template import BoundQuery, QueryTemplate
@@ -48,6 +50,7 @@ class QuerySession:
 
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
+        self._labels = Labels(snapshot.store, snapshot.profile.labels if snapshot.profile else LABEL_PREDICATES)
         self._stale_indexes = snapshot.generation.behind()
         self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
@@ -124,7 +127,9 @@ class QuerySession:
         ran = None if context is None else Ran.of(context)
         endpoint = self.snapshot.endpoint
         estimates = EstimationContext(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
-        return Explanation(plan, estimates, self.snapshot.cost, ran, request.wording.prefixes, endpoint)
+        return Explanation(
+            plan, estimates, self.snapshot.cost, ran, tuple(self._prefixes_under(request).items()), endpoint
+        )
 
     def result(
         self,
@@ -159,7 +164,13 @@ class QuerySession:
             warnings=tuple(warning.at(source) for warning in own),
             name_of=wording.name,
             prefixes=wording.prefixes,
+            known=self.snapshot.prefixes,
+            labels=self._labels,
         )
+
+    def _prefixes_under(self, request: BoundQuery) -> dict[str, str]:
+        """All prefixes for abbreviations; those that the query declares or uses come first."""
+        return self.snapshot.prefixes.under(request.wording.prefixes)
 
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
         """Warnings about predicates and classes; cached by text unless they are parameters."""
@@ -167,7 +178,7 @@ class QuerySession:
         is_cached = template.is_cached and not template.has_parameter_names
         warnings = self._names.get((template, prefixes)) if is_cached else None
         if warnings is None:
-            warnings = tuple(self.snapshot.advisor.names(request.query, prefixes))
+            warnings = tuple(self.snapshot.advisor.names(request.query, self._prefixes_under(request)))
             if is_cached:
                 self._names.put((template, prefixes), warnings)
         return warnings

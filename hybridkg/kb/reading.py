@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -153,7 +153,7 @@ class ReadableKnowledgeBase:
         """
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
-            return run.answer(query_text(text, name), params, run.execute)
+            return run.answer(query_text(text, name, self._snapshot.prefixes), params, run.execute)
 
     @contextmanager
     def stream(
@@ -189,7 +189,7 @@ class ReadableKnowledgeBase:
         """
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options, stays_open=True) as run:
-            result = run.answer(query_text(text, name), params, partial(opened, run))
+            result = run.answer(query_text(text, name, self._snapshot.prefixes), params, partial(opened, run))
         try:
             yield result
         finally:
@@ -197,6 +197,8 @@ class ReadableKnowledgeBase:
 
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
+
+        Prefixes that it does not declare are those of this moment, also after a `refresh`.
 
         Raises:
             HybridkgError: the text is malformed, or breaks a rule.
@@ -210,7 +212,7 @@ class ReadableKnowledgeBase:
         (('least',), 2, 1)
         """
         try:
-            return PreparedQuery(self, query_text(text, name), name)
+            return PreparedQuery(self, query_text(text, name, self._snapshot.prefixes), name)
         except HybridkgError as e:
             raise e.at(source_of(name, text)) from e.__cause__
 
@@ -241,7 +243,7 @@ class ReadableKnowledgeBase:
             raise QuerySyntaxError("this is an update", hint=hint, span=keyword, source=source)
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
-            parsed = query_text(text, name).alone
+            parsed = query_text(text, name, self._snapshot.prefixes).alone
             query, plan = run.plan(parsed, params)
             return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
@@ -268,6 +270,14 @@ class ReadableKnowledgeBase:
         return cached[1]
 
     # --- describing the open generation ------------------------------------------
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """The namespaces of the prefixes that the loaded files declare, by name; `set_prefixes` changes them.
+
+        No query needs to declare these and the well-known ones, such as rdfs: and foaf:; its own declaration wins.
+        """
+        return self._snapshot.prefixes.kept
 
     def stats(self) -> dict[str, Any]:
         """Counts, fields and sizes in bytes."""

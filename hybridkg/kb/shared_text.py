@@ -31,6 +31,7 @@ from hybridkg.query.text_shape import (
     read_shape,
     restored,
 )
+from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 
 MAX_TEXTS = 256
 """Capacity of the caches of texts and of shared trees."""
@@ -75,14 +76,21 @@ class SharedQuery:
 class SharedText(ParsedQuery):
     """A text that is asked by a shared tree."""
 
-    def __init__(self, text: str, shape: TextShape, shared: SharedQuery, values: tuple[ast.Value, ...]):
+    def __init__(
+        self,
+        text: str,
+        shape: TextShape,
+        shared: SharedQuery,
+        values: tuple[ast.Value, ...],
+        known: KnownPrefixes = ONLY_WELL_KNOWN,
+    ):
         self.text, self.tree, self.prefixes = text, shared.tree, shape.prefixes
-        self._names, self._shared, self._values = shape.names, shared, values
+        self._names, self._shared, self._values, self._known = shape.names, shared, values, known
 
     @cached_property
     def alone(self) -> ParsedQuery:
         """The same text, parsed by itself: its errors name the variables and places of this text."""
-        return ParsedQuery(self.text)
+        return ParsedQuery(self.text, prefixes=self._known)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -143,7 +151,9 @@ class SharedText(ParsedQuery):
         return [*boundaries(self.text)]
 
 
-_TEXTS: LruCache[str, ParsedQuery] = LruCache(MAX_TEXTS)
+_TEXTS: LruCache[tuple[str, KnownPrefixes], ParsedQuery] = LruCache(MAX_TEXTS)
+"""By text and the prefixes that it need not declare: knowledge bases may keep different ones."""
+
 _FIXED: LruCache[object, tuple[int, ...]] = LruCache(MAX_TEXTS)
 """Numbers of the fixed constants of a shape."""
 
@@ -160,8 +170,8 @@ _SHARED: LruCache[object, SharedQuery] = LruCache(MAX_TEXTS)
 """Shared trees, by shape and fixed constants."""
 
 
-def query_text(text: str | ParsedQuery, name: str = "query") -> ParsedQuery:
-    """The parsed and checked text, cached unless it has an error.
+def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPrefixes = ONLY_WELL_KNOWN) -> ParsedQuery:
+    """The parsed and checked text, cached unless it has an error; it need not declare the `prefixes`.
 
     Raises:
         HybridkgError: the text is not a query, or breaks a rule.
@@ -170,17 +180,17 @@ def query_text(text: str | ParsedQuery, name: str = "query") -> ParsedQuery:
         return text
     if not isinstance(text, str):
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
-    parsed = _TEXTS.get(text)
+    parsed = _TEXTS.get((text, prefixes))
     if parsed is None:
-        parsed = _by_shape(text) or ParsedQuery(text, name)
+        parsed = _by_shape(text, prefixes) or ParsedQuery(text, name, prefixes)
         if len(text) <= MAX_SHARED_LENGTH:
-            _TEXTS.put(text, parsed)
+            _TEXTS.put((text, prefixes), parsed)
     return parsed
 
 
-def _by_shape(text: str) -> SharedText | None:
+def _by_shape(text: str, prefixes: KnownPrefixes) -> SharedText | None:
     """The text by its shape; None for the first text of a shape, and where it has an error or no shared tree."""
-    shape = read_shape(text)
+    shape = read_shape(text, prefixes)
     if shape is None:
         return None
     fixed = _FIXED.get(shape.key)
@@ -201,7 +211,7 @@ def _by_shape(text: str) -> SharedText | None:
         _FIXED.put(shape.key, shared.parsed.fixed)
         _SHARED.put(_key(shape, shared.parsed.fixed), shared)
     values = shared.values(shape)
-    return None if values is None else SharedText(text, shape, shared, values)
+    return None if values is None else SharedText(text, shape, shared, values, prefixes)
 
 
 def _key(shape: TextShape, fixed: tuple[int, ...]) -> object:

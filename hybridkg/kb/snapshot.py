@@ -33,6 +33,7 @@ from hybridkg.planner.cost_model import CostModel, remote_costs
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query import ast
+from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
@@ -112,6 +113,11 @@ class Snapshot:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
         text.linker = _LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
         return cls(generation, store, documents, text, nodes, profile, union, config)
+
+    @cached_property
+    def prefixes(self) -> KnownPrefixes:
+        """The prefixes that queries need not declare."""
+        return known_prefixes(self.generation.manifest.prefixes)
 
     @cached_property
     def projection(self) -> ProjectionColumns | None:

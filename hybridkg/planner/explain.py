@@ -22,6 +22,7 @@ from hybridkg.operators.topk.rank_first import RankFirst
 from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES, CostModel
+from hybridkg.rdf.well_known import abbreviation
 
 OPERATOR_WIDTH = 64
 """Columns of the operator tree; a longer line continues below."""
@@ -32,6 +33,8 @@ MIN_WIDTH = 36
 MIN_PIECE = 24
 """Minimum columns of a continuation line, at any depth of the tree."""
 
+
+_IRI = re.compile(r"<([^<>\s]+)>")
 
 Details = Mapping[int, Mapping[str, int]]
 """Figures recorded by operators (ExecutionContext.record_detail), by the identity of the operator."""
@@ -62,7 +65,7 @@ class Explanation:
         estimates: those of its operators.
         cost: unit costs, for expected times; None for no times.
         ran: figures of the run; None for a plan that has not run.
-        prefixes: those of the query.
+        prefixes: those that abbreviate IRIs, in the order of preference.
         endpoint: address of the endpoint that has the graph; empty for a local store.
     """
 
@@ -88,14 +91,19 @@ class Explanation:
             counts = self._work()
             lines.append(f"work: {', '.join(f'{kind} {n:,}' for kind, n in counts.items()) or 'none'}")
         lines += ["", "logical plan", *(f"  {line}" for line in self._logical()), ""]
+        if width is not None:
+            lines = [piece for line in lines for piece in _hanging(line, width)]
         return "\n".join([*lines, self.operators(width, times=times)])
 
     def operators(self, width: int | None = None, *, times: bool = True) -> str:
-        """Operator tree alone."""
+        """Operator tree alone; on a narrow terminal its figures are below each operator."""
         times = times and self.cost is not None
         numbers = sum(number + 2 for _, number in _columns(times, self.ran is not None))
+        is_stacked = width is not None and width < MIN_WIDTH + numbers
         left = OPERATOR_WIDTH if width is None else min(max(width - numbers, MIN_WIDTH), OPERATOR_WIDTH)
-        layout = _Layout(self, left, max(width, left) if width is not None else None, times)
+        if is_stacked and width is not None:
+            left = max(width, MIN_PIECE)
+        layout = _Layout(self, left, max(width, left) if width is not None else None, times, is_stacked)
         return "\n".join([layout.head(), *layout.lines(self.plan.root, self.estimates, "", "")])
 
     def to_json(self) -> dict[str, Any]:
@@ -169,11 +177,9 @@ class Explanation:
         return None if self.ran is None else self.ran.actuals.get(id(operator))
 
     def shortened(self, line: str) -> str:
-        """IRIs abbreviated by the prefixes of the query; the text sent to the store has them in full."""
-        for prefix, iri in sorted(self.prefixes, key=lambda pair: -len(pair[1])):
-            if iri:
-                line = _with_prefix(line, prefix, iri)
-        return line
+        """IRIs abbreviated by the prefixes; the text sent to the store has them in full."""
+        names = dict(self.prefixes)
+        return _IRI.sub(lambda found: abbreviation(found[1], names) or found[0], line)
 
     def _on_disk(self, operator: PhysicalOperator) -> Mapping[str, int] | None:
         """What an operator has written to disk; None for nothing."""
@@ -220,18 +226,23 @@ class Explanation:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Layout of the operator tree in `left` columns, figures on its right, and further lines in `width` columns."""
+    """Layout of the operator tree in `left` columns, figures on its right or, `stacked`, below, and further lines in
+    `width` columns.
+    """
 
     explanation: Explanation
     left: int
     width: int | None
     times: bool
+    stacked: bool = False
 
     @property
     def _columns(self) -> list[tuple[str, int]]:
         return _columns(self.times, self.explanation.ran is not None)
 
     def head(self) -> str:
+        if self.stacked:
+            return f"operator, {', '.join(name for name, _ in self._columns)}"
         return f"{'operator':<{self.left}}" + "".join(f"  {name:>{width}}" for name, width in self._columns)
 
     def lines(self, operator: PhysicalOperator, estimates: EstimationContext, first: str, rest: str) -> list[str]:
@@ -239,9 +250,14 @@ class _Layout:
         bar = f"{rest}{'│  ' if operator.children else '   '}"
         shown = self.explanation.shortened(operator.describe())
         described, *goes_on = _pieces(shown, self.left - len(first), self.left - len(bar))
-        numbers = zip(self._numbers(operator, estimates), self._columns, strict=True)
-        lines = [f"{first + described:<{self.left}}" + "".join(f"  {text:>{width}}" for text, (_, width) in numbers)]
-        lines += [f"{bar}{piece}" for piece in goes_on]
+        numbers = list(zip(self._numbers(operator, estimates), self._columns, strict=True))
+        if self.stacked:
+            lines = [first + described, *(f"{bar}{piece}" for piece in goes_on)]
+            figures = ", ".join(f"{name} {text}" for text, (name, _) in numbers)
+            lines += [f"{bar}{piece}" for piece in _pieces(figures, self.left - len(bar), self.left - len(bar))]
+        else:
+            line = f"{first + described:<{self.left}}" + "".join(f"  {text:>{width}}" for text, (_, width) in numbers)
+            lines = [line, *(f"{bar}{piece}" for piece in goes_on)]
         for line in self.explanation.more_lines(operator, estimates):
             wide = len(line) if self.width is None else self.width - len(bar)
             head, *tail = _pieces(line, wide, wide - 2)
@@ -367,6 +383,19 @@ def _us(cost: Cardinality | None) -> dict[str, float | None] | None:
     }
 
 
+def _hanging(line: str, width: int) -> list[str]:
+    """A line wrapped to `width`, its continuation lines indented by four columns more.
+
+    >>> _hanging("  Project ?f ?s ?why", 16)
+    ['  Project ?f ?s', '      ?why']
+    """
+    import textwrap
+
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    wide = max(width, len(indent) + 1)
+    return textwrap.wrap(line, wide, subsequent_indent=indent, break_on_hyphens=False) if len(line) > width else [line]
+
+
 def _pieces(text: str, width: int, next_width: int) -> list[str]:
     """Text wrapped to `width`, continuation lines to `next_width`.
 
@@ -378,7 +407,3 @@ def _pieces(text: str, width: int, next_width: int) -> list[str]:
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, max(min(width, next_width), MIN_PIECE), break_on_hyphens=False)
-
-
-def _with_prefix(line: str, prefix: str, iri: str) -> str:
-    return re.sub(rf"<{re.escape(iri)}([A-Za-z][\w-]*)>", lambda m: f"{prefix}:{m.group(1)}", line)

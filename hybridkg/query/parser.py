@@ -9,7 +9,7 @@ text in seconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from hybridkg.query import ast, tables
 from hybridkg.query.builders import LISTS, TRANSPARENT, Builder
 from hybridkg.query.lexer import END, Lexer, Token
 from hybridkg.query.source import SourceText, read_text
+from hybridkg.rdf.known_prefixes import ONLY_DECLARED
 
 MAX_TOKENS = 200_000
 """Tokens of a query: 200,000 of one character take about 1.5 s; longer lists of values belong in parameters."""
@@ -93,13 +94,14 @@ def _append(_builder: Builder, values: list[Any], _start: int, _end: int) -> lis
     return collected
 
 
-def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
+def parse(text: str, *, name: str = "query", base: str = "", prefixes: Mapping[str, str] = ONLY_DECLARED) -> ast.Query:
     """The syntax tree of a HybridQL query.
 
     Args:
         text: the query.
         name: name of the text in errors.
         base: absolute IRI against which relative IRIs are resolved, as if BASE came first.
+        prefixes: namespaces of prefixes that need no declaration; none in SPARQL. The tree declares those it uses.
 
     Raises:
         QuerySyntaxError: the text does not follow the grammar, or is an update; shows the place and the accepted
@@ -112,7 +114,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     """
     query = read_text(text, name)
     try:
-        return as_query(_Run(machine(), query, Builder(query, base)).result(), text)
+        return as_query(_Run(machine(), query, Builder(query, base, prefixes)).result(), text)
     except UnexpectedTokenError as stop:
         from hybridkg.query.diagnostics.syntax_help import explain
 
@@ -121,7 +123,9 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
         raise e.at(query.source) from e.__cause__
 
 
-def parse_update(text: str, *, name: str = "update", base: str = "") -> ast.Update:
+def parse_update(
+    text: str, *, name: str = "update", base: str = "", prefixes: Mapping[str, str] = ONLY_DECLARED
+) -> ast.Update:
     """The syntax tree of an update request, which may be empty. Arguments and errors are those of `parse`.
 
     Raises:
@@ -131,7 +135,7 @@ def parse_update(text: str, *, name: str = "update", base: str = "") -> ast.Upda
     Iri(value='http://e/C')
     """
     query = read_text(text, name, "many triples come faster from a file: hybridkg load KB FILE")
-    builder = Builder(query, base)
+    builder = Builder(query, base, prefixes)
     try:
         result = _Run(machine(), query, builder).result()
         if isinstance(result, ast.Query):

@@ -75,7 +75,7 @@ class SharedBuilder(Builder):
     """Builder of the syntax tree of a shape; constants in `closed` stay constants."""
 
     def __init__(self, query: SourceText, shape: TextShape, closed: set[int]):
-        super().__init__(query)
+        super().__init__(query, known=dict(shape.prefixes))
         self.shape, self.closed = shape, closed
         self.opened: Counter[int] = Counter()
         self.suffixes: dict[int, tuple[str | None, str | None]] = {}

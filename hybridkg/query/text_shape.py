@@ -8,7 +8,7 @@ without the parser; whoever parses a first text of a shape compares the token bo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from hybridkg.query import ast, tables
 from hybridkg.query.builders.terms import local_name, number_datatype, string_value
 from hybridkg.query.iris import is_absolute
 from hybridkg.query.lexer import FIRST, FUSION, NOT_ASCII
+from hybridkg.rdf.known_prefixes import MAX_NAMESPACE_LENGTH, ONLY_DECLARED
 from hybridkg.rdf.terms import NamedNode
 
 MAX_SHARED_LENGTH = 20_000
@@ -24,9 +25,6 @@ MAX_SHARED_LENGTH = 20_000
 
 MAX_RUN = 300
 """Maximum length of a run without white space in a shared text: a prefixed name is looked for at each of its words."""
-
-MAX_NAMESPACE_LENGTH = 500
-"""Maximum length of a declared namespace in a shared text, so that no expansion exceeds the limits of the parser."""
 
 MAX_VARIABLES = 256
 """Maximum number of variable names in a shared text: canonical names have two digits."""
@@ -93,7 +91,7 @@ class TextShape:
 
     Args:
         key: equal for texts of one shape.
-        prefixes: (prefix, namespace) pairs that the text declares.
+        prefixes: (prefix, namespace) pairs that the text declares, then those that it uses without a declaration.
         names: its variables, in the order of their first appearance.
         constants: its constants, in the order of their first appearance, without repetitions.
         uses: number of occurrences of each constant.
@@ -106,9 +104,11 @@ class TextShape:
     uses: tuple[int, ...]
 
 
-def read_shape(text: str) -> TextShape | None:
+def read_shape(text: str, known: Mapping[str, str] = ONLY_DECLARED) -> TextShape | None:
     """The shape of a text; None for a text that is not shared: too long, with BASE, or with an escape or an invalid
     name that only the parser judges.
+
+    `known` prefixes need no declaration. They are no part of the key, because constants are whole IRIs.
 
     >>> a = read_shape('PREFIX e: <http://e/> SELECT ?x { ?x a e:C ; e:p "fish" }')
     >>> b = read_shape('PREFIX f: <http://f/>\\nSELECT ?y{?y a f:D;f:q "boat"} # another one')
@@ -126,7 +126,7 @@ def read_shape(text: str) -> TextShape | None:
     prefixes, start = _prologue(scanner, text)
     if prefixes is None:
         return None
-    return _Reader(prefixes).shape(scanner.tokens.findall(text, start))
+    return _Reader(prefixes, known).shape(scanner.tokens.findall(text, start))
 
 
 def boundaries(text: str) -> Iterator[tuple[int, int]]:
@@ -151,8 +151,8 @@ def restored(text: str, names: tuple[str, ...]) -> str:
 class _Reader:
     """Reader of the tokens behind the prologue."""
 
-    def __init__(self, prefixes: tuple[tuple[str, str], ...]):
-        self.prefixes = prefixes
+    def __init__(self, prefixes: tuple[tuple[str, str], ...], known: Mapping[str, str]):
+        self.prefixes, self.known = dict(prefixes), known
         self.names: dict[str, int] = {}
         self.constants: dict[Constant, int] = {}
         self.uses: list[int] = []
@@ -162,7 +162,7 @@ class _Reader:
         if not tokens or tokens[0][1].upper() in _UNSHARED_BEGINNINGS:
             return None
         kinds: list[str | int] = []
-        namespaces, names = dict(self.prefixes), self.names
+        namespaces, known, names = self.prefixes, self.known, self.names
         for hole, _ in tokens:
             if not hole:
                 continue
@@ -178,7 +178,7 @@ class _Reader:
                 kinds.append(f"{mark if mark in '+-' else ''}{datatype}")
                 self._constant(kinds, (datatype, hole))
             else:
-                iri = hole[1:-1] if mark == "<" else _expanded(hole, namespaces)
+                iri = hole[1:-1] if mark == "<" else _expanded(hole, namespaces, known)
                 if iri is None or not is_absolute(iri):
                     return None
                 if iri.startswith(_VOCABULARY):
@@ -189,7 +189,7 @@ class _Reader:
         if len(names) > MAX_VARIABLES:
             return None
         key = tuple([other for _, other in tokens]), tuple(kinds)
-        return TextShape(key, self.prefixes, tuple(names), tuple(self.constants), tuple(self.uses))
+        return TextShape(key, tuple(namespaces.items()), tuple(names), tuple(self.constants), tuple(self.uses))
 
     def _constant(self, kinds: list[str | int], constant: Constant) -> None:
         number = self.constants.setdefault(constant, len(self.uses))
@@ -202,9 +202,11 @@ class _Reader:
 _UNSHARED_BEGINNINGS = ("BASE", "PREFIX", "EXPLAIN")
 
 
-def _expanded(name: str, namespaces: dict[str, str]) -> str | None:
+def _expanded(name: str, namespaces: dict[str, str], known: Mapping[str, str]) -> str | None:
     prefix, _, local = name.partition(":")
     namespace = namespaces.get(prefix)
+    if namespace is None and (namespace := known.get(prefix)) is not None:
+        namespaces[prefix] = namespace
     return None if namespace is None else namespace + local_name(local)
 
 

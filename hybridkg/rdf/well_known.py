@@ -29,21 +29,33 @@ WELL_KNOWN = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
-_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w-]*\w)?", re.ASCII)
+_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]*[\w-])?", re.ASCII)
+"""Local names that need no escape in SPARQL and in Turtle; names with other letters are shown in full."""
+
+
+def prefix_lines(prefixes: Mapping[str, str]) -> list[str]:
+    """A declaration of each prefix, to be copied into a query."""
+    return [f"PREFIX {name}: <{iri}>" for name, iri in prefixes.items()]
 
 
 def shortened(iri: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> str:
-    """The IRI as in a query: with the prefix of its longest namespace, else in angle brackets.
+    """The IRI as in a query: with the prefix of its longest namespace, of equal ones the first; else in angle brackets.
 
     >>> shortened("http://www.w3.org/2000/01/rdf-schema#label"), shortened("urn:x")
     ('rdfs:label', '<urn:x>')
     """
-    fitting = [
-        (len(namespace), name)
-        for name, namespace in prefixes.items()
-        if namespace and iri.startswith(namespace) and _LOCAL_NAME.fullmatch(iri, len(namespace))
-    ]
-    if not fitting:
-        return f"<{iri}>"
-    length, name = max(fitting, key=lambda pair: (pair[0], -len(pair[1])))
-    return f"{name}:{iri[length:]}"
+    return abbreviation(iri, prefixes) or f"<{iri}>"
+
+
+def abbreviation(iri: str, prefixes: Mapping[str, str]) -> str:
+    """The prefixed name of an IRI; empty where no prefix fits.
+
+    >>> abbreviation("http://e/films/9", {"e": "http://e/", "f": "http://e/films/"}), abbreviation("urn:x", {})
+    ('f:9', '')
+    """
+    best = ""
+    length = 0
+    for name, namespace in prefixes.items():
+        if len(namespace) > length and iri.startswith(namespace) and _LOCAL_NAME.fullmatch(iri, len(namespace)):
+            best, length = name, len(namespace)
+    return f"{best}:{iri[length:]}" if length else ""

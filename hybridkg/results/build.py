@@ -14,9 +14,11 @@ from hybridkg.operators.columns import Column, InColumns
 from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid, ranked_items
+from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal, Term, Triple
+from hybridkg.results.iri_names import LabelLookup
 from hybridkg.results.result import ExplainedPlan
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import limits_reached, shortfall
@@ -150,12 +152,15 @@ def build_result(
     warnings: tuple[HybridkgError, ...] = (),
     name_of: Callable[[str], str] = str,
     prefixes: tuple[tuple[str, str], ...] = (),
+    known: KnownPrefixes = ONLY_WELL_KNOWN,
+    labels: LabelLookup | None = None,
 ) -> ResultSet:
     """The result of a query; `matches` are all of the bound query, `limit` is that of the call, not of the query.
 
     `name_of` gives the name of a variable in the text of the query, also inside a sentence; `prefixes` are those of the
-    text. `query` and `logical` return the bound query and its plan, for explanations only. Stale indexes are reported
-    for hybrid queries only. Explanations of rows are made `within` the limits of the run.
+    text, `known` those that it need not declare; `labels` finds labels of IRIs. `query` and `logical` return the bound
+    query and its plan, for explanations only. Stale indexes are reported for hybrid queries only. Explanations of rows
+    are made `within` the limits of the run.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
     is_ask, returned = shape.is_ask, solutions.size
@@ -180,6 +185,8 @@ def build_result(
         warnings=warnings,
         _snippets=tuple(map(name_of, shape.snippets)),
         _prefixes=prefixes,
+        _known=known,
+        _label_lookup=labels,
         boolean=returned > 0 if is_ask else None,
         is_graph=shape.is_graph,
         _provenance=LazyProvenance(solutions.variables, query, logical, context, within, name_of)

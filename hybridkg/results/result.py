@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
+from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
-from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
+from hybridkg.rdf.terms import NamedNode, Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
+from hybridkg.results.iri_names import MAX_LABELLED, IriNames, LabelLookup
 from hybridkg.results.numbers import as_float
 from hybridkg.terminal_text import ForPeople
 
@@ -176,7 +178,10 @@ class Result(ABC):
         _ranked_by: the variable that orders the rows; None without a ranking.
         _reranked_by: the score variable of the outermost RERANK; None without one.
         _snippets: the variables of SNIPPET, whose texts have marked words.
-        _prefixes: (prefix, IRI) pairs of the query.
+        _prefixes: (prefix, IRI) pairs of the query: declared ones, and others that it uses.
+        _known: prefixes that the query need not declare.
+        _labels: labels that tables show in place of IRIs, by IRI.
+        _label_lookup: finds them; None for a plan.
         _provenance: evidence and score explanations of the rows of a SELECT.
     """
 
@@ -198,6 +203,9 @@ class Result(ABC):
     _reranked_by: str | None = field(default=None, kw_only=True)
     _snippets: tuple[str, ...] = field(default=(), kw_only=True)
     _prefixes: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    _labels: Mapping[str, str] = field(default_factory=dict, repr=False, kw_only=True)
+    _label_lookup: LabelLookup | None = field(default=None, repr=False, kw_only=True)
+    _known: KnownPrefixes = field(default=ONLY_WELL_KNOWN, repr=False, kw_only=True)
     _provenance: Provenance | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
@@ -265,6 +273,33 @@ class Result(ABC):
         if not self.is_graph:
             raise UnsupportedQueryError("the result has rows, and is no graph", hint="ask with CONSTRUCT or DESCRIBE")
         return (Triple(*cells) for cells in self.rows())  # type: ignore[arg-type]
+
+    def iri_names(self) -> IriNames:
+        """The short forms of IRIs in a table: the query's own prefixes come first."""
+        return IriNames(self._known.under(self._prefixes), self._labels)
+
+    def with_prefixes(self, prefixes: Mapping[str, str]) -> Self:
+        """The same result, whose tables and graphs also use these prefixes, after those of the query."""
+        own = dict(self._prefixes)
+        more = tuple((name, iri) for name, iri in prefixes.items() if name not in own)
+        return replace(self, _prefixes=self._prefixes + more)
+
+    def with_labels(self) -> ResultSet:
+        """The same result, whose tables (`str`, notebooks, format `table`) show labels in place of IRIs.
+
+        They are looked up at once, for the first 5,000 distinct IRIs; `limits_reached` says so if there are more. A
+        label is by the label predicates of the profile, such as rdfs:label.
+        """
+        held = self.held()
+        if held._label_lookup is None:
+            return held
+        iris = dict.fromkeys(
+            cell.value for cells in held.cells for cell in cells[: len(held.columns)] if isinstance(cell, NamedNode)
+        )
+        labels = held._label_lookup(list(iris)[:MAX_LABELLED])
+        more = len(iris) - MAX_LABELLED
+        note = (f"labels were looked up for the first {MAX_LABELLED:,} IRIs, and {more:,} have none",)
+        return replace(held, _labels=labels, limits_reached=held.limits_reached + (note if more > 0 else ()))
 
     def write(self, out: str | Path | TextIO | ForPeople, format: str = "json") -> None:
         """Writes the result to a file or a text stream, in a format of `hybridkg query --format`.

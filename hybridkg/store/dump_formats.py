@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, cast
 
@@ -43,9 +43,16 @@ def has_graphs(store: GraphStore) -> bool:
     return store.ask("ASK { GRAPH ?g { ?s ?p ?o } }")
 
 
-def write_quads(store: GraphStore, output: IO[bytes], extension: str, written: Callable[[int], None]) -> int:
+def write_quads(
+    store: GraphStore,
+    output: IO[bytes],
+    extension: str,
+    written: Callable[[int], None],
+    prefixes: Mapping[str, str] | None = None,
+) -> int:
     """Writes all quads in a format of DUMP_FORMATS, with their blank node labels, in the order of OxigraphStore.dump.
 
+    Turtle and TriG begin with the prefixes, so `load` keeps them.
     `written` is called with numbers of statements that add up to the result, their count.
     """
     assert isinstance(store, OxigraphStore)
@@ -60,11 +67,12 @@ def write_quads(store: GraphStore, output: IO[bytes], extension: str, written: C
             raise
         return lines.count
     counted = _Counted(written)
+    used = dict(prefixes or {})
     quads: Iterator[Quad] = counted.all(store.quads())
     if dump_format.has_graphs:
-        serialize(quads, output, dump_format.syntax)
+        serialize(quads, output, dump_format.syntax, prefixes=used)
     else:
-        serialize((Triple(q.subject, q.predicate, q.object) for q in quads), output, dump_format.syntax)
+        serialize((Triple(q.subject, q.predicate, q.object) for q in quads), output, dump_format.syntax, prefixes=used)
     return counted.count
 
 

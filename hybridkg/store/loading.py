@@ -24,7 +24,7 @@ from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 from hybridkg.store.rdf_io.formats import format_of
 from hybridkg.store.rdf_io.part_writer import PART, PartWriter
 from hybridkg.store.rdf_io.rdf_parsing import quads_of
-from hybridkg.store.rdf_io.rdflib_input import name_of, quads_of_rdflib
+from hybridkg.store.rdf_io.rdflib_input import name_of, prefixes_of_rdflib, quads_of_rdflib
 
 STATEMENTS_PER_REPORT = 8_192
 
@@ -105,14 +105,18 @@ def name_of_source(source: Source) -> str:
     return str(source) if isinstance(source, Path | str) else name_of(source)
 
 
-def read_quads(source: Source, document: int, progress: Progress = SILENT) -> Iterator[Quad]:
+def read_quads(
+    source: Source, document: int, progress: Progress = SILENT, declared: dict[str, str] | None = None
+) -> Iterator[Quad]:
     """The quads of an input one by one, with its blank nodes renamed as those of the document of this number.
+
+    `declared` receives the prefixes that the input declares.
 
     Raises:
         LoadError: the input cannot be read or is malformed; names file and line.
     """
     check_sources([source])
-    with _opened(source, document, progress, None) as reading:
+    with _opened(source, document, progress, None, {} if declared is None else declared) as reading:
         for batch in reading:
             yield from parse(batch.plain, RdfFormat.N_QUADS, lenient=True)
             yield from batch.renamed
@@ -123,7 +127,8 @@ def _load(
     store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None, also: Also | None
 ) -> SourceCount:
     try:
-        with _opened(source, building.next_document(), progress, base_iri) as reading:
+        declared: dict[str, str] = {}
+        with _opened(source, building.next_document(), progress, base_iri, declared) as reading:
             batches = iter(reading)
             first = [*_up_to(FEW, batches)]
             if sum(batch.statements for batch in first) < FEW:
@@ -132,6 +137,7 @@ def _load(
                 _add_many(store, chain(first, batches), also)
                 new = len(store) - building.counts["quads"]
         building.counts["quads"] += new
+        building.prefixes.add(reading.name, declared)
         progress.done(reading.statements)
         return SourceCount(reading.name, reading.statements, new)
     finally:
@@ -206,13 +212,16 @@ class _Reading:
 
 
 @contextmanager
-def _opened(source: Source, document: int, progress: Progress, base_iri: str | None) -> Iterator[_Reading]:
+def _opened(
+    source: Source, document: int, progress: Progress, base_iri: str | None, declared: dict[str, str]
+) -> Iterator[_Reading]:
     names = BlankNodeNames(document)
     if not isinstance(source, Path | str):
         name = name_of(source)
+        declared |= prefixes_of_rdflib(source)
         progress.start(name, None)
         yield _Reading(name, quads_of_rdflib(source, names), progress, None)
         return
     with InputFile(Path(source)) as file:
         progress.start(str(source), file.size)
-        yield _Reading(str(source), quads_of(file, names, base_iri), progress, file)
+        yield _Reading(str(source), quads_of(file, names, base_iri, declared), progress, file)

@@ -114,7 +114,7 @@ def test_results_and_plans_say_in_a_line_what_they_are_and_show_rows_in_print(ro
         assert repr(result) == "ResultSet(?film ?s; 1 row, exact)"
         assert [line.split() for line in str(result).splitlines() if "─" not in line] == [
             ["?film", "?s"],
-            ["http://example.org/films/Odyssey", "1.1646"],
+            [":Odyssey", "1.1646"],
             ["1", "row,", "exact"],
         ]
         assert str(kb.query("SELECT ?s { ?s ?p ?o }")).endswith("128 rows, of which the first 20 are shown, exact")

@@ -17,6 +17,7 @@ from hybridkg.errors import ParameterError, QueryLimitError, QuerySyntaxError, U
 from hybridkg.kb import parsed_query, shared_text
 from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.kb.shared_text import SharedText, query_text
+from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.query.text_shape import CANONICAL_NAMES, MAX_SHARED_LENGTH, read_shape, restored
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
@@ -182,6 +183,7 @@ def planned(kb: KnowledgeBase, query: ParsedQuery) -> Any:
 def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     kb = KnowledgeBase.create(tmp_path_factory.mktemp("shared") / "films.kb")
     kb.load(FILMS, index=True)
+    kb.set_prefixes({"kept": "http://example.org/films/"})
     return kb
 
 
@@ -204,6 +206,29 @@ def test_a_text_of_a_known_shape_is_answered_as_if_it_were_alone(films, text, se
             assert planned(films, shared) == planned(films, alone), other
 
 
+def seen(kb: KnowledgeBase, prologue: str, text: str) -> Any:
+    """All that a user sees of an answer and of its plan, apart from the lines of places."""
+    whole = prologue + text
+
+    def work() -> Any:
+        result = kb.query(whole)
+        own = [(w.code, w.message, w.hint, w.span and whole[w.span.start : w.span.end]) for w in result.warnings]
+        cells = sorted(map(str, result.cells)) if result._ranked_by is None else [str(cells) for cells in result.cells]
+        return result.columns, result.boolean, result.strategy, result.shortfall, own, cells
+
+    try:
+        return work(), kb.explain(whole).text(times=False)
+    except HybridkgError as e:
+        return type(e), e.message, e.hint, e.span and whole[e.span.start : e.span.end]
+
+
+@settings(max_examples=examples(60, 2000), deadline=None)
+@given(queries(), st.sampled_from(["", "kept"]))
+def test_a_prefix_that_is_known_means_the_same_as_one_that_is_declared(films, text, name):
+    text = re.sub(r"(?<![\w\\<])f:", f"{name}:", text)
+    assert seen(films, "", text) == seen(films, PREFIX.replace("f:", f"{name}:", 1), text)
+
+
 def test_the_third_text_of_a_shape_is_not_parsed(films, monkeypatch):
     def text(name: str, year: int, space: str = " ") -> str:
         return (
@@ -211,8 +236,9 @@ def test_the_third_text_of_a_shape_is_not_parsed(films, monkeypatch):
         )
 
     first = films.query(text("film", 1979))
-    assert not isinstance(query_text(text("film", 1979)), SharedText)
-    assert isinstance(query_text(text("work", 2001)), SharedText)
+    prefixes = snapshot_of(films).prefixes
+    assert not isinstance(query_text(text("film", 1979), prefixes=prefixes), SharedText)
+    assert isinstance(query_text(text("work", 2001), prefixes=prefixes), SharedText)
     films.query(text("work", 2001))
     monkeypatch.setattr(shared_text, "parse_shared", None)
     monkeypatch.setattr(parsed_query, "parse", None)

@@ -15,7 +15,7 @@ from hybridkg.errors import IndexMissingError, LoadError, ParameterError, QueryS
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.query.iris import is_absolute, why_invalid
 from hybridkg.query.source import MAX_CHARACTERS
-from hybridkg.rdf.well_known import shortened
+from hybridkg.rdf.well_known import WELL_KNOWN, prefix_lines, shortened
 from hybridkg.registry import did_you_mean
 from hybridkg.terminal_text import printable
 
@@ -83,7 +83,7 @@ Anything else is a query or an update. Enter runs it when it is complete (or wro
 new line; Alt-Enter or Ctrl-J always starts one; Enter on an empty line runs the input as it is.
 Tab completes. Up and Down, and Ctrl-R, find earlier input. Ctrl-C clears the input, or cancels
 the running query; Ctrl-D on an empty line ends the session.
-A prefix that is well known, declared in an earlier query or listed by .prefix needs no PREFIX line."""
+A prefix that .prefix lists, or that an earlier query has declared, needs no PREFIX line."""
 
 
 def _schema(session: Session, pattern: str) -> None:
@@ -146,9 +146,10 @@ def _format(session: Session, name: str) -> None:
 def _prefix(session: Session, argument: str) -> None:
     if not argument:
         session.names()
-        of_the_data = dict(session.vocabulary.prefixes)
-        lines = [f"PREFIX {name}: <{iri}>" for name, iri in {**of_the_data, **session.declared}.items()]
-        well_known = ", ".join(sorted(set(session.prefixes) - {*of_the_data, *session.declared}))
+        lines = prefix_lines(session.kb.prefixes)
+        if own := session.own_prefixes:
+            lines += ["in this session only:", *prefix_lines(own)]
+        well_known = ", ".join(name for name in WELL_KNOWN if name not in {**session.kb.prefixes, **own})
         _print(session, "\n".join([*lines, f"well known: {well_known}"]))
         return
     name, colon, iri = argument.partition(":")
@@ -202,6 +203,14 @@ def _limit(session: Session, argument: str) -> None:
     session.screen.say(f"limit: {'none' if session.limit is None else f'{session.limit:,}'}")
 
 
+def _labels(session: Session, argument: str) -> None:
+    if argument.lower() not in ("", "on", "off"):
+        raise ParameterError(f"labels are on or off, not {argument!r}", hint=".labels on")
+    if argument:
+        session.labels = argument.lower() == "on"
+    session.screen.say(f"labels: {'on' if session.labels else 'off'}")
+
+
 def _quit(session: Session, _: str) -> None:
     session.done = True
 
@@ -217,6 +226,7 @@ COMMANDS = {
     ".why": Command("[N]", "explain the score of row N of the last answer; alone, of its first row", _why),
     ".update": Command("UPDATE", "change the data by SPARQL Update; asks first if it is many entities", _update),
     ".format": Command("[NAME]", f"output format of rows: {', '.join(OUTPUT_FORMATS.names())}", _format),
+    ".labels": Command("[on|off]", "show the labels of IRIs in tables, in their place", _labels),
     ".prefix": Command("[name: <iri>]", "declare a prefix for all queries; alone, show them", _prefix),
     ".load": Command("FILE.hq", "run the queries, updates and commands of a file", _load),
     ".timeout": Command("[DURATION]", "time limit of a query: 10s, 500ms, none", _timeout),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,28 +49,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.2f}" if isinstance(value, float) else str(value)
-
-
-_CARET_LINE = re.compile(r"( *\| )([ \t]*)(\^+)")
-MIN_CONTEXT = 10
-"""Characters of the line that stay visible before a caret."""
-
-
-def fitted(text: str, width: int) -> str:
-    """A rendered error whose quoted line is cut around its caret to fit a narrow terminal.
-
-    >>> print(fitted("1 | 0123456789012345678901234567890123456789\\n  | " + " " * 30 + "^^", 30))
-    1 | 45678901234567890123456789
-      |                 ^^
-    """
-    lines = text.split("\n")
-    for i in range(1, len(lines)):
-        match = _CARET_LINE.fullmatch(lines[i])
-        if match is None or len(lines[i - 1]) <= width:
-            continue
-        margin, room = len(match[1]), max(width - len(match[1]), 2 * MIN_CONTEXT)
-        quoted, caret = lines[i - 1][margin:], len(match[2])
-        start = 0 if caret + len(match[3]) <= room else max(0, min(caret - MIN_CONTEXT, len(quoted) - room))
-        lines[i - 1] = lines[i - 1][:margin] + quoted[start : start + room]
-        lines[i] = match[1] + match[2][start:] + match[3][: room - caret + start]
-    return "\n".join(lines)

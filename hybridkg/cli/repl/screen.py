@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TextIO
 
-from hybridkg.cli.repl.listing import fitted
-from hybridkg.terminal_text import printable
+from hybridkg.terminal_text import fitted, printable
 
 
 class Streams:

@@ -74,7 +74,7 @@ class Session:
         place: str = "KB",
     ):
         self.kb, self.screen, self.fmt, self.limit, self.runner = kb, screen, fmt, limit, runner
-        self.timeout, self.place = timeout, place
+        self.timeout, self.place, self.labels = timeout, place, False
         self.declared: dict[str, str] = {}
         self.vocabulary: CompletionVocabulary = NOTHING
         self.last_query = ""
@@ -82,13 +82,19 @@ class Session:
         self.failed = 0
         self.done = False
         self._depth = 0
+        self._told: set[str] = set()
         self._names_wanted = self._names_are_old = False
         self._reading_names = Lock()
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """Prefixes that need no declaration: well known, of the data, and of the session, which has precedence."""
-        return {**WELL_KNOWN, **dict(self.vocabulary.prefixes), **self.declared}
+        """Prefixes that need no declaration: guessed from the data, well known, kept, of the session; the last wins."""
+        return {**dict(self.vocabulary.prefixes), **WELL_KNOWN, **self.kb.prefixes, **self.declared}
+
+    @property
+    def own_prefixes(self) -> dict[str, str]:
+        """Those that hold in this session only."""
+        return {**dict(self.vocabulary.prefixes), **self.declared}
 
     def names(self) -> CompletionVocabulary:
         """The names in the data, read at the first call, and at the first one after a change."""
@@ -196,6 +202,7 @@ class Session:
         milliseconds = (time.perf_counter() - begin) * 1000
         if result.explanation is None:
             self.last_result = result
+        self.tell_of_own_prefixes(text)
         self.remember_prefixes(text)
         for warning in result.warnings:
             self.screen.say(full.as_typed(warning).render())
@@ -206,8 +213,25 @@ class Session:
         missing = undeclared(text)
         if any(name not in self.prefixes for name in missing):
             self.names()
-        prefixes = self.prefixes
-        return "".join(f"PREFIX {name}: <{prefixes[name]}> " for name in missing if name in prefixes)
+        own, kept = self.own_prefixes, self.kb.prefixes
+        used = [
+            name
+            for name in missing
+            if name in self.declared or (name in own and name not in kept and name not in WELL_KNOWN)
+        ]
+        return "".join(f"PREFIX {name}: <{own[name]}> " for name in used)
+
+    def tell_of_own_prefixes(self, text: str) -> None:
+        """Says once of each prefix that a text uses, and that holds in this session only, how to keep it."""
+        known = {**WELL_KNOWN, **self.kb.prefixes}
+        for name in undeclared(text):
+            iri = self.own_prefixes.get(name)
+            if iri is not None and known.get(name) != iri and name not in self._told:
+                self._told.add(name)
+                self.screen.say(
+                    f"note: {name}: is <{iri}> in this session only; to keep it: "
+                    f"hybridkg prefixes {self.place} --add {name}={iri}"
+                )
 
     def remember_prefixes(self, text: str) -> None:
         """Adds the prefixes that a successful query or update declares to those of the session."""
@@ -220,6 +244,9 @@ class Session:
             return
         writer = OUTPUT_FORMATS.get(self.fmt)
         own_colours = self.fmt == "table"
+        result = result.with_prefixes(self.own_prefixes)
+        if self.labels and own_colours:
+            result = self.runner(result.with_labels)
         self.screen.rows(lambda out: writer(result, out if own_colours else for_whom(out)))
         for index in result.stale_indexes:
             self.screen.say(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB")

@@ -45,6 +45,7 @@ def run_update(session: Session, text: str, name: str = "update", *, typed: str 
             session.forget_names()
     except HybridkgError as e:
         raise full.as_typed(e) from e.__cause__
+    session.tell_of_own_prefixes(text)
     session.remember_prefixes(text)
     for warning in report.warnings:
         session.screen.say(full.as_typed(warning).render())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode
@@ -30,6 +31,8 @@ _COUNT = (
     "GROUP BY ?name ORDER BY DESC(?n) ?name LIMIT {names}"
 )
 
+NONE_KEPT: Mapping[str, str] = MappingProxyType({})
+
 _PREFIX_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
@@ -41,7 +44,7 @@ class CompletionVocabulary:
         predicates: (IRI, triples).
         classes: (IRI, instances).
         fields: (name, weight, b, entities, tokens, mean length in tokens) of the text index.
-        prefixes: prefixes for namespaces of the data that no well-known prefix covers.
+        prefixes: prefixes for namespaces of the data that no kept and no well-known prefix covers.
         cut: whether the graph has more triples, or names.
     """
 
@@ -66,7 +69,8 @@ def read_vocabulary(kb: KnowledgeBase) -> CompletionVocabulary:
         classes = _counts(kb, f"GRAPH ?g {{ ?s <{RDF_TYPE}> ?name }}")
     cut = stats["triples"] > MAX_TRIPLES or MAX_NAMES in (len(predicates), len(classes))
     names = [iri for iri, _ in (*predicates, *classes)]
-    return CompletionVocabulary(predicates, classes, tuple(stats["fields"]), tuple(own_prefixes(names).items()), cut)
+    prefixes = tuple(own_prefixes(names, kb.prefixes).items())
+    return CompletionVocabulary(predicates, classes, tuple(stats["fields"]), prefixes, cut)
 
 
 def _counts(kb: KnowledgeBase, pattern: str) -> Counts:
@@ -77,21 +81,23 @@ def _counts(kb: KnowledgeBase, pattern: str) -> Counts:
     )
 
 
-def own_prefixes(iris: Iterable[str]) -> dict[str, str]:
+def own_prefixes(iris: Iterable[str], kept: Mapping[str, str] = NONE_KEPT) -> dict[str, str]:
     """Prefixes for the namespaces of IRIs, named after the end of the namespace; the first one gets the name.
+
+    Namespaces that a kept or a well-known prefix has get no other.
 
     >>> own_prefixes(["http://example.org/films/year", "http://www.w3.org/2000/01/rdf-schema#label"])
     {'films': 'http://example.org/films/'}
     """
     prefixes: dict[str, str] = {}
-    taken = set(WELL_KNOWN.values())
+    taken = {*WELL_KNOWN.values(), *kept.values()}
     for iri in iris:
         namespace = namespace_of(iri)
         if not namespace or namespace in taken:
             continue
         taken.add(namespace)
         for part in reversed(re.split(r"[/#.:]", namespace)):
-            if _PREFIX_NAME.fullmatch(part) and part not in WELL_KNOWN and part not in prefixes:
+            if _PREFIX_NAME.fullmatch(part) and part not in {**WELL_KNOWN, **kept, **prefixes}:
                 prefixes[part] = namespace
                 break
     return prefixes

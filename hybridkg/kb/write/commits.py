@@ -27,7 +27,7 @@ def run_update(
     how: TransactionOptions,
 ) -> UpdateReport:
     """Runs a request in a commit, perhaps with others of this process; see `KnowledgeBase.update`."""
-    update = checked_update(text, params, options.name)
+    update = checked_update(text, params, options.name, live.prefixes)
     if update.explain:
         plans = explained_update(update, text, options, folder, lambda _: live, analyze=update.explain == "analyze")
         return UpdateReport(0, 0, 0, is_behind=bool(live.generation.behind()), explanation=plans)
@@ -46,7 +46,7 @@ def explain_update(
     folder: Folder, live: Snapshot, text: str, params: Parameters | None, options: UpdateOptions, *, analyze: bool
 ) -> UpdateExplanation:
     """The plans of a request; see `KnowledgeBase.explain_update`."""
-    update = checked_update(text, params, options.name)
+    update = checked_update(text, params, options.name, live.prefixes)
     analyze = analyze or update.explain == "analyze"
     return explained_update(update, text, options, folder, lambda _: live, analyze=analyze)
 

@@ -1,6 +1,7 @@
 """Dump of a knowledge base: its quads in an RDF format, and its text documents as JSON lines.
 
-`load` reads both back: the same quads, with blank nodes under new labels, and the same documents.
+`load` reads both back: the same quads, with blank nodes under new labels, and the same documents. Turtle and TriG also
+have the prefixes of the knowledge base; the formats of lines have none.
 """
 
 from __future__ import annotations
@@ -61,7 +62,13 @@ def dump(state: Snapshot, path: Path, text: Path | None, progress: Progress) -> 
         statements_file = stack.enter_context(output_file(path))
         text_file = stack.enter_context(output_file(text)) if text is not None else None
         progress.start("writing the graph", state.quads)
-        count = write_quads(state.store, statements_file, format_name, lambda n: progress.advance(n, n))
+        count = write_quads(
+            state.store,
+            statements_file,
+            format_name,
+            lambda n: progress.advance(n, n),
+            state.generation.manifest.prefixes,
+        )
         progress.done(count)
         documents = None
         if text_file is not None:

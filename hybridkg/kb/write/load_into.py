@@ -49,8 +49,9 @@ def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNo
     Raises:
         LoadError: an input is malformed or too large, or has named graphs where one graph is given.
     """
-    read = [(source, list(_placed(state, source, graph))) for source in sources]
+    read, declared = _read(state, sources, graph)
     state.graph.apply([], (quad for _, quads in read for quad in quads))
+    state.keep_prefixes(declared)
     state.changed()
     return [(source, len(quads)) for source, quads in read]
 
@@ -67,7 +68,7 @@ def load_in_place_of(
         LoadError: as `load_into`; or files without any statement would empty the graph.
     """
     target: GraphName = DefaultGraph() if graph is None else graph
-    read = [(source, list(_placed(state, source, target))) for source in sources]
+    read, declared = _read(state, sources, target)
     new = [quad for _, quads in read for quad in quads]
     old = state.graph.quads_of(target, MAX_QUADS + 1)
     if old and not new and all(isinstance(source, str | Path) for source in sources):
@@ -81,6 +82,7 @@ def load_in_place_of(
             hint="hybridkg update KB 'CLEAR GRAPH ...', then hybridkg load",
         )
     state.graph.apply(old, new)
+    state.keep_prefixes(declared)
     state.changed()
     return [(source, len(quads)) for source, quads in read]
 
@@ -107,9 +109,24 @@ def _ground(state: TransactionState, source: Source) -> Iterator[Quad]:
         yield quad
 
 
-def _placed(state: TransactionState, source: Source, graph: GraphName | None) -> Iterator[Quad]:
+def _read(
+    state: TransactionState, sources: Sequence[Source], graph: GraphName | None
+) -> tuple[list[tuple[Source, list[Quad]]], list[tuple[str, dict[str, str]]]]:
+    """The quads of each input, and the prefixes that each declares."""
+    read, declared = [], []
+    for source in sources:
+        prefixes: dict[str, str] = {}
+        read.append((source, list(_placed(state, source, graph, prefixes))))
+        declared.append((name_of_source(source), prefixes))
+    return read, declared
+
+
+def _placed(
+    state: TransactionState, source: Source, graph: GraphName | None, declared: dict[str, str] | None = None
+) -> Iterator[Quad]:
     """The quads of an input, in one graph unless it is None."""
-    for number, quad in enumerate(read_quads(source, state.building.next_document(), state.progress), 1):
+    document = state.building.next_document()
+    for number, quad in enumerate(read_quads(source, document, state.progress, declared), 1):
         if number > MAX_QUADS:
             raise LoadError(
                 f"more than {MAX_QUADS:,} triples, too many to be looked up one by one",

@@ -24,7 +24,7 @@ from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
-from hybridkg.kb.write.transaction import refuse_at_endpoint
+from hybridkg.kb.write.transaction import prefix_warnings, refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
 from hybridkg.query.scope import ranked_items
@@ -58,7 +58,7 @@ class Transaction:
         """
         state = self._open
         options = UpdateOptions(**limits)
-        update = checked_update(text, params, options.name)
+        update = checked_update(text, params, options.name, state.prefixes)
         if update.explain:
             plans = explained_update(
                 update,
@@ -94,7 +94,9 @@ class Transaction:
                 load_into(state, inputs, None)
             else:
                 added = sum(count.new for count in state.load(inputs))
+                self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
                 return UpdateReport(added, 0, 0, is_behind=state.step is None)
+        self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
         return report_of(None, state)
 
     def delete(self, *inputs: Source) -> UpdateReport:
@@ -134,7 +136,7 @@ class Transaction:
         """Answers a query on the state of this moment, MATCH and NEAR included; the options are those of `kb.query`."""
         state, wanted = self._open, QueryOptions(**options)
         try:
-            parsed = ParsedQuery(text, wanted.name)
+            parsed = ParsedQuery(text, wanted.name, state.prefixes)
         except HybridkgError as e:
             raise e.at(source_of(wanted.name, text)) from e.__cause__
         snapshot = state.snapshot(ranked=any(True for _ in ranked_items(parsed.written.form)))
@@ -169,12 +171,11 @@ class Transaction:
 
 @contextmanager
 def _undone_on_failure(state: TransactionState) -> Iterator[None]:
-    state.graph.begin_request()
+    state.begin_request()
     try:
         yield
     except BaseException:
-        state.graph.undo_request()
-        state.changed()
+        state.undo_request()
         raise
 
 

@@ -8,7 +8,7 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.load_into import graph_named, load_in_place_of
 from hybridkg.kb.write.open_transaction import TransactionOptions, begun
 from hybridkg.kb.write.reports import LoadReport
-from hybridkg.kb.write.transaction import warnings_of
+from hybridkg.kb.write.transaction import prefix_warnings, warnings_of
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.writer_lock import refuse_nested
 from hybridkg.store.loading import Source, check_sources
@@ -27,14 +27,14 @@ def replace_graph(
     check_sources(inputs)
     refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
-        state.graph.begin_request()
+        state.begin_request()
         read = load_in_place_of(state, inputs, name)
         change = state.graph.request_change()
     return LoadReport(
         sum(statements for _, statements in read),
         len(change.added),
         index=outcome.index,
-        warnings=warnings_of(read),
+        warnings=(*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes)),
         removed=len(change.removed),
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.rebuilt,

@@ -14,7 +14,7 @@ from hybridkg.kb.write.configured import has_text_index
 from hybridkg.kb.write.load_into import is_small, load_into
 from hybridkg.kb.write.open_transaction import TransactionOptions, begun
 from hybridkg.kb.write.reports import LoadReport
-from hybridkg.kb.write.transaction import warnings_of
+from hybridkg.kb.write.transaction import prefix_warnings, warnings_of
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import InputFile
 from hybridkg.store.generations.folder import Folder
@@ -42,7 +42,7 @@ def load_small(
     check_document_files(texts)
     refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
-        state.graph.begin_request()
+        state.begin_request()
         read = load_into(state, inputs, None) if inputs else []
         added = len(state.graph.request_change().added)
         documents = _add_documents(state, texts, how.progress)
@@ -51,7 +51,7 @@ def load_small(
         added,
         documents if texts else None,
         outcome.index,
-        warnings_of(read),
+        (*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes)),
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.rebuilt,
         not_followed=outcome.not_followed,

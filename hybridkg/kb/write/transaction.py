@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
@@ -12,7 +12,7 @@ from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.documents.document_store import check_document_files
 from hybridkg.entities.documents.load_documents import adding
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.errors import ConfigError, LoadWarning, UserError
+from hybridkg.errors import ConfigError, LoadWarning, PrefixWarning, UserError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import VECTORS
@@ -22,6 +22,7 @@ from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.kept_prefixes import PrefixClash
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
@@ -84,7 +85,10 @@ def load(
         sum(one.new for one in loaded),
         documents,
         built,
-        warnings_of((source, count.statements) for source, count in zip(inputs, loaded, strict=bool(loaded))),
+        (
+            *warnings_of((source, count.statements) for source, count in zip(inputs, loaded, strict=bool(loaded))),
+            *prefix_warnings(building.prefixes.clashes),
+        ),
         is_behind=built is None,
     )
 
@@ -98,6 +102,21 @@ def warnings_of(counts: Iterable[tuple[object, int]]) -> tuple[LoadWarning, ...]
         for source, statements in counts
         if isinstance(source, str | Path) and not statements
     )
+
+
+MAX_CLASHES = 5
+"""Prefixes with two namespaces that are reported one by one."""
+
+
+def prefix_warnings(clashes: Sequence[PrefixClash]) -> Iterator[LoadWarning]:
+    """A warning for each prefix of an input that has another namespace already, and one for the rest of many."""
+    for one in clashes[:MAX_CLASHES]:
+        yield PrefixWarning(
+            f"{one.source!r} declares {one.prefix + ':'!r} as <{one.namespace}>, but in queries it is <{one.kept}>",
+            hint=f"the first one loaded is kept; to change it: hybridkg prefixes KB --add {one.prefix}={one.namespace}",
+        )
+    if len(clashes) > MAX_CLASHES:
+        yield PrefixWarning(f"{len(clashes) - MAX_CLASHES:,} more prefixes have another namespace already")
 
 
 def index(

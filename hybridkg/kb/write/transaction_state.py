@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from shutil import rmtree
 
@@ -16,6 +16,7 @@ from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
+from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.store.changes import ChangingGraph
 from hybridkg.store.generations.folder import Folder
@@ -71,9 +72,10 @@ class TransactionState:
     @property
     def is_changed(self) -> bool:
         """Whether the commit differs from the generation before it."""
-        return (
-            any(self.graph.size()) or any(count.new for count in self.loaded) or bool(self.write_documents().entities)
-        )
+        if any(self.graph.size()) or any(count.new for count in self.loaded) or self.write_documents().entities:
+            return True
+        # Without an index step, a new generation would make the indexes older than the graph, which has not changed.
+        return self.step is not None and self.building.prefixes.has_changed
 
     @property
     def _is_behind(self) -> bool:
@@ -95,6 +97,27 @@ class TransactionState:
     def changed(self) -> None:
         """Tells that graph or documents have changed, so the snapshots of before are old."""
         self._changes += 1
+
+    def begin_request(self) -> None:
+        """Marks the state to which `undo_request` goes back."""
+        self.graph.begin_request()
+        self.building.prefixes.begin_request()
+
+    def undo_request(self) -> None:
+        """Takes back what has been done since `begin_request`."""
+        self.graph.undo_request()
+        self.building.prefixes.undo_request()
+        self.changed()
+
+    @property
+    def prefixes(self) -> KnownPrefixes:
+        """The prefixes that a text need not declare at this moment."""
+        return known_prefixes(self.building.prefixes.kept)
+
+    def keep_prefixes(self, declared: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+        """Keeps the prefixes that inputs declare, given as (input, prefixes)."""
+        for source, prefixes in declared:
+            self.building.prefixes.add(source, prefixes)
 
     def check_whole(self) -> None:
         """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.
@@ -175,7 +198,10 @@ class TransactionState:
                 hint="commit first, and rank in a transaction of its own",
             )
         report = self._index()
-        generation = Generation(self.building.path, Manifest(self.building.number, "", counts=self.building.counts))
+        generation = Generation(
+            self.building.path,
+            Manifest(self.building.number, "", counts=self.building.counts, prefixes=self.building.prefixes.kept),
+        )
         snapshot = Snapshot.of(generation, self.folder, self._open_store())
         self._indexed = self._changes, snapshot, report
         return snapshot, report

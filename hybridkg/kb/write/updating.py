@@ -33,6 +33,7 @@ from hybridkg.query.parameters.bind import bind_update
 from hybridkg.query.parser import parse_update
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.update_query import bound_in, query_of
+from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad, Term, triple_of
 from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
@@ -97,14 +98,12 @@ class UpdateRun:
 
     def run(self) -> None:
         """Runs the operations; an error of one undoes them all."""
-        graph = self._state.graph
-        graph.begin_request()
+        self._state.begin_request()
         try:
             for operation in self._update.operations:
                 self._run(operation)
         except BaseException as e:
-            graph.undo_request()
-            self._state.changed()
+            self._state.undo_request()
             if isinstance(e, HybridkgError):
                 raise e.at(SourceName(self._options.name, self._text)) from e.__cause__
             raise
@@ -245,8 +244,10 @@ class UpdateRun:
                 raise
 
 
-def checked_update(text: str, params: Parameters | None, name: str) -> ast.Update:
-    """The operations of a request, with its parameters bound.
+def checked_update(
+    text: str, params: Parameters | None, name: str, prefixes: KnownPrefixes = ONLY_WELL_KNOWN
+) -> ast.Update:
+    """The operations of a request, with its parameters bound; it need not declare the `prefixes`.
 
     Raises:
         HybridkgError: the text is no update, breaks a rule, or a parameter cannot be bound; has the place.
@@ -255,7 +256,7 @@ def checked_update(text: str, params: Parameters | None, name: str) -> ast.Updat
         raise UserError(f"an update is a text, not {type(text).__name__!r}", hint="of a file: path.read_text()")
     source = SourceName(name, text)
     try:
-        update = bind_update(parse_update(text, name=name), params or {})
+        update = bind_update(parse_update(text, name=name, prefixes=prefixes), params or {})
         check_update(update)
     except HybridkgError as e:
         raise e.at(source) from e.__cause__

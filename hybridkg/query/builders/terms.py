@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span
@@ -10,6 +11,7 @@ from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
 from hybridkg.query.source import SourceText, shown
+from hybridkg.rdf.known_prefixes import ONLY_DECLARED
 from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
@@ -22,6 +24,9 @@ characters, which would fill any memory."""
 
 MIN_SUGGESTED = 3
 """Shorter prefixes get no suggestion: each is similar to a dozen others."""
+
+MAX_LISTED = 12
+"""Prefixes that a hint lists."""
 
 DIRECTIONS = ("ltr", "rtl")
 """Base directions of RDF 1.2, in lower case only."""
@@ -36,10 +41,11 @@ _FRESH_TAKEN = re.compile(r"_:b([0-9]{1,7})_")
 class TermBuilders:
     """Builder that holds the declarations of the prologue, and generates blank node labels."""
 
-    def __init__(self, query: SourceText, base: str = ""):
+    def __init__(self, query: SourceText, base: str = "", known: Mapping[str, str] = ONLY_DECLARED):
         self.query = query
         self.base = base
         self.prefixes: dict[str, str] = {}
+        self._known = known
         self._resolved: dict[str, str] = {}
         self._languages: set[str] = set()
         self._expanded = 0
@@ -117,6 +123,8 @@ class TermBuilders:
     def _prefixed(self, token: Token) -> str:
         prefix, _, local = token.text.partition(":")
         namespace = self.prefixes.get(prefix)
+        if namespace is None and (namespace := self._known.get(prefix)) is not None:
+            self.prefixes[prefix] = namespace
         if namespace is None:
             raise self.error(
                 f"the prefix {shown(prefix) + ':'!r} is not declared",
@@ -128,12 +136,14 @@ class TermBuilders:
 
     def _prefix_hint(self, prefix: str) -> str:
         namespace = WELL_KNOWN.get(prefix)
-        declared = ", ".join(f"{name}:" for name in sorted(self.prefixes))
-        lines = [f"declared: {declared}"] if declared else []
+        declared = sorted(name for name, iri in self.prefixes.items() if self._known.get(name) != iri)
+        kept = [name for name in getattr(self._known, "kept", ()) if name not in declared]
+        lines = [f"declared: {_listed(declared)}"] if declared else []
+        lines += [f"kept by the knowledge base: {_listed(kept)}"] if kept else []
         if namespace is not None:
             lines.insert(0, f"put this line before the query:\nPREFIX {prefix}: <{namespace}>")
         elif len(prefix) >= MIN_SUGGESTED and (
-            near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""}))
+            near := did_you_mean(prefix, sorted({*self.prefixes, *self._known, *WELL_KNOWN} - {""}))
         ):
             lines.insert(0, near)
         else:
@@ -209,6 +219,12 @@ class TermBuilders:
         label = f"{self._fresh_prefix}{self._fresh}"
         self._fresh += 1
         return ast.Blank(label, span=self.span(start, end))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Prefixes with their colons; the first of many."""
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(f"{name}:" for name in names[:MAX_LISTED]) + more
 
 
 def string_value(written: str, *, is_long: bool) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.rdf.term_texts import tag_of
 from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term, term_text
+from hybridkg.results.iri_names import IriNames
 from hybridkg.results.numbers import as_float, is_number, is_numeric
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ _TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 def result_to_html(result: ResultSet) -> str:
     """A table of the first rows, and a line with the number of rows.
 
-    Web addresses are links, words marked in a snippet are `<mark>`, numbers are right-aligned, scores are rounded to 4
-    places.
+    IRIs are short, with the whole one as the title; web addresses are links. Words marked in a snippet are `<mark>`,
+    numbers are right-aligned, scores are rounded to 4 places.
     """
     if result.boolean is not None:
         return f"<p>{'yes' if result.boolean else 'no'}</p>"
     scores = {variable for variable, _ in result._scores}
+    names = result.iri_names()
     shown = result._solutions.part(0, MAX_ROWS).rows
     right = [is_numeric(cells[at] for cells in shown) for at in range(len(result.columns))]
     head = "".join(
@@ -48,7 +50,7 @@ def result_to_html(result: ResultSet) -> str:
         columns = zip(result.columns, cells, right, strict=False)
         row = (
             f"<td{_RIGHT if is_right else _LEFT}>"
-            + term_to_html(term, is_score=name in scores, is_snippet=name in result._snippets)
+            + term_to_html(term, is_score=name in scores, is_snippet=name in result._snippets, names=names)
             + "</td>"
             for name, term, is_right in columns
         )
@@ -58,21 +60,28 @@ def result_to_html(result: ResultSet) -> str:
     return f"{table if result.columns else ''}\n<p>{escape(_about(result))}</p>{warnings}"
 
 
-def term_to_html(term: Term | None, *, is_score: bool = False, is_snippet: bool = False) -> str:
-    """The HTML of one value; the marks of a snippet become `<mark>`.
+def term_to_html(
+    term: Term | None, *, is_score: bool = False, is_snippet: bool = False, names: IriNames | None = None
+) -> str:
+    """The HTML of one value; the marks of a snippet become `<mark>`, and an IRI is shown by its name.
 
     >>> term_to_html(NamedNode("http://e/a?b&c"))
     '<a href="http://e/a?b&amp;c">http://e/a?b&amp;c</a>'
+    >>> term_to_html(NamedNode("http://e/a"), names=IriNames({"e": "http://e/"}, {}))
+    '<a href="http://e/a" title="http://e/a">e:a</a>'
     >>> term_to_html(NamedNode("javascript:alert(1)")), term_to_html(Literal("a **red** fish <"), is_snippet=True)
     ('javascript:alert(1)', 'a <mark>red</mark> fish &lt;')
     """
+    names = IriNames({}, {}) if names is None else names
     match term:
         case None:
             return ""
         case NamedNode(value=iri):
+            name = names(iri)
+            title = "" if name == iri else f' title="{_escaped(iri)}"'
             if _LINK.fullmatch(iri) and iri.translate(_TURNS) == iri:
-                return f'<a href="{escape(iri)}">{_escaped(iri)}</a>'
-            return _escaped(iri)
+                return f'<a href="{escape(iri)}"{title}>{_escaped(name)}</a>'
+            return f"<span{title}>{_escaped(name)}</span>" if title else _escaped(iri)
         case BlankNode():
             return _escaped(f"_:{term.value}")
         case Literal():
@@ -83,7 +92,7 @@ def term_to_html(term: Term | None, *, is_score: bool = False, is_snippet: bool 
             return (_marked if is_snippet else _escaped)(term.value) + (
                 f" <small>{escape(tag_of(term))}</small>" if term.language else ""
             )
-    return _escaped(term_text(term))
+    return _escaped(names.inside(term_text(term)))
 
 
 def _escaped(text: str) -> str:

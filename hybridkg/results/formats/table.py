@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from hybridkg.rdf.term_texts import tag_of
 from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term, term_text
+from hybridkg.results.iri_names import IriNames
 from hybridkg.results.numbers import as_float, is_numeric
 from hybridkg.results.result_set import ResultSet
 
@@ -22,10 +24,16 @@ CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *range(0x2
 CONTROL |= {9: " "}
 """Characters of the data that could move a terminal's cursor, change its colours or its reading direction."""
 
-MIN_COLUMN = 6
-"""Minimum width of a column, or the width of its values if they are narrower."""
-
 BETWEEN_COLUMNS = 3
+
+MIN_TEXT = 20
+"""Minimum width of a column whose texts are wrapped, or that of its longest text if it is shorter."""
+
+MAX_WORD = 30
+"""Width up to which the longest word of a text is not broken."""
+
+NARROW = 60
+"""Width of a terminal below which nothing is wrapped in columns: each row is a block if the columns do not fit."""
 
 SAMPLE = 20
 """Rows that decide whether a column is numeric."""
@@ -56,8 +64,9 @@ def console_on(out: TextIO) -> Console:
 def write_table(result: ResultSet, out: TextIO) -> None:
     """Writes the rows as a table within the width of the terminal (or $COLUMNS); an ASK is `yes` or `no`.
 
-    If the columns do not fit, each row is a block of `?name  value` lines. Scores that are doubles are rounded to 4
-    places; every other value is printed as stored.
+    IRIs are short (`IriNames`) and never broken; texts are wrapped. If the columns do not fit readably, each row is a
+    block of `?name  value` lines. Scores that are doubles are rounded to 4 places; every other value is printed as
+    stored.
     """
     console = console_on(out)
     if result.boolean is not None:
@@ -65,13 +74,17 @@ def write_table(result: ResultSet, out: TextIO) -> None:
         return
     if not result.columns:
         return
-    scores = _score_columns(result)
+    scores, names = _score_columns(result), result.iri_names()
     colour = console.color_system is not None
     rows = [
-        [_cell(row.term(name), is_score=name in scores, colour=colour) for name in result.columns] for row in result
+        [_cell(row.term(name), names, is_score=name in scores, colour=colour) for name in result.columns]
+        for row in result
     ]
-    write = _write_grid if _fits(result.columns, rows, console.width) else _write_records
-    write(result, rows, console)
+    widths = _widths(result.columns, rows, console.width)
+    if widths is None:
+        _write_records(result, rows, console)
+    else:
+        _write_grid(result, rows, widths, console)
 
 
 def _score_columns(result: ResultSet) -> set[str]:
@@ -85,29 +98,51 @@ def _score_columns(result: ResultSet) -> set[str]:
     return scores
 
 
-def _fits(columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> bool:
-    """Whether every column can have MIN_COLUMN characters, or its full width."""
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
+    """The width of each column of a readable table; None where there is none."""
     from rich.cells import cell_len
 
-    needed = [min(MIN_COLUMN, cell_len(name) + 1) for name in columns]
+    wide = [cell_len(name) + 1 for name in columns]
+    least = list(wide)
     for row in rows:
-        needed = [
-            have if have == MIN_COLUMN else max(have, min(MIN_COLUMN, cell_len(cell.plain)))
-            for have, cell in zip(needed, row, strict=True)
-        ]
-    return sum(needed) + BETWEEN_COLUMNS * (len(columns) - 1) <= width
+        for at, cell in enumerate(row):
+            wide[at] = max(wide[at], cell.width)
+            least[at] = max(least[at], cell.least)
+    room = width - BETWEEN_COLUMNS * (len(columns) - 1)
+    if sum(wide) <= room:
+        return wide
+    if width < NARROW or sum(least) > room:
+        return None
+    return _shared_out(wide, least, room)
 
 
-def _write_grid(result: ResultSet, rows: Sequence[Sequence[Text]], console: Console) -> None:
+def _shared_out(wide: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths between `least` and `wide` that add up to `room`: narrow columns are as wide as they need.
+
+    >>> _shared_out([10, 100, 60], [10, 20, 20], 100)
+    [10, 45, 45]
+    """
+
+    def at_most(level: int) -> list[int]:
+        return [max(low, min(high, level)) for low, high in zip(least, wide, strict=True)]
+
+    level = bisect_right(range(max(wide) + 1), room, key=lambda level: sum(at_most(level))) - 1
+    widths = at_most(max(level, 0))
+    for at, high in enumerate(wide):
+        widths[at] += widths[at] == level < high and sum(widths) < room
+    return widths
+
+
+def _write_grid(result: ResultSet, rows: Sequence[Sequence[Cell]], widths: Sequence[int], console: Console) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for at, name in enumerate(result.columns):
+    for at, (name, width) in enumerate(zip(result.columns, widths, strict=True)):
         right = is_numeric(cells[at] for cells in result.cells[:SAMPLE])
-        table.add_column(f"?{name}", overflow="fold", justify="right" if right else "left")
+        table.add_column(f"?{name}", overflow="fold", justify="right" if right else "left", width=width)
     for row in rows:
-        table.add_row(*(_Snippet(cell) if "**" in cell.plain else cell for cell in row))
+        table.add_row(*(_Snippet(cell.text) if "**" in cell.text.plain else cell.text for cell in row))
     console.print(table)
 
 
@@ -158,36 +193,80 @@ MARK = re.compile(r"\*\*[^*]+\*\*|(?:(?!\*\*[^*]+\*\*).)+")
 """A marked word, or the text between two of them."""
 
 
-def _write_records(result: ResultSet, rows: Sequence[Sequence[Text]], console: Console) -> None:
+def _write_records(result: ResultSet, rows: Sequence[Sequence[Cell]], console: Console) -> None:
     from rich.text import Text
 
-    width = max(len(name) for name in result.columns) + 1
+    head = max(len(name) for name in result.columns) + 1
     for number, row in enumerate(rows):
         if number:
             console.print()
         for name, cell in zip(result.columns, row, strict=True):
             # Further lines of a value are indented, so that none looks like a variable.
-            for i, line in enumerate(cell.split("\n", allow_blank=True)):
-                head = (f"{f'?{name}' if i == 0 else '':<{width}}  ", "bold")
-                console.print(Text.assemble(head, line), soft_wrap=True)
+            for i, line in enumerate(_lines(cell, console, console.width - head - 2)):
+                label = (f"{f'?{name}' if i == 0 else '':<{head}}  ", "bold")
+                console.print(Text.assemble(label, line), soft_wrap=True)
 
 
-def _cell(term: Term | None, *, is_score: bool, colour: bool) -> Text:
+def _lines(cell: Cell, console: Console, width: int) -> list[Text]:
+    """The lines of a value: a text is wrapped at words, anything else goes on over the edge of the terminal."""
+    from rich.text import Text
+
+    lines: list[Text] = []
+    for line in cell.text.split("\n", allow_blank=True):
+        if not cell.is_text or width < MIN_TEXT:
+            lines.append(line)
+            continue
+        parts = line.divide(_breaks(line.plain, width)) if "**" in line.plain else [line]
+        for part in parts:
+            part.rstrip()
+            lines += part.wrap(console, width, overflow="fold") or [Text("")]
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value as it is shown; `is_text` says that it may be wrapped at its words."""
+
+    text: Text
+    is_text: bool = False
+
+    @property
+    def width(self) -> int:
+        """Columns that its longest line takes."""
+        from rich.cells import cell_len
+
+        return max(map(cell_len, self.text.plain.split("\n")))
+
+    @property
+    def least(self) -> int:
+        """Columns that it needs to be read."""
+        width = self.width
+        if not self.is_text or width <= MIN_TEXT:
+            return width
+        from rich.cells import cell_len
+
+        longest = max(map(cell_len, self.text.plain.split()), default=0)
+        return max(MIN_TEXT, min(longest, MAX_WORD))
+
+
+def _cell(term: Term | None, names: IriNames, *, is_score: bool, colour: bool) -> Cell:
     from rich.text import Text
 
     match term:
         case None:
-            return Text("")
-        case NamedNode():
-            return Text(term.value.translate(CONTROL), style="cyan")
+            return Cell(Text(""))
+        case NamedNode(value=iri):
+            return Cell(Text(names(iri).translate(CONTROL), style="cyan"), is_text=names.is_label(iri))
         case BlankNode():
-            return Text(f"_:{term.value}", style="dim")
+            return Cell(Text(f"_:{term.value}", style="dim"))
         case Literal():
             if is_score and term.datatype == XSD_DOUBLE and (score := as_float(term)) is not None:
-                return Text(f"{score:.4f}")
+                return Cell(Text(f"{score:.4f}"))
             text = _marked(term.value.translate(CONTROL), colour=colour)
-            return text.append(f" {tag_of(term)}", style="dim") if term.language else text
-    return Text(term_text(term).translate(CONTROL))
+            return Cell(text.append(f" {tag_of(term)}", style="dim") if term.language else text, is_text=True)
+    return Cell(Text(names.inside(term_text(term)).translate(CONTROL)), is_text=True)
 
 
 def _marked(text: str, *, colour: bool) -> Text:

@@ -50,6 +50,7 @@ class Manifest:
         files: by path below the generation, with `/`.
         endpoint: for a graph at a SPARQL endpoint, the result of its export: `graph` (as in kb.toml), `url` (without
             credentials), `at`, `triples`, `longest`, `is_capped`, `repeats`, `round_trip_us`, `row_us`; else empty.
+        prefixes: namespaces of the prefixes that queries need not declare, by name; earlier versions wrote none.
     """
 
     generation: int
@@ -61,6 +62,7 @@ class Manifest:
     engines: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, FileEntry] = field(default_factory=dict)
     endpoint: Mapping[str, Any] = field(default_factory=dict)
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
     def behind(self) -> tuple[str, ...]:
         """Names of the stale indexes, built from an older graph or older documents than this generation holds.
@@ -85,6 +87,8 @@ class Manifest:
         }
         if self.endpoint:
             value["endpoint"] = dict(self.endpoint)
+        if self.prefixes:
+            value["prefixes"] = dict(self.prefixes)
         text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         return f'{OPENING} "checksum": "{_checksum(text)}",\n{text.removeprefix(OPENING)}'
 
@@ -145,6 +149,7 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
         engines={str(name): str(engine) for name, engine in value.get("engines", {}).items()},
         files={str(name): FileEntry(int(f["size"]), str(f["crc32"])) for name, f in value["files"].items()},
         endpoint=_endpoint(value.get("endpoint")),
+        prefixes={str(name): str(iri) for name, iri in value.get("prefixes", {}).items()},
     )
 
 

@@ -17,6 +17,7 @@ from hybridkg.errors import StorageError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.storage.durable import checksum, files_below, fsync_file, fsync_folder, link_tree, write_durably
 from hybridkg.store.generations.generation import READERS, Generation
+from hybridkg.store.generations.kept_prefixes import KeptPrefixes
 from hybridkg.store.generations.manifest import NAME, FileEntry, Manifest
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Building:
         self.counts = {"quads": 0, **old.counts}
         self._sources = dict.fromkeys(TRUTH, 0) | dict(old.sources)
         self._endpoint: Mapping[str, Any] = old.endpoint
+        self.prefixes = KeptPrefixes(old.prefixes)
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
         self.is_abandoned = False
@@ -136,6 +138,7 @@ class Building:
             engines=self._engines(),
             files={},
             endpoint=self._endpoint,
+            prefixes=self.prefixes.kept,
         )
         files = self._seal()
         manifest = Manifest(

@@ -34,13 +34,17 @@ NO_BASE = "x-relative:///"
 """Base of relative IRIs of JSON-LD where none is given, because the parser drops them silently."""
 
 
-def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[StatementBatch]:
+def quads_of(
+    file: InputFile, names: BlankNodeNames, base_iri: str | None = None, declared: dict[str, str] | None = None
+) -> Iterator[StatementBatch]:
     """The quads of a file in batches, blank nodes renamed.
 
     Args:
         file: opened at its start; its name determines the format.
         names: renames the blank nodes of this document.
         base_iri: base of relative IRIs; without it they are errors.
+        declared: receives the prefixes that the file declares: the last namespace of each in Turtle and TriG, those of
+            the document element in RDF/XML, those of the outermost context in JSON-LD.
 
     Raises:
         LoadError: the file is malformed; names the file and the line.
@@ -49,7 +53,7 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
     if form.syntax in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
         yield from _quads_of_lines(file, form, names, base_iri)
     else:
-        yield from _parsed(ByteFeed(file, _guards(form, file)), file, form, names, base_iri)
+        yield from _parsed(ByteFeed(file, _guards(form, file)), file, form, names, base_iri, declared=declared)
 
 
 def _quads_of_lines(
@@ -81,17 +85,29 @@ def _quads_of_lines(
 
 
 def _parsed(
-    feed: ByteFeed, file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None, line: int = 0
+    feed: ByteFeed,
+    file: InputFile,
+    form: Format,
+    names: BlankNodeNames,
+    base_iri: str | None,
+    line: int = 0,
+    declared: dict[str, str] | None = None,
 ) -> Iterator[StatementBatch]:
     """The parser's quads of a feed that begins after `line` lines of the file."""
     find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
     try:
         quads = parse(feed, format=form.syntax, base_iri=NO_BASE if find_relative else base_iri)  # type: ignore[arg-type]
-        while batch := list(islice(quads, BATCH)):
+        batch = list(islice(quads, 1))
+        if declared is not None:
+            declared |= quads.prefixes  # of RDF/XML, they are gone at the end of the document element
+        while batch := batch + list(islice(quads, BATCH - len(batch))):
             if find_relative:
                 _refuse_relative(batch, file)
             yield names.renamed(batch)
+            batch = []
         feed.drain()
+        if declared is not None:
+            declared |= quads.prefixes
     except SyntaxError as e:
         raise _malformed(e, form, file, base_iri, line) from e
     except MemoryError as e:

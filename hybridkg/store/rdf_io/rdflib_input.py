@@ -31,6 +31,18 @@ def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterato
         yield names.renamed(batch)
 
 
+def prefixes_of_rdflib(statements: Iterable[Any]) -> dict[str, str]:
+    """The prefixes that somebody has bound in an rdflib graph; those that every graph has are left out."""
+    manager = getattr(statements, "namespace_manager", None)
+    if manager is None:
+        return {}
+    from rdflib import Graph
+
+    everywhere = {(prefix, str(namespace)) for prefix, namespace in Graph().namespaces()}
+    bound = ((str(prefix), str(namespace)) for prefix, namespace in manager.namespaces())
+    return {prefix: namespace for prefix, namespace in bound if (prefix, namespace) not in everywhere}
+
+
 def name_of(statements: Iterable[Any]) -> str:
     """The name of the input in counts and progress."""
     kind = type(statements)

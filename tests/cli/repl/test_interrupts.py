@@ -20,7 +20,7 @@ from hybridkg.cli.repl.interrupts import Interrupts
 from hybridkg.cli.repl.running import InterruptibleRunner
 from hybridkg.cli.repl.session import Session
 
-QUERY, NEXT = "ASK {}", "SELECT ?f { ?f a films:Film } LIMIT 1"
+QUERY, NEXT = "ASK {}", "SELECT ?f { ?f a :Film } LIMIT 1"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hybridkg import KnowledgeBase
 from hybridkg.cli.repl.command_completion import suggest_in_session
 from hybridkg.cli.repl.commands import COMMANDS
 from hybridkg.cli.repl.session import Session, is_complete
@@ -20,10 +21,10 @@ def test_a_query_shows_its_rows_and_then_their_number_and_the_time(session, scre
 
 
 def test_an_error_has_its_caret_under_what_was_typed_although_a_prefix_was_added(session, screen):
-    assert not session.run("SELECT * {\n  ?f a films:Film . FILTER(?f > }")
-    assert "2 |   ?f a films:Film . FILTER(?f > }" in screen.said[0]
-    assert not session.run('SELECT * { ?f a films:Film ; rdfs:label ?l . ?f MATCH "x" ON (lable) }')
-    assert "?f a films:Film ; rdfs:label" in screen.said[1]
+    assert not session.run("SELECT * {\n  ?f a :Film . FILTER(?f > }")
+    assert "2 |   ?f a :Film . FILTER(?f > }" in screen.said[0]
+    assert not session.run('SELECT * { ?f a :Film ; rdfs:label ?l . ?f MATCH "x" ON (lable) }')
+    assert "?f a :Film ; rdfs:label" in screen.said[1]
     assert "PREFIX" not in screen.said[1]
     line, caret = screen.said[1].splitlines()[3:5]
     assert line[caret.index("^") :].startswith("lable")
@@ -32,7 +33,7 @@ def test_an_error_has_its_caret_under_what_was_typed_although_a_prefix_was_added
 
 @pytest.mark.parametrize("before", ["", "EXPLAIN ", "explain analyze\n", "BASE <http://b/> ", "PREFIX x: <http://x/> "])
 def test_a_known_prefix_needs_no_declaration_wherever_the_query_starts(session, screen, before):
-    assert session.run(f"{before}SELECT ?f {{ ?f a films:Film ; rdfs:label ?l }}"), screen.said
+    assert session.run(f"{before}SELECT ?f {{ ?f a :Film ; rdfs:label ?l }}"), screen.said
 
 
 def test_a_prefix_that_one_query_declares_serves_the_next(session, screen):
@@ -42,12 +43,44 @@ def test_a_prefix_that_one_query_declares_serves_the_next(session, screen):
     assert screen.out == ["true\n", "true\n"]
 
 
+def test_a_prefix_of_the_session_only_is_named_once_with_the_command_that_keeps_it(session, screen):
+    assert session.run(f"PREFIX my: <{FILM}> ASK {{ ?f a my:Film }}")
+    for _ in range(2):
+        assert session.run("SELECT ?f { ?f a my:Film } LIMIT 1")
+    assert [line for line in screen.said if line.startswith("note")] == [
+        f"note: my: is <{FILM}> in this session only; to keep it: hybridkg prefixes KB --add my={FILM}"
+    ]
+
+
+def test_a_namespace_without_a_kept_prefix_gets_one_for_the_session(tmp_path, screen):
+    kb = KnowledgeBase.create(tmp_path / "k.kb")
+    (tmp_path / "k.nt").write_text('<http://e/films/a> <http://e/films/year> "1" .')
+    kb.load(tmp_path / "k.nt")
+    session = Session(kb, screen)
+    assert session.run("SELECT ?f { ?f films:year ?y }"), screen.said
+    assert "films:a" in screen.out[0]
+    assert session.run(".prefix")
+    assert "in this session only:\nPREFIX films: <http://e/films/>" in screen.out[1]
+
+
+def test_labels_are_shown_in_tables_only(session, screen):
+    query = "SELECT ?f ?d { ?f :director ?d } ORDER BY ?f LIMIT 1"
+    assert session.run(".format table")
+    assert session.run(".labels on")
+    assert session.run(query)
+    assert "Alien   Ridley Scott" in screen.out[0]
+    assert session.run(".format tsv")
+    assert session.run(query)
+    assert f"<{FILM}Alien>\t<{FILM}Scott>" in screen.out[1]
+    assert not session.run(".labels maybe")
+
+
 def test_dot_prefix_declares_and_shows(session, screen):
     assert session.run(f".prefix my: <{FILM}>")
     assert session.run(".prefix")
     assert f"PREFIX my: <{FILM}>" in screen.out[0]
-    assert f"PREFIX films: <{FILM}>" in screen.out[0]
-    assert "rdfs" in screen.out[0]
+    assert screen.out[0].startswith(f"PREFIX : <{FILM}>\nPREFIX rdfs: <")
+    assert "well known: dbo, dbp" in screen.out[0]
     for wrong in ("my", "my <x>", "my: <a b>", "my: <relative>", "1: <http://e/>", "my: <http://e/> x: <http://e/>"):
         assert not session.run(f".prefix {wrong}"), wrong
 
@@ -71,20 +104,20 @@ def test_help_names_every_command(session, screen):
 
 def test_schema_and_fields_tell_what_is_in_the_data(session, screen):
     session.run(".schema")
-    assert "films:Film" in screen.out[0]
-    assert "films:director" in screen.out[0]
+    assert ":Film" in screen.out[0]
+    assert ":director" in screen.out[0]
     session.run(".schema direc")
-    assert "films:director" in screen.out[1]
-    assert "films:year" not in screen.out[1]
+    assert ":director" in screen.out[1]
+    assert ":year" not in screen.out[1]
     session.run(".fields")
     assert "description" in screen.out[2]
 
 
 def test_explain_and_analyze_take_a_query_or_the_last_one(session, screen):
     assert not session.run(".explain")
-    assert session.run(".explain SELECT ?f { ?f a films:Film }")
+    assert session.run(".explain SELECT ?f { ?f a :Film }")
     assert "strategy:" in screen.out[0]
-    assert session.run("SELECT ?f { ?f a films:Film } LIMIT 1")
+    assert session.run("SELECT ?f { ?f a :Film } LIMIT 1")
     assert session.run(".analyze")
     assert "LIMIT 1" in screen.out[2]
     assert "ms" in screen.out[2]
@@ -103,11 +136,11 @@ def test_every_format_shows_rows(session, screen, fmt):
 
 def test_the_limit_cuts_and_says_so(session, screen):
     assert session.run(".limit 2")
-    assert session.run("SELECT ?f { ?f a films:Film }")
+    assert session.run("SELECT ?f { ?f a :Film }")
     assert screen.out[0].count("\n") == 3
     assert ".limit none" in screen.said[-1]
     assert session.run(".limit none")
-    assert session.run("SELECT ?f { ?f a films:Film }")
+    assert session.run("SELECT ?f { ?f a :Film }")
     assert screen.out[1].count("\n") == 16
     for wrong in ("-1", "x", "1.5", "9" * 30, "²"):
         assert not session.run(f".limit {wrong}"), wrong
@@ -115,9 +148,7 @@ def test_the_limit_cuts_and_says_so(session, screen):
 
 def test_a_file_is_run_query_by_query_and_errors_name_its_lines(session, screen, tmp_path):
     file = tmp_path / "two.hq"
-    file.write_text(
-        "# one\nSELECT ?f { ?f a films:Film }\nLIMIT 1\n\nASK { ?x ! }\n\n.limit 3\nASK {}\n.quit\nASK {}\n"
-    )
+    file.write_text("# one\nSELECT ?f { ?f a :Film }\nLIMIT 1\n\nASK { ?x ! }\n\n.limit 3\nASK {}\n.quit\nASK {}\n")
     assert session.run(f".load {file}")
     assert [out.count("\n") for out in screen.out] == [2, 1]
     assert "two.hq:5:12" in "\n".join(screen.said)
@@ -168,8 +199,8 @@ def test_commands_and_their_arguments_are_completed(session, tmp_path):
     assert offered(".format n")[0] == ".format ndjson"
     assert offered(f".load {tmp_path}/") == [f".load {tmp_path}/a.hq"]
     assert offered(".explain SEL") == [".explain SELECT"]
-    assert offered("  SELECT ?f { ?f a films:Fi") == ["  SELECT ?f { ?f a films:Film"]
-    assert ".schema films:director" in offered(".schema films:d")
+    assert offered("  SELECT ?f { ?f a :Fi") == ["  SELECT ?f { ?f a :Film"]
+    assert ".schema :director" in offered(".schema :d")
 
 
 def test_the_nearest_name_of_the_registry_is_the_one_used_here():

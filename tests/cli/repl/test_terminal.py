@@ -36,7 +36,7 @@ def piped(kb: Path, text: str | bytes, *options: str):
 
 
 def test_piped_queries_run_without_a_prompt_rows_on_stdout_the_rest_on_stderr(kb):
-    result = piped(kb, "SELECT ?f { ?f a films:Film }\nLIMIT 1\n.format csv\nASK {}\n", "--format", "tsv")
+    result = piped(kb, "SELECT ?f { ?f a :Film }\nLIMIT 1\n.format csv\nASK {}\n", "--format", "tsv")
     assert result.exit_code == 0
     assert result.stdout.startswith("?f\n<http://example.org/films/")
     assert result.stdout.endswith("true\n")
@@ -136,7 +136,7 @@ def test_a_long_history_loses_its_beginning(tmp_path, monkeypatch):
 
 
 SLOW = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o }"
-ENDLESS = "SELECT ?endless { ?endless a films:Film }"
+ENDLESS = "SELECT ?endless { ?endless a :Film }"
 LAUNCHER = """
 import fcntl, sys, termios, time
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -220,7 +220,7 @@ PROMPT_ENDS = "\x1b[?2004l"
 def test_a_person_asks_cancels_asks_again_and_leaves(kb, tmp_path):
     with Typist(kb, {"HYBRIDKG_CACHE": str(tmp_path / "cache")}) as person:
         person.sees("hq>")
-        person.types("SELECT ?f {\r?f a films:Film }\r")
+        person.types("SELECT ?f {\r?f a :Film }\r")
         person.sees("15 rows, exact")
         person.sees("hq>")
         person.types("not wanted\x03")

@@ -12,7 +12,7 @@ from hybridkg.cli.repl.screen import Streams, Terminal
 from hybridkg.cli.repl.session import Session, is_complete, is_update
 
 FILM = "http://example.org/films/"
-XYLOPHONE = "INSERT DATA { films:X a films:Film ; rdfs:label 'xylophone' ; films:tempo 'largo' }"
+XYLOPHONE = "INSERT DATA { :X a :Film ; rdfs:label 'xylophone' ; :tempo 'largo' }"
 
 
 @pytest.fixture
@@ -41,17 +41,17 @@ def test_names_are_read_again_in_the_background_only_after_a_change(session, kb)
     session.names_later(started.append)
     session.names_later(started.append)
     assert len(started) == 1
-    session.run("DELETE WHERE { films:Alien ?p ?o }")
+    session.run("DELETE WHERE { :Alien ?p ?o }")
     session.names_later(started.append)
     assert len(started) == 2
 
 
 def test_the_command_takes_an_update_and_its_errors_are_at_the_place_that_was_typed(session, screen):
-    assert session.run(".update DELETE { ?f films:year ?y }\nWHERE { ?f films:year ?y . FILTER(?y < 1900) }")
+    assert session.run(".update DELETE { ?f :year ?y }\nWHERE { ?f :year ?y . FILTER(?y < 1900) }")
     assert screen.said[0] == "triples: 0 added, 0 removed"
-    assert not session.run(".update DELETE { ?f films:year ?y }\nWHERE { ?f films:year ?y . FILTER(?y < }")
-    assert " --> update:2:40\n" in screen.said[-1]
-    assert "2 | WHERE { ?f films:year ?y . FILTER(?y < }" in screen.said[-1]
+    assert not session.run(".update DELETE { ?f :year ?y }\nWHERE { ?f :year ?y . FILTER(?y < }")
+    assert " --> update:2:35\n" in screen.said[-1]
+    assert "2 | WHERE { ?f :year ?y . FILTER(?y < }" in screen.said[-1]
     assert not session.run(".update SELECT * {}")
     assert screen.said[-1].splitlines()[0] == "error[Q101]: this is a query"
     assert screen.said[-1].endswith("hint: a query needs no command: type it alone")
@@ -60,8 +60,8 @@ def test_the_command_takes_an_update_and_its_errors_are_at_the_place_that_was_ty
 
 
 def test_a_warning_is_at_the_place_that_was_typed(session, screen):
-    assert session.run("INSERT { ?film films:seen true } WHERE { ?flim a films:Film }")
-    assert "1 | INSERT { ?film films:seen true } WHERE { ?flim a films:Film }" in screen.said[0]
+    assert session.run("INSERT { ?film :seen true } WHERE { ?flim a :Film }")
+    assert "1 | INSERT { ?film :seen true } WHERE { ?flim a :Film }" in screen.said[0]
     line, caret = screen.said[0].splitlines()[3:5]
     assert line[caret.index("^") :].startswith("?film")
 
@@ -69,7 +69,7 @@ def test_a_warning_is_at_the_place_that_was_typed(session, screen):
 @pytest.mark.parametrize("text", [".explain {}", "EXPLAIN {}", ".analyze {}", "explain analyze {}"])
 def test_the_plan_of_an_update_is_shown_and_nothing_changes(session, screen, kb, text):
     before = repr(kb)
-    assert session.run(text.format("DELETE WHERE { ?f films:year ?y }")), screen.said
+    assert session.run(text.format("DELETE WHERE { ?f :year ?y }")), screen.said
     assert screen.out[0].startswith("operation 1: DELETE WHERE\nstrategy: ")
     kb.refresh()
     assert repr(kb) == before
@@ -81,7 +81,7 @@ def test_a_large_change_is_asked_about(session, screen, kb, answer, monkeypatch)
     asked = []
     monkeypatch.setattr(screen, "ask", lambda question: asked.append(question) or answer)
     before = len(kb.query("SELECT * { ?f <http://example.org/films/year> ?y }"))
-    assert session.run("DELETE WHERE { ?f films:year ?y }") is (answer is not None)
+    assert session.run("DELETE WHERE { ?f :year ?y }") is (answer is not None)
     assert asked == [f"0 triples added, {before} removed, {before} entities changed; do it? [y/N] "]
     left = len(kb.query("SELECT * { ?f <http://example.org/films/year> ?y }"))
     assert left == (0 if answer else before)
@@ -106,12 +106,12 @@ def test_only_yes_is_a_yes_and_streams_cannot_be_asked(monkeypatch, tmp_path):
 def test_an_update_of_a_temporary_knowledge_base_says_that_its_file_stays(screen):
     file = Path(__file__).resolve().parents[3] / "examples" / "films.ttl"
     with KnowledgeBase.temporary(file) as kb:
-        assert Session(kb, screen).run("DELETE WHERE { films:Alien films:year ?y }")
+        assert Session(kb, screen).run("DELETE WHERE { :Alien :year ?y }")
     assert "note: this knowledge base is temporary, and so is the change: the file stays as it is" in screen.said
 
 
 def test_a_file_runs_no_update_after_an_error(session, screen, kb):
-    text = "ASK { ?x a films:Film }\nSELECT * { ?x ?y }\n\nDELETE WHERE { ?s ?p ?o }\n.update CLEAR ALL\nASK {}"
+    text = "ASK { ?x a :Film }\nSELECT * { ?x ?y }\n\nDELETE WHERE { ?s ?p ?o }\n.update CLEAR ALL\nASK {}"
     assert not session.run_all(text, "changes.hq")
     assert screen.out == ["true\n", "true\n"]
     assert [said for said in screen.said if "error" in said][1:] == [
@@ -122,8 +122,8 @@ def test_a_file_runs_no_update_after_an_error(session, screen, kb):
 
 
 def test_a_file_runs_its_updates_and_queries_in_order(session, screen):
-    text = f"{XYLOPHONE} ;\nDELETE WHERE {{ films:X films:tempo ?t }}\n\nASK {{ films:X films:tempo ?t }}\n"
-    assert session.run_all(f"{text}INSERT DATA {{ films:X films:tempo 'presto' }} ;\n{text.splitlines()[-1]}", "x.hq")
+    text = f"{XYLOPHONE} ;\nDELETE WHERE {{ :X :tempo ?t }}\n\nASK {{ :X :tempo ?t }}\n"
+    assert session.run_all(f"{text}INSERT DATA {{ :X :tempo 'presto' }} ;\n{text.splitlines()[-1]}", "x.hq")
     assert screen.out == ["false\n", "true\n"]
 
 

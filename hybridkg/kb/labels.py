@@ -1,0 +1,48 @@
+"""Labels of IRIs, for tables: one lookup for many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hybridkg.entities.profile.labels import LABEL_PREDICATES
+from hybridkg.entities.triple_lookups import TripleLookups
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.rdf.terms import Literal, NamedNode
+
+ENGLISH = "en"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The label of each IRI: by the first label predicate that it has, and of these texts that without a language, the
+    English one, or the first by language and text.
+
+    Args:
+        store: the graph.
+        predicates: IRIs of the label predicates, in the order of preference; default: those of a profile without any.
+    """
+
+    store: GraphStore
+    predicates: Sequence[str] = LABEL_PREDICATES
+
+    def __call__(self, iris: Sequence[str]) -> Mapping[str, str]:
+        """The labels by IRI; IRIs without one are missing.
+
+        >>> from hybridkg.rdf.terms import Triple
+        >>> from hybridkg.store.oxigraph import OxigraphStore
+        >>> a, label = NamedNode("x:a"), NamedNode(LABEL_PREDICATES[0])
+        >>> texts = (Literal("Film", language="de"), Literal("film", language="en"))
+        >>> Labels(OxigraphStore.memory([Triple(a, label, text) for text in texts]))(["x:a", "x:b"])
+        {'x:a': 'film'}
+        """
+        ranks = {iri: rank for rank, iri in enumerate(self.predicates)}
+        best: dict[str, tuple[int, bool, str, str]] = {}
+        nodes = [NamedNode(iri) for iri in dict.fromkeys(iris)]
+        for subject, predicate, text in TripleLookups(self.store).outgoing(nodes, tuple(self.predicates)):
+            if isinstance(subject, NamedNode) and isinstance(text, Literal) and text.value.strip():
+                language = (text.language or "").lower()
+                is_foreign = language.partition("-")[0] not in ("", ENGLISH)
+                key = ranks[predicate.value], is_foreign, language, " ".join(text.value.split())
+                best[subject.value] = min(best.get(subject.value, key), key)
+        return {iri: text for iri, (*_, text) in best.items()}

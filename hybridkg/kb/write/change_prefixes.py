@@ -1,0 +1,44 @@
+"""Changes of the kept prefixes alone: a commit with the same graph, documents and indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hybridkg.errors import ParameterError
+from hybridkg.kb.write.build_projection import PROJECTION
+from hybridkg.kb.write.transaction import TEXT_INDEX
+from hybridkg.rdf.known_prefixes import MAX_KEPT, why_not_kept
+from hybridkg.registry import did_you_mean
+from hybridkg.store.generations.folder import Folder
+
+INDEXES = (*TEXT_INDEX, PROJECTION, "statistics.json")
+
+
+def change_prefixes(folder: Folder, changes: Mapping[str, str | None], wait: float) -> None:
+    """Sets prefixes, or removes those whose namespace is None; makes no generation where nothing changes.
+
+    Raises:
+        ParameterError: a name or a namespace is wrong, there are too many, or one to remove is not there.
+        LockedError: another writer has the lock.
+    """
+    for name, namespace in changes.items():
+        if namespace is not None and (reason := why_not_kept(name, namespace)):
+            raise ParameterError(
+                f"the prefix {name + ':'!r} cannot be kept: {reason}", hint="films=http://example.org/"
+            )
+    with folder.building(wait=wait) as building:
+        prefixes = building.prefixes
+        for name in (name for name, namespace in changes.items() if namespace is None):
+            if name not in prefixes.kept:
+                kept = ", ".join(f"{one}:" for one in prefixes.kept) or "none"
+                raise ParameterError(
+                    f"no prefix {name + ':'!r} is kept; kept: {kept}", hint=did_you_mean(name, list(prefixes.kept))
+                )
+        prefixes.change(changes)
+        if len(prefixes.kept) > MAX_KEPT:
+            raise ParameterError(f"a knowledge base keeps at most {MAX_KEPT:,} prefixes", hint="remove some: --remove")
+        if not prefixes.has_changed:
+            building.abandon()
+            return
+        for name in INDEXES:
+            building.keep(name)
