@@ -1,4 +1,4 @@
-"""Warnings that need the data: predicates and classes that do not occur, texts without a term, prefixes of too many."""
+"""Warnings that need the data: names that do not occur, values of the wrong kind, texts without a term, and others."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from hybridkg.errors import HybridkgError, QueryWarning, Span
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
+from hybridkg.kb.absent_constants import ConstantAdvisor
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.source import shown
+from hybridkg.query.value_kinds import ObjectKinds, kind_warnings
 from hybridkg.query.walk import children, walk
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.well_known import shortened
@@ -43,6 +45,7 @@ class Advisor:
         vectors: the vector index, None where there is none.
         counted: whether statistics prove that a "class" or "predicate" of an IRI occurs.
         other_encoder: why the vectors are not those that kb.toml names, in words; empty where they are.
+        object_kinds: the kinds of the objects of a predicate, None where they are not known (interfaces.graph_index).
     """
 
     def __init__(
@@ -53,11 +56,14 @@ class Advisor:
         vectors: VectorIndex | None = None,
         counted: Callable[[str, str], bool] = lambda kind, iri: False,
         other_encoder: str = "",
+        object_kinds: ObjectKinds = lambda predicate: None,
     ):
+        self._object_kinds = object_kinds
         self._other_encoder = other_encoder
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
         self._occurring: dict[tuple[str, str], bool] = {}
+        self.constants = ConstantAdvisor(store)
 
     def texts(
         self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool] = lambda match: False
@@ -130,6 +136,10 @@ class Advisor:
                     hint=self._similar(kind, iri.value, prefixes),
                     span=iri.span,
                 )
+
+    def kinds(self, query: ast.Query, prefixes: tuple[tuple[str, str], ...]) -> Iterator[QueryWarning]:
+        """Warnings about values of the wrong kind, in which `prefixes` shorten predicates."""
+        return kind_warnings(query, self._object_kinds, lambda iri: _shown(iri, prefixes))
 
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri

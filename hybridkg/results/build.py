@@ -55,6 +55,11 @@ class Shape:
     is_graph: bool
     is_hybrid: bool
 
+    @property
+    def skips_rows(self) -> bool:
+        """Whether LIMIT 0 or OFFSET may leave no row of many."""
+        return bool(self.offset) or self.limit == 0
+
     @classmethod
     def of(cls, query: ast.Query, logical: nodes.Plan) -> Shape:
         form = query.form
