@@ -125,8 +125,8 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a predicate or class
             that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR whose target has no
             vector, W110 a failed reranker in a query that keeps the earlier order, W111 a NEAR over vectors of
-            another encoder than kb.toml now names, W112 a constant that no triple has in its place, W113 a comparison or
-            function that never has a value, because of the kinds of values.
+            another encoder than kb.toml now names, W112 a constant that no triple has in its place, W113 a comparison
+            or function that never has a value, because of the kinds of values, W114 a parameter without a value.
         message, hint, span: as for every error.
     """
 

@@ -47,6 +47,7 @@ class Transaction:
     def __init__(self, state: TransactionState):
         self._state: TransactionState | None = state
         self._exact = True
+        self._solutions: int | None = None
         self._warnings: list[HybridkgError] = []
         self.report: UpdateReport | None = None
 
@@ -72,6 +73,8 @@ class Transaction:
         run = UpdateRun(state, update, text, options)
         run.run()
         self._exact = self._exact and run.exact
+        if run.solution_count is not None:
+            self._solutions = (self._solutions or 0) + run.solution_count
         self._warnings += run.warnings
         return report_of(run, state)
 
@@ -164,6 +167,7 @@ class Transaction:
             exact=self._exact,
             warnings=tuple(self._warnings),
             change=change,
+            solutions=self._solutions,
         )
 
 
@@ -189,6 +193,7 @@ def report_of(run: UpdateRun | None, state: TransactionState) -> UpdateReport:
         warnings=() if run is None else tuple(run.warnings),
         is_behind=state.step is None,
         change=change,
+        solutions=None if run is None else run.solution_count,
     )
 
 

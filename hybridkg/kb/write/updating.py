@@ -28,6 +28,7 @@ from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import check_update, unbound_template_variables
+from hybridkg.query.checks.check_values import check_update_values
 from hybridkg.query.constants import term_of_constant
 from hybridkg.query.parameters.bind import bind_update
 from hybridkg.query.parser import parse_update
@@ -93,6 +94,8 @@ class UpdateRun:
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
+        self.solution_count: int | None = None
+        """Solutions of all WHEREs so far; None without a WHERE."""
         self.warnings: list[HybridkgError] = [*_never_bound(update, SourceName(options.name, text))]
 
     def run(self) -> None:
@@ -134,6 +137,7 @@ class UpdateRun:
 
     def _modify(self, operation: ast.Modify) -> None:
         result = self.solutions(operation)
+        self.solution_count = (self.solution_count or 0) + len(result.cells)
         rows, at = result.cells, {name: n for n, name in enumerate(result.columns)}
         target = _iri(operation.with_graph) if operation.with_graph else DefaultGraph()
         removed = self._instances(operation.delete, rows, at, target)
@@ -141,7 +145,7 @@ class UpdateRun:
 
     def solutions(self, operation: ast.Modify) -> ResultSet:
         """The solutions of a WHERE in the state of this moment."""
-        query = query_of(operation)
+        query = replace(query_of(operation), prefixes=self._update.prefixes)
         state = self._state
         ranked = [item.span for item in ranked_items(query.form)]
         if ranked:
@@ -257,6 +261,7 @@ def checked_update(text: str, params: Parameters | None, name: str) -> ast.Updat
     try:
         update = bind_update(parse_update(text, name=name), params or {})
         check_update(update)
+        check_update_values(update)
     except HybridkgError as e:
         raise e.at(source) from e.__cause__
     return update
@@ -271,8 +276,7 @@ def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgErr
                 yield QueryWarning(
                     "W102",
                     f"nothing in WHERE binds ?{variable.name}, so the triples with it are left out",
-                    hint=(f"give it: --param {variable.name}=VALUE" if source.text[variable.span.start] == "$" else "")
-                    or did_you_mean(f"?{variable.name}", names)
+                    hint=did_you_mean(f"?{variable.name}", names)
                     or f"it binds: {', '.join(names[:8]) or 'no variable'}",
                     span=variable.span,
                 ).at(source)
