@@ -82,3 +82,14 @@ def count_lines(counts: Mapping[str, Any], indent: str = "") -> list[str]:
         else:
             lines.append(f"{label}: {value}")
     return lines
+
+
+def preformatted(text: str) -> str:
+    """HTML of a text in columns for a notebook, escaped; its exports set `pre` in a proportional face by default.
+
+    >>> preformatted("a < b")
+    '<pre style="font-family: monospace; line-height: 1.25">a &lt; b</pre>'
+    """
+    from html import escape
+
+    return f'<pre style="font-family: monospace; line-height: 1.25">{escape(text)}</pre>'

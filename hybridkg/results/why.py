@@ -24,6 +24,7 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, term
 from hybridkg.results.build import reranked_by
 from hybridkg.results.formats.table import CONTROL
 from hybridkg.results.numbers import as_float
+from hybridkg.terminal_text import preformatted
 
 if TYPE_CHECKING:
     import rdflib
@@ -107,6 +108,10 @@ class Why:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        """The text for notebooks, escaped."""
+        return preformatted(str(self))
 
 
 @dataclass(frozen=True)

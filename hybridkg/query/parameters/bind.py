@@ -170,6 +170,11 @@ def _value(name: str, value: object) -> Bound | tuple[Bound, ...]:
 def _constant(name: str, value: object) -> Bound:
     if isinstance(value, ast.Iri | ast.Lit):
         return value
+    if value is None:
+        raise ParameterError(
+            f"the parameter {name!r} is None, which is no value of RDF",
+            hint="leave the parameter out where the query has another value for the variable, or give one",
+        )
     try:
         return constant(from_rdflib(value))
     except (TypeError, ValueError, OverflowError) as e:
