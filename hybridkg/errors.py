@@ -160,6 +160,23 @@ class LoadWarning(HybridkgError):  # noqa: N818 - not an error
     label = "warning"
 
 
+class ElsewhereWarning(HybridkgError):  # noqa: N818 - not an error
+    """Triples to be removed that are in a named graph instead. Never raised: it is in `UpdateReport.warnings`."""
+
+    code = "W302"
+    label = "warning"
+
+    @classmethod
+    def of(cls, graph: str, found: int, missing: int) -> ElsewhereWarning:
+        """The warning for `missing` triples that the default graph does not have, and of which `graph` has `found`."""
+        return cls(
+            f"{missing:,} of the triples to be removed are not in the default graph, and {found:,} of them are in the "
+            f"graph {graph}",
+            hint=f"hybridkg remove KB FILE --graph '{graph}' removes them there\n"
+            f"in Python: kb.delete(..., graph='{graph}')",
+        )
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 
@@ -182,6 +199,10 @@ class UserError(HybridkgError):
     """Base of the user's mistakes; exit code 2."""
 
     code, exit_code = "H001", 2
+
+    def _render_traceback_(self, *_: object) -> list[str]:
+        """The lines that a notebook shows in place of a traceback, which has nothing about a mistake of the user."""
+        return self.render().split("\n")
 
 
 class QuerySyntaxError(UserError):

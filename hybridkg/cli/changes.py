@@ -35,7 +35,7 @@ def show_change(report: UpdateReport, kb: Path, *, dry_run: bool = False, fmt: s
         for line in report.lines():
             echo(line, err=True)
     elif report.is_behind and (report.added or report.removed or report.documents):
-        echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
+        echo(f"the change is not searchable yet; run: hybridkg index {kb}", err=True)
 
 
 def _print_change(lines: list[str]) -> None:

@@ -175,7 +175,7 @@ def _forgotten(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
             seen.add(name)
             yield QueryWarning(
                 "W114",
-                f"the parameter ${name} has no value, so it is a variable of the query and takes any value",
+                f"the parameter ${name} has no value, so it is a variable and takes any value",
                 hint=no_value_hint(name),
                 span=node.span,
             )

@@ -88,7 +88,7 @@ def test_a_parameter_is_no_variable_that_nothing_binds():
     assert least.hint == "give it: --param least='...'; in Python: params={'least': ...}"
     assert (who.code, who.message) == (
         "W114",
-        "the parameter $who has no value, so it is a variable of the query and takes any value",
+        "the parameter $who has no value, so it is a variable and takes any value",
     )
     assert advise(parse(text), {"least", "who"}) == []
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TextIO
 
+from hybridkg.cli.echo import in_place
 from hybridkg.cli.repl.listing import fitted
 from hybridkg.terminal_text import printable
 
@@ -29,7 +30,7 @@ class Streams:
 
     def say(self, text: str) -> None:
         """Writes a message."""
-        self._err.write(f"{printable(text)}\n")
+        self._err.write(f"{printable(in_place(text))}\n")
         self._err.flush()
 
     def ask(self, question: str) -> bool | None:
@@ -62,7 +63,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Shows a message."""
-        self._out.write(f"{fitted(printable(text), shutil.get_terminal_size().columns)}\n")
+        self._out.write(f"{fitted(printable(in_place(text)), shutil.get_terminal_size().columns)}\n")
         self._out.flush()
 
     def ask(self, question: str) -> bool | None:

@@ -55,7 +55,7 @@ def run_update(session: Session, text: str, name: str = "update", *, typed: str 
     for line in report.lines():
         session.screen.say(line)
     if report.is_behind:
-        session.screen.say(f"note: text search does not see this yet; build the index: hybridkg index {session.place}")
+        session.screen.say(f"note: the change is not searchable yet; run: hybridkg index {session.place}")
     if session.kb.load_report is not None:
         session.screen.say("note: this knowledge base is temporary, and so is the change: the file stays as it is")
     session.screen.say(f"{milliseconds:,.1f} ms")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -100,8 +100,11 @@ class Transaction:
                 return UpdateReport(added, 0, 0, is_behind=state.step is None)
         return report_of(None, state)
 
-    def delete(self, *inputs: Source) -> UpdateReport:
+    def delete(self, *inputs: Source, graph: str | None = None) -> UpdateReport:
         """Removes the triples of RDF files, rdflib graphs or iterables of triples.
+
+        With `graph`, an IRI, they are removed from this graph; otherwise from the graphs that the inputs name, which is
+        the default graph for a format without graphs.
 
         Raises:
             LoadError: an input is malformed, or has a blank node, which names nothing here.
@@ -111,8 +114,9 @@ class Transaction:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
         with _undone_on_failure(state):
-            remove_statements(state, inputs)
-        return report_of(None, state)
+            warnings = remove_statements(state, inputs, None if graph is None else graph_named(graph))
+        self._warnings += warnings
+        return replace(report_of(None, state), warnings=tuple(warnings))
 
     def text(self, entity: Any, /, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.

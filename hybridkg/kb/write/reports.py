@@ -150,7 +150,9 @@ class LoadReport:
             documents=self.documents
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
-        if self.has_followed and self.index:
+        if self.index is None and not self.is_behind:
+            index = ["index: up to date"]
+        elif self.has_followed and self.index:
             index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
 
@@ -199,7 +201,7 @@ class UpdateReport:
             return ""
         if self.solutions == 0:
             return "nothing has changed: the WHERE has no solution"
-        return "nothing has changed: everything was as the change wants it"
+        return "nothing has changed: the graph was in this state already"
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the triples; of an EXPLAIN, that of the plans."""

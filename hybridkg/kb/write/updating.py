@@ -109,7 +109,7 @@ class UpdateRun:
             graph.undo_request()
             self._state.changed()
             if isinstance(e, HybridkgError):
-                raise e.at(SourceName(self._options.name, self._text)) from e.__cause__
+                raise of_update(e.at(SourceName(self._options.name, self._text))) from e.__cause__
             raise
 
     def _run(self, operation: ast.Operation) -> None:
@@ -158,7 +158,7 @@ class UpdateRun:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact
         known = {warning.span for warning in self.warnings}  # the query says only that nothing binds the variable
-        self.warnings += [warning for warning in result.warnings if warning.span not in known]
+        self.warnings += [of_update(warning) for warning in result.warnings if warning.span not in known]
         return result
 
     # --- templates ------------------------------------------------------------------------
@@ -249,6 +249,13 @@ class UpdateRun:
                 raise
 
 
+def of_update(error: HybridkgError) -> HybridkgError:
+    """An error or a warning of the parser, the checks or a WHERE, with `the update` in place of `the query`."""
+    error.message, error.hint = (text.replace("the query", "the update") for text in (error.message, error.hint))
+    error.args = (error.message, *error.args[1:])
+    return error
+
+
 def checked_update(text: str, params: Parameters | None, name: str) -> ast.Update:
     """The operations of a request, with its parameters bound.
 
@@ -263,7 +270,7 @@ def checked_update(text: str, params: Parameters | None, name: str) -> ast.Updat
         check_update(update)
         check_update_values(update)
     except HybridkgError as e:
-        raise e.at(source) from e.__cause__
+        raise of_update(e.at(source)) from e.__cause__
     return update
 
 

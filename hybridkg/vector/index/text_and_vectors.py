@@ -45,7 +45,7 @@ class Ranked:
     def _near(self) -> VectorIndex:
         if self.vectors is None:
             raise IndexMissingError(
-                "NEAR needs vectors, and this knowledge base has none that can be used",
+                "NEAR needs vectors; this knowledge base has none",
                 hint="make them: hybridkg index KB --encoder lsa"
                 if self._encoder == NO_ENCODER
                 else f'its kb.toml has encoder = "{self._encoder}" already: hybridkg index KB builds them',
