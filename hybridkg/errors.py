@@ -126,7 +126,8 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR whose target has no
             vector, W110 a failed reranker in a query that keeps the earlier order, W111 a NEAR over vectors of
             another encoder than kb.toml now names, W112 a constant that no triple has in its place, W113 a comparison
-            or function that never has a value, because of the kinds of values, W114 a parameter without a value.
+            or function that never has a value, because of the kinds of values, W114 a parameter without a value,
+            W115 a text in a language that neither the stemmers nor the index know.
         message, hint, span: as for every error.
     """
 

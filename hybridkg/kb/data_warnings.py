@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hybridkg.errors import HybridkgError, QueryWarning, Span
+from hybridkg.errors import HybridkgError, QueryWarning, Span, UnknownNameError
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
+from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 from hybridkg.kb.absent_constants import ConstantAdvisor
 from hybridkg.operators.text_query import ranked_query, text_query
@@ -19,6 +19,7 @@ from hybridkg.query.value_kinds import ObjectKinds, kind_warnings
 from hybridkg.query.walk import children, walk
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.well_known import shortened
+from hybridkg.text.analysis.languages import stemmer_of
 
 if TYPE_CHECKING:
     from hybridkg.graph.schema import Schema
@@ -63,6 +64,7 @@ class Advisor:
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
         self._occurring: dict[tuple[str, str], bool] = {}
+        self._languages: dict[str, bool] = {}
         self.constants = ConstantAdvisor(store)
 
     def texts(
@@ -84,6 +86,15 @@ class Advisor:
                 continue
             if not isinstance(match.text, ast.Lit):
                 continue
+            language = match.text.language
+            if language and not stemmer_of(language) and self._is_unknown(language.lower()):
+                yield QueryWarning(
+                    "W115",
+                    f"there is no stemmer for the language {shown(language)!r}, and no literal of the index has it: "
+                    "words match as they are written",
+                    hint="leave the tag out for English; docs/language.md lists the languages with a stemmer",
+                    span=match.text.span,
+                )
             if has_words(match) and not any(mark in match.text.lexical for mark in "*~"):
                 continue
             terms = self._text.terms(text_query(match))
@@ -96,6 +107,25 @@ class Advisor:
                     span=match.text.span,
                 )
             yield from _cut(terms, match.text.span)
+
+    def _is_unknown(self, language: str) -> bool:
+        """Whether no field of the index has a literal in a language; False where the index does not know."""
+        if language not in self._languages:
+            assert self._text is not None
+            unknown = True
+            for field in self._text.fields:
+                try:
+                    self._text.check(TextQuery("a", fields=(FieldChoice(field, language=language),)))
+                except UnknownNameError:
+                    continue
+                except HybridkgError:
+                    pass
+                unknown = False
+                break
+            if len(self._languages) >= MAX_CACHED_NAMES:
+                self._languages.clear()
+            self._languages[language] = unknown
+        return self._languages[language]
 
     def _without_vector(self, near: ast.Near) -> Iterator[QueryWarning]:
         query = ranked_query(near)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from command_line import FILMS, SPACE, run
 
@@ -157,3 +159,10 @@ def test_a_load_that_changes_nothing_says_that_the_index_is_up_to_date(tmp_path)
     run("load", kb, FILMS, "--text", docs)
     again = run("load", kb, "--text", docs).stderr
     assert again == "statements: 0\ntriples: 0 new\ndocuments: 1\nindex: up to date\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+def test_a_place_that_takes_no_folder_is_named():
+    result = run("load", "/proc/films.kb", FILMS)
+    assert result.exit_code == 1
+    assert "creating '/proc/films.kb' failed: no folder can be made in '/proc'" in result.stderr

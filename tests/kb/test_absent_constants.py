@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import rdflib
 
 from hybridkg import KnowledgeBase
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
@@ -95,3 +96,18 @@ def test_many_values_are_compared_in_a_moment(tmp_path, within):
         with within(5):
             (warning,) = kb.query('SELECT * { ?x <x:name> "ABBB15" }').warnings
         assert warning.code == "W112"
+
+
+def test_a_text_in_a_language_that_nobody_knows_is_named(tmp_path):
+    label = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+    with KnowledgeBase.create(tmp_path / "l.kb") as kb:
+        kb.load([Triple(NamedNode("x:a"), label, Literal("猫", language="ja"))], index=True)
+        (warning,) = kb.query('SELECT * { ?x MATCH "worm"@xx }').warnings
+        assert (warning.code, warning.span.start, warning.span.end) == ("W115", 20, 29)
+        assert warning.message == (
+            "there is no stemmer for the language 'xx', and no literal of the index has it: "
+            "words match as they are written"
+        )
+        for text in ('"猫"@ja', '"worm"@de', '"worm"', '"worm"@en-GB', "$t"):
+            given = {"t": rdflib.Literal("猫", lang="ja")} if text == "$t" else None
+            assert kb.query(f"SELECT * {{ ?x MATCH {text} }}", given).warnings == ()
