@@ -73,6 +73,9 @@ class Terminal:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+PAGER_PROMPT = "q leaves, h helps"
+
+
 def pager(environment: Mapping[str, str]) -> list[str] | None:
     """The command of the pager: $PAGER, else less, else more, if installed.
 
@@ -95,8 +98,8 @@ def page(text: str, environment: Mapping[str, str]) -> bool:
     command = pager(environment)
     if command is None:
         return False
-    # Options of less: quit if the text fits, keep colours, leave the text on the screen.
-    settings = {**environment, "LESS": environment.get("LESS", "-FRX")}
+    # Options of less: quit if the text fits, keep colours, leave the text on the screen, say how to leave.
+    settings = {**environment, "LESS": environment.get("LESS", "-FRX -Ps" + PAGER_PROMPT + "$")}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=settings)
     except OSError:

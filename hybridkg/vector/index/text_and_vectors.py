@@ -46,7 +46,8 @@ class Ranked:
         if self.vectors is None:
             raise IndexMissingError(
                 "NEAR needs vectors; this knowledge base has none",
-                hint="make them: hybridkg index KB --encoder lsa"
+                hint="make them: hybridkg index KB --encoder lsa\n"
+                "lsa learns from these texts alone; docs/vectors.md names encoders that rank better"
                 if self._encoder == NO_ENCODER
                 else f'its kb.toml has encoder = "{self._encoder}" already: hybridkg index KB builds them',
             )
