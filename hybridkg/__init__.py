@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hybridkg.errors import (
         ConfigError,
         CorruptError,
+        ElsewhereWarning,
         EncoderError,
         EndpointError,
         EvaluationWarning,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigError",
     "CorruptError",
+    "ElsewhereWarning",
     "EncoderError",
     "EndpointError",
     "EvaluationWarning",

@@ -125,7 +125,9 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a predicate or class
             that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR whose target has no
             vector, W110 a failed reranker in a query that keeps the earlier order, W111 a NEAR over vectors of
-            another encoder than kb.toml now names.
+            another encoder than kb.toml now names, W112 a constant that no triple has in its place, W113 a comparison
+            or function that never has a value, because of the kinds of values, W114 a parameter without a value,
+            W115 a text in a language that neither the stemmers nor the index know.
         message, hint, span: as for every error.
     """
 
@@ -165,6 +167,23 @@ class PrefixWarning(LoadWarning):
     code = "W302"
 
 
+class ElsewhereWarning(HybridkgError):  # noqa: N818 - not an error
+    """Triples to be removed that are in a named graph instead. Never raised: it is in `UpdateReport.warnings`."""
+
+    code = "W303"
+    label = "warning"
+
+    @classmethod
+    def of(cls, graph: str, found: int, missing: int) -> ElsewhereWarning:
+        """The warning for `missing` triples that the default graph does not have, and of which `graph` has `found`."""
+        return cls(
+            f"{missing:,} of the triples to be removed are not in the default graph, and {found:,} of them are in the "
+            f"graph {graph}",
+            hint=f"hybridkg remove KB FILE --graph '{graph}' removes them there\n"
+            f"in Python: kb.delete(..., graph='{graph}')",
+        )
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 
@@ -187,6 +206,10 @@ class UserError(HybridkgError):
     """Base of the user's mistakes; exit code 2."""
 
     code, exit_code = "H001", 2
+
+    def _render_traceback_(self, *_: object) -> list[str]:
+        """The lines that a notebook shows in place of a traceback, which has nothing about a mistake of the user."""
+        return self.render().split("\n")
 
 
 class QuerySyntaxError(UserError):

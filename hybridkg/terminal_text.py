@@ -112,3 +112,14 @@ def fitted(text: str, width: int) -> str:
         lines[i - 1] = lines[i - 1][:margin] + quoted[start : start + room]
         lines[i] = match[1] + match[2][start:] + match[3][: room - caret + start]
     return "\n".join(lines)
+
+
+def preformatted(text: str) -> str:
+    """HTML of a text in columns for a notebook, escaped; its exports set `pre` in a proportional face by default.
+
+    >>> preformatted("a < b")
+    '<pre style="font-family: monospace; line-height: 1.25">a &lt; b</pre>'
+    """
+    from html import escape
+
+    return f'<pre style="font-family: monospace; line-height: 1.25">{escape(text)}</pre>'

@@ -55,7 +55,8 @@ def text_is_not_bound(match: ast.RankedItem) -> UnsupportedQueryError:
     assert isinstance(match.text, ast.Var)
     role = "text of the MATCH" if isinstance(match, ast.Match) else "target of the NEAR"
     return UnsupportedQueryError(
-        f"nothing before this place in the group surely binds ?{match.text.name}, the {role}",
-        hint="bind it by a triple or VALUES of the same group, before OPTIONAL, MINUS and BIND, or by a parameter",
+        f"?{match.text.name}, the {role}, has no value here",
+        hint="bind it earlier in this group by a triple or VALUES, before OPTIONAL, MINUS and BIND\n"
+        f"or give it as a parameter: --param {match.text.name}='words'; in Python: params={{'{match.text.name}': ...}}",
         span=match.text.span,
     )

@@ -36,7 +36,7 @@ def show_change(report: UpdateReport, kb: Path, *, dry_run: bool = False, fmt: s
             echo(line, err=True)
     elif report.is_behind and (report.added or report.removed or report.documents):
         why = f" ({report.not_followed})" if report.not_followed else ""
-        echo(f"text search does not see this yet{why}; build the index with: hybridkg index {kb}", err=True)
+        echo(f"the change is not searchable yet{why}; run: hybridkg index {kb}", err=True)
 
 
 def _print_change(lines: list[str]) -> None:

@@ -112,4 +112,4 @@ def load(
     tell_what_remains()
     if report.is_behind:
         why = f" ({report.not_followed})" if report.not_followed else ""
-        echo(f"text search does not see this yet{why}; build the index with: hybridkg index {kb}", err=True)
+        echo(f"the change is not searchable yet{why}; run: hybridkg index {kb}", err=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hybridkg.cli.echo import echo, echo_error
+from hybridkg.cli.echo import KB_IN_USE, echo, echo_error
 from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
@@ -27,7 +27,7 @@ Decorator = Callable[[Any], Any]
 PATH = click.Path(path_type=Path)
 
 
-def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def accessible(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Checks that the system permits access to one or several paths, which need not exist.
 
     Raises:
@@ -54,6 +54,8 @@ def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
             raise NotAKnowledgeBaseError(
                 message, hint="the first argument is the knowledge base; if this is something else, it is missing"
             ) from None
+    if is_kb and not value.is_file():  # a file of RDF is no place for indexes
+        context.meta[KB_IN_USE] = value
     return value
 
 

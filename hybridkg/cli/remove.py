@@ -31,6 +31,7 @@ from hybridkg.errors import LoadError
     callback=accessible,
     help='Also remove the text documents of the entities in this file: lines of {"id": IRI}.',
 )
+@click.option("--graph", metavar="GRAPH", help="Remove the triples from this named graph, given by its IRI.")
 @wait_option
 @update_index_option
 @dry_run_option
@@ -39,6 +40,7 @@ def remove(
     kb: Path,
     files: tuple[Path, ...],
     texts: tuple[Path, ...],
+    graph: str | None,
     wait: float,
     no_index: bool,
     dry_run: bool,
@@ -46,7 +48,8 @@ def remove(
 ) -> None:
     """Remove the triples of files, and text documents: all of them, or after an error none.
 
-    A triple that is not there counts 0. The indexes follow, if they were up to date.
+    A triple that is not there counts 0. Files without named graphs mean the default graph, unless --graph names
+    another. The indexes follow, if they were up to date.
 
     \b
     Example:
@@ -65,7 +68,7 @@ def remove(
         confirm=agreement(yes),
     ) as t:
         if files:
-            t.delete(*files)
+            t.delete(*files, graph=graph)
         for text in texts:
             t.delete_texts_of(text)
     assert t.report is not None  # the block has ended

@@ -132,6 +132,14 @@ class Projection:
         objects = self._objects(predicate)
         return objects is not None and (len(objects) == 0 or int(objects[-1]) < self.n_nodes)
 
+    def object_kinds(self, predicate: str) -> frozenset[str] | None:
+        objects = self._objects(predicate)
+        if objects is None:
+            return None
+        ranges = {"node": (0, self.n_nodes), **self._columns.terms.segments}
+        ends = np.searchsorted(objects, np.array([ranges[kind] for kind in ranges], np.int64))
+        return frozenset(kind for kind, (first, end) in zip(ranges, ends.tolist(), strict=True) if first < end)
+
     def orders_objects(self, *predicates: str) -> bool:
         ends: list[int] = []
         for predicate in predicates:

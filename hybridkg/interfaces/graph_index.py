@@ -417,6 +417,12 @@ class GraphIndex(Protocol):
     def has_nodes_only(self, predicate: str) -> bool:
         """Whether every object of a predicate is an IRI or a blank node; False for one that the index does not hold."""
 
+    def object_kinds(self, predicate: str) -> frozenset[str] | None:
+        """The kinds of the objects of a predicate: `node`, and segments of literals (`string`, `language`, `number`,
+        `boolean`, `datetime zoned`, `datetime`, `date zoned`, `date`, `other`); None for a predicate of which the
+        index does not hold every triple.
+        """
+
     def orders_objects(self, *predicates: str) -> bool:
         """Whether every object of some predicates is an IRI, and `order_keys` orders them by their texts."""
 

@@ -1,4 +1,4 @@
-"""Warnings that need the data: predicates and classes that do not occur, texts without a term, prefixes of too many."""
+"""Warnings that need the data: names that do not occur, values of the wrong kind, texts without a term, and others."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hybridkg.errors import HybridkgError, QueryWarning, Span
+from hybridkg.errors import HybridkgError, QueryWarning, Span, UnknownNameError
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
+from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
+from hybridkg.kb.absent_constants import ConstantAdvisor
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.source import shown
+from hybridkg.query.value_kinds import ObjectKinds, kind_warnings
 from hybridkg.query.walk import children, walk
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.well_known import shortened
+from hybridkg.text.analysis.languages import stemmer_of
 
 if TYPE_CHECKING:
     from hybridkg.graph.schema import Schema
@@ -43,6 +46,7 @@ class Advisor:
         vectors: the vector index, None where there is none.
         counted: whether statistics prove that a "class" or "predicate" of an IRI occurs.
         other_encoder: why the vectors are not those that kb.toml names, in words; empty where they are.
+        object_kinds: the kinds of the objects of a predicate, None where they are not known (interfaces.graph_index).
     """
 
     def __init__(
@@ -53,11 +57,15 @@ class Advisor:
         vectors: VectorIndex | None = None,
         counted: Callable[[str, str], bool] = lambda kind, iri: False,
         other_encoder: str = "",
+        object_kinds: ObjectKinds = lambda predicate: None,
     ):
+        self._object_kinds = object_kinds
         self._other_encoder = other_encoder
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
         self._occurring: dict[tuple[str, str], bool] = {}
+        self._languages: dict[str, bool] = {}
+        self.constants = ConstantAdvisor(store)
 
     def texts(
         self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool] = lambda match: False
@@ -78,6 +86,15 @@ class Advisor:
                 continue
             if not isinstance(match.text, ast.Lit):
                 continue
+            language = match.text.language
+            if language and not stemmer_of(language) and self._is_unknown(language.lower()):
+                yield QueryWarning(
+                    "W115",
+                    f"there is no stemmer for the language {shown(language)!r}, and no literal of the index has it: "
+                    "words match as they are written",
+                    hint="leave the tag out for English; docs/language.md lists the languages with a stemmer",
+                    span=match.text.span,
+                )
             if has_words(match) and not any(mark in match.text.lexical for mark in "*~"):
                 continue
             terms = self._text.terms(text_query(match))
@@ -90,6 +107,25 @@ class Advisor:
                     span=match.text.span,
                 )
             yield from _cut(terms, match.text.span)
+
+    def _is_unknown(self, language: str) -> bool:
+        """Whether no field of the index has a literal in a language; False where the index does not know."""
+        if language not in self._languages:
+            assert self._text is not None
+            unknown = True
+            for field in self._text.fields:
+                try:
+                    self._text.check(TextQuery("a", fields=(FieldChoice(field, language=language),)))
+                except UnknownNameError:
+                    continue
+                except HybridkgError:
+                    pass
+                unknown = False
+                break
+            if len(self._languages) >= MAX_CACHED_NAMES:
+                self._languages.clear()
+            self._languages[language] = unknown
+        return self._languages[language]
 
     def _without_vector(self, near: ast.Near) -> Iterator[QueryWarning]:
         query = ranked_query(near)
@@ -130,6 +166,10 @@ class Advisor:
                     hint=self._similar(kind, iri.value, prefixes),
                     span=iri.span,
                 )
+
+    def kinds(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
+        """Warnings about values of the wrong kind, in which `prefixes` shorten predicates."""
+        return kind_warnings(query, self._object_kinds, lambda iri: _shown(iri, prefixes))
 
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri

@@ -354,10 +354,13 @@ class KnowledgeBase(Care):
         if t.report is not None and not dry_run:
             self._after_commit(t.report.index is not None, progress)
 
-    def delete(self, *inputs: Any, text: str | Path | None = None, **options: Any) -> UpdateReport:
+    def delete(
+        self, *inputs: Any, graph: str | None = None, text: str | Path | None = None, **options: Any
+    ) -> UpdateReport:
         """Removes the triples of RDF files or rdflib graphs, and the documents that a file of {"id": ...} lists.
 
-        `options` are those of `transaction`. (`remove` deletes a whole knowledge base.)
+        The triples are removed from `graph`, an IRI, or from the graphs that the inputs name. `options` are those of
+        `transaction`. (`remove` deletes a whole knowledge base.)
 
         Raises:
             LoadError: there is no input, or one is malformed or has a blank node, which names nothing here.
@@ -366,7 +369,7 @@ class KnowledgeBase(Care):
             raise LoadError("nothing to remove", hint="give RDF files, rdflib graphs, or text=")
         with self.transaction(**options) as t:
             if inputs:
-                t.delete(*inputs)
+                t.delete(*inputs, graph=graph)
             if text is not None:
                 t.delete_texts_of(Path(text))
         assert t.report is not None

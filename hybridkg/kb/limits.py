@@ -32,7 +32,7 @@ class Limits:
         """
         seconds, rows, megabytes = settings.timeout, settings.max_rows, settings.max_megabytes
         if timeout is not None:
-            seconds = _number("timeout", timeout, "seconds, 0 for no limit", 0)
+            seconds = _number("timeout", timeout, "a number of seconds, 0 for no limit", 0)
         if max_rows is not None:
             rows = int(_number("max_rows", max_rows, "a number of rows", 1))
         if max_megabytes is not None:
@@ -68,5 +68,5 @@ def checked_limit(limit: object, strategy: object) -> int | None:
 
 def _number(name: str, value: object, unit: str, minimum: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value < float("inf"):
-        raise UserError(f"{name} is {unit}, not {value!r}")
+        raise UserError(f"{name} must be {unit}, not {value!r}")
     return value

@@ -3,7 +3,8 @@
 A text is parsed once per process, or not at all where a text of its shape has been (kb/shared_text.py). For each set of
 names and kinds of its parameters (IRI, literal, list) its plan is built once, with parameters in it
 (interfaces.parameter); binding their values takes a few microseconds. The law: a request has the query, the plan and
-the errors of parse, check, bind, from_ast and rewrite, with or without the cache (tests/kb/test_prepared.py).
+the errors of parse, check, bind, check_values, from_ast and rewrite, with or without the cache
+(tests/kb/test_prepared.py).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.query_template import BoundQuery, OwnWording, QueryTemplate
 from hybridkg.query import ast
 from hybridkg.query.checks.check import check
+from hybridkg.query.checks.check_values import check_values
 from hybridkg.query.parameters.bind import ParameterValue, bind, constants
 from hybridkg.query.parameters.parameter_files import with_parameter_files
 from hybridkg.query.parser import parse
@@ -43,18 +45,17 @@ class CheckedTree:
 
     Args:
         written: the tree.
-        text: the text into which its spans point.
         constants: number of constants that are parameters of the tree, before those of a signature.
     """
 
-    def __init__(self, written: ast.Query, text: str, constants: int = 0):
-        self.written, self.text, self._constants = written, text, constants
+    def __init__(self, written: ast.Query, constants: int = 0):
+        self.written, self._constants = written, constants
         self._templates: LruCache[Signature, QueryTemplate] = LruCache(MAX_SIGNATURES)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The parameters: variables written with `$`, or without a binding."""
-        return parameters_of(self.written, self.text)
+        return parameters_of(self.written)
 
     @cached_property
     def _parts(self) -> tuple[bool, bool, bool]:
@@ -127,6 +128,7 @@ class CheckedTree:
             for at, ((name, _), value) in enumerate(zip(signature, values, strict=True))
         }
         query = bind(self.written, bound)
+        check_values(query)
         template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(bound), is_cached=True)
         if values or self._constants:  # raises where a part may hide a parameter
             _ = template.logical_of, template.matches_of
@@ -145,13 +147,13 @@ class ParsedQuery:
     def __init__(self, text: str, name: str = "query", prefixes: KnownPrefixes = ONLY_WELL_KNOWN):
         written = parse(text, name=name, prefixes=prefixes)
         check(written)
-        self.text, self.tree = text, CheckedTree(written, text)
+        self.text, self.tree = text, CheckedTree(written)
 
     @classmethod
     def of(cls, query: ast.Query, text: str) -> ParsedQuery:
         """A checked query that is a part of another text, into which its spans point."""
         parsed = cls.__new__(cls)
-        parsed.text, parsed.tree = text, CheckedTree(query, text)
+        parsed.text, parsed.tree = text, CheckedTree(query)
         return parsed
 
     @property
@@ -193,6 +195,7 @@ class ParsedQuery:
     def _planned(self, params: Parameters | None, folder: Path | None) -> BoundQuery:
         """The uncached path, which raises the errors."""
         query = with_parameter_files(bind(self.written, {} if params is None else params), folder)
+        check_values(query)
         names = frozenset(name.lstrip("?$") for name in params or ())
         template = QueryTemplate(self.written, query, rewrite(from_ast(query)), names)
         return BoundQuery(template, (), OwnWording(self.written.prefixes))

@@ -42,6 +42,9 @@ PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, in
 
 Prefixes = tuple[tuple[str, str], ...]
 
+Kinds = tuple[tuple[str | None, bool] | None, ...]
+"""(datatype, whether it has a language) of each literal among some values, None for the others."""
+
 
 class QuerySession:
     """Thread-safe execution of queries over one state; `folder` is that of the knowledge base, with files of model
@@ -56,7 +59,7 @@ class QuerySession:
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
             MAX_PLANS
         )
-        self._names: LruCache[tuple[QueryTemplate, Prefixes], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
+        self._names: LruCache[tuple[QueryTemplate, Prefixes, Kinds], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
         """The query with values for its parameters, as a logical plan; `services` allows SERVICE.
@@ -146,6 +149,8 @@ class QuerySession:
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         strings = self.snapshot.advisor.asked(context.query_strings)
         warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
+        if not solutions.size and limit != 0 and not request.template.shape.skips_rows:
+            warnings += self.snapshot.advisor.constants.warnings(request.query, self._prefixes_under(request))
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
         own.sort(key=lambda warning: warning.span.start if warning.span else 0)
@@ -173,15 +178,22 @@ class QuerySession:
         return self.snapshot.prefixes.under(request.wording.prefixes)
 
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
-        """Warnings about predicates and classes; cached by text unless they are parameters."""
+        """Warnings about predicates, classes and the kinds of values; cached by text unless a class is a parameter."""
         template, prefixes = request.template, request.wording.prefixes
         is_cached = template.is_cached and not template.has_parameter_names
-        warnings = self._names.get((template, prefixes)) if is_cached else None
+        # Of values, the warnings read only the kinds.
+        key = template, prefixes, tuple([_kind(value) for value in request.values])
+        warnings = self._names.get(key) if is_cached else None
         if warnings is None:
-            warnings = tuple(self.snapshot.advisor.names(request.query, self._prefixes_under(request)))
+            advisor, shown = self.snapshot.advisor, self._prefixes_under(request)
+            warnings = (*advisor.names(request.query, shown), *advisor.kinds(request.query, shown))
             if is_cached:
-                self._names.put((template, prefixes), warnings)
+                self._names.put(key, warnings)
         return warnings
+
+
+def _kind(value: ast.Value) -> tuple[str | None, bool] | None:
+    return (value.datatype, value.language is not None) if isinstance(value, ast.Lit) else None
 
 
 @contextmanager

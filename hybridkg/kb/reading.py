@@ -105,6 +105,15 @@ class ReadableKnowledgeBase:
     ) -> None:
         self.close()
 
+    @property
+    def is_newest(self) -> bool:
+        """Whether the generation that is open is the live one: `refresh` would change nothing. Reads one small file.
+
+        Raises:
+            StorageError: the file cannot be read.
+        """
+        return self._state is None or self._state.generation.name == self._folder.live_name()
+
     def refresh(self) -> None:
         """Switches to the newest generation; queries that are running finish on the old one.
 

@@ -46,7 +46,7 @@ class SharedQuery:
 
     def __init__(self, parsed: SharedTree):
         self.parsed = parsed
-        self.tree = CheckedTree(parsed.query, parsed.text, len(parsed.shape.constants))
+        self.tree = CheckedTree(parsed.query, len(parsed.shape.constants))
         self._fixed = frozenset(parsed.fixed)
         self._open = [
             (number, kind, *parsed.suffixes.get(number, (kind, None)))

@@ -259,14 +259,22 @@ class Snapshot:
     @cached_property
     def advisor(self) -> Advisor:
         """Warnings about names and texts that do not occur."""
+        object_kinds = (lambda predicate: None) if self.graph is None else self.graph.object_kinds
         if not self.endpoint:  # a request to a local store is faster than reading statistics
-            return Advisor(self.store, self.text, self.quads, self.vectors, other_encoder=self._other_encoder)
+            return Advisor(
+                self.store,
+                self.text,
+                self.quads,
+                self.vectors,
+                other_encoder=self._other_encoder,
+                object_kinds=object_kinds,
+            )
 
         def counted(kind: str, iri: str) -> bool:
             found = self.statistics
             return found is not None and (iri in found.classes if kind == "class" else found.predicate(iri) is not None)
 
-        return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder)
+        return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder, object_kinds)
 
     @property
     def endpoint(self) -> str:

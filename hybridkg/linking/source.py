@@ -30,7 +30,8 @@ from hybridkg.rdf.terms import Node
 MAX_FILES = 8
 """Maximum number of cached link files."""
 
-_EXCLUDED = re.compile(r'(?:^|(?<=[\s(]))-(?:[^\W\d]\w*(?:-\w+)*:)?(?:"[^"]*"|[^\s"()]+)')
+_EXCLUDED = re.compile(r'(?:^|(?<=[\s(]))(?:-|(?:AND\s+)?NOT\s+[+-]?)(?:[^\W\d]\w*(?:-\w+)*:)?(?:"[^"]*"|[^\s"()]+)')
+_JOINED = re.compile(r'(?<=\s)(?:AND|OR)(?=[\s("])')
 _FIELD = re.compile(r"(?:^|(?<=[\s(+]))[^\W\d]\w*(?:-\w+)*:(?=\S)")
 
 
@@ -134,9 +135,9 @@ class LinkSource:
 
 
 def plain_words(text: str) -> str:
-    """A query string without its excluded parts and field names.
+    """A query string without its excluded parts, field names, and AND and OR.
 
     >>> plain_words('+title:"red fish" -river -notes:"deep sea" net')
     '+"red fish"   net'
     """
-    return _FIELD.sub("", _EXCLUDED.sub("", text))
+    return _FIELD.sub("", _JOINED.sub("", _EXCLUDED.sub("", text)))

@@ -23,6 +23,7 @@ from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES, CostModel
 from hybridkg.rdf.well_known import abbreviation
+from hybridkg.terminal_text import preformatted
 
 OPERATOR_WIDTH = 64
 """Columns of the operator tree; a longer line continues below."""
@@ -122,9 +123,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Plan for notebooks, escaped."""
-        from html import escape
-
-        return f'<pre style="line-height: 1.25">{escape(str(self))}</pre>'
+        return preformatted(str(self))
 
     def strategy(self, *, times: bool = True) -> str:
         """Line with the strategy, its expected time and the rejected ones."""

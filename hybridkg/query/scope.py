@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
@@ -72,6 +72,22 @@ def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> Iterator[str]:
             yield term.name
         elif isinstance(term, ast.TripleTerm):
             yield from variables(term)
+
+
+def bound_somewhere(nodes: Iterable[ast.Syntax]) -> frozenset[str]:
+    """The variables that some part of a query binds; `nodes` are all of its nodes."""
+    names: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Group():
+                names |= in_scope(node)
+            case ast.InlineData():
+                names |= bound_by(node)
+            case ast.SelectItem(ast.Var(name), expression) if expression is not None:
+                names.add(name)
+            case ast.GroupKey(_, ast.Var(name)) | ast.RankBy(_, ast.Var(name)) | ast.Rerank(score=ast.Var(name)):
+                names.add(name)
+    return frozenset(names)
 
 
 def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:

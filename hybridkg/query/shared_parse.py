@@ -117,7 +117,7 @@ class SharedBuilder(Builder):
         name = self._canonical.get(c[0].text[1:])
         if name is None:  # behind a FILE, which `read_shape` does not know
             raise NoSharedTreeError
-        return ast.Var(name, span=self.span(start, end))
+        return ast.Var(name, is_marked=c[0].text[0] == "$", span=self.span(start, end))
 
     def iri(self, c: list[Any], start: int, end: int) -> ast.Iri:
         node = super().iri(c, start, end)

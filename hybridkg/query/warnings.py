@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeAlias
 from hybridkg.errors import QueryWarning, Span
 from hybridkg.query import ast
 from hybridkg.query.checks.check_select import is_grouped, keys, outside_aggregates
-from hybridkg.query.scope import bound_by, in_scope
+from hybridkg.query.checks.check_values import no_value_hint
+from hybridkg.query.scope import bound_by, bound_somewhere
 from hybridkg.query.walk import children, variables, walk
 from hybridkg.registry import did_you_mean
 
@@ -31,23 +32,22 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     ['nothing uses the score ?s']
     """
     nodes = tuple(walk(query.form))
-    unbound = [*_unbound(nodes, given), *_lost_in_groups(nodes, given)]
+    unbound = [*_unbound(nodes, given), *_forgotten(nodes, given), *_lost_in_groups(nodes, given)]
     warnings = [*_products(nodes), *unbound, *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
     return sorted(warnings, key=lambda warning: (warning.span or Span()).start)
 
 
-def parameters_of(query: ast.Query, text: str) -> tuple[str, ...]:
+def parameters_of(query: ast.Query) -> tuple[str, ...]:
     """The parameters of a query: variables written with `$`, or without a binding; in the order of the text.
 
     >>> from hybridkg.query.parser import parse
-    >>> text = "SELECT ?x { ?x <http://e/p> $y FILTER(?x > ?z) }"
-    >>> parameters_of(parse(text), text)
+    >>> parameters_of(parse("SELECT ?x { ?x <http://e/p> $y FILTER(?x > ?z) }"))
     ('y', 'z')
     """
     nodes = tuple(walk(query.form))
-    bound = _bound_somewhere(nodes)
+    bound = bound_somewhere(nodes)
     named = (node for node in nodes if isinstance(node, ast.Var))
-    wanted = (node for node in named if node.name not in bound or text.startswith("$", node.span.start))
+    wanted = (node for node in named if node.name not in bound or node.is_marked)
     return tuple(dict.fromkeys(node.name for node in sorted(wanted, key=lambda node: node.span.start)))
 
 
@@ -143,12 +143,17 @@ def _has_one_row(query: ast.SelectQuery) -> bool:
 
 def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
     """Variables that are read but never bound: mostly misspellings."""
-    bound = _bound_somewhere(nodes)
+    bound = bound_somewhere(nodes)
     names = [f"?{name}" for name in sorted(bound)]
     seen: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen and node.name not in given:
             seen.add(node.name)
+            if node.is_marked:
+                yield QueryWarning(
+                    "W102", f"the parameter ${node.name} has no value", hint=no_value_hint(node.name), span=node.span
+                )
+                continue
             yield QueryWarning(
                 "W102",
                 f"nothing in the query binds ?{node.name}",
@@ -157,9 +162,28 @@ def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
             )
 
 
+def _forgotten(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+    """Parameters without a value that a pattern binds, in a query that writes other variables with `?`."""
+    named = [node for node in nodes if isinstance(node, ast.Var)]
+    if all(node.is_marked for node in named):
+        return
+    bound, unmarked = bound_somewhere(nodes), {node.name for node in named if not node.is_marked}
+    seen: set[str] = set()
+    for node in named:
+        name = node.name
+        if node.is_marked and name in bound and name not in seen and name not in given and name not in unmarked:
+            seen.add(name)
+            yield QueryWarning(
+                "W114",
+                f"the parameter ${name} has no value, so it is a variable and takes any value",
+                hint=no_value_hint(name),
+                span=node.span,
+            )
+
+
 def _lost_in_groups(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
     """Variables that are bound in the rows, but read in clauses that see only groups."""
-    bound = _bound_somewhere(nodes)
+    bound = bound_somewhere(nodes)
     for query in nodes:
         if not isinstance(query, ast.SelectQuery) or not is_grouped(query):
             continue
@@ -177,21 +201,6 @@ def _lost_in_groups(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarnin
                         hint=f"write MIN(?{name}), MAX(?{name}), ... in {clause}, or add ?{name} to GROUP BY",
                         span=span,
                     )
-
-
-def _bound_somewhere(nodes: Nodes) -> frozenset[str]:
-    names: set[str] = set()
-    for node in nodes:
-        match node:
-            case ast.Group():
-                names |= in_scope(node)
-            case ast.InlineData():
-                names |= bound_by(node)
-            case ast.SelectItem(ast.Var(name), expression) if expression is not None:
-                names.add(name)
-            case ast.GroupKey(_, ast.Var(name)) | ast.RankBy(_, ast.Var(name)) | ast.Rerank(score=ast.Var(name)):
-                names.add(name)
-    return frozenset(names)
 
 
 def _unused_scores(nodes: Nodes) -> Iterator[QueryWarning]:

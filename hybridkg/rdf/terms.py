@@ -174,9 +174,10 @@ def from_rdflib(term: Any) -> Term:
     if not isinstance(term, str):
         import rdflib
 
+        kind = type(term).__name__
         term = rdflib.Literal(term)
         if term.datatype is None:
-            raise TypeError(f"no RDF term for a value of type {type(term.value).__name__!r}")
+            raise TypeError(f"no RDF term for a value of type {kind!r}")
     if not hasattr(term, "n3"):
         return Literal(term)
     import rdflib

@@ -14,6 +14,7 @@ from hybridkg.operators.columns import Column, InColumns
 from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid, ranked_items
+from hybridkg.query.walk import variables
 from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
@@ -41,6 +42,7 @@ class Shape:
         ranked_by: the variable that ranks.
         reranked_by: the score variable of the outermost RERANK; None without one.
         snippets: the variables of SNIPPET.
+        computed: the columns that are computed from scores alone, such as MAX(?score).
         is_select, is_ask, is_graph: the query form; CONSTRUCT and DESCRIBE make a graph.
         is_hybrid: whether the query ranks.
     """
@@ -52,10 +54,16 @@ class Shape:
     ranked_by: str | None
     reranked_by: str | None
     snippets: tuple[str, ...]
+    computed: tuple[str, ...]
     is_select: bool
     is_ask: bool
     is_graph: bool
     is_hybrid: bool
+
+    @property
+    def skips_rows(self) -> bool:
+        """Whether LIMIT 0 or OFFSET may leave no row of many."""
+        return bool(self.offset) or self.limit == 0
 
     @classmethod
     def of(cls, query: ast.Query, logical: nodes.Plan) -> Shape:
@@ -70,6 +78,7 @@ class Shape:
             ranked_by=ranked_by,
             reranked_by=reranked_by(logical),
             snippets=tuple(item.snippet.name for item in ranked_items(form) if item.snippet is not None),
+            computed=_computed(form),
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
             is_graph=is_graph,
@@ -184,6 +193,7 @@ def build_result(
         strategy=strategy,
         warnings=warnings,
         _snippets=tuple(map(name_of, shape.snippets)),
+        _computed=tuple(map(name_of, shape.computed)),
         _prefixes=prefixes,
         _known=known,
         _label_lookup=labels,
@@ -244,6 +254,19 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
         return below.score, tuple(scores.items())
     label = below.score if not below.score.startswith("_") else "rank"
     return below.score, (*scores.items(), (below.score, label))
+
+
+def _computed(form: ast.QueryForm) -> tuple[str, ...]:
+    """The columns whose expressions have scores of MATCH and NEAR for variables, and no others."""
+    if not isinstance(form, ast.SelectQuery):
+        return ()
+    scores = {item.score.name for item in ranked_items(form) if item.score is not None}
+    read = [
+        (item.variable.name, variables(item.expression))
+        for item in form.projection or ()
+        if item.expression is not None
+    ]
+    return tuple(name for name, names in read if names and names <= scores)
 
 
 def reranked_by(plan: nodes.Plan) -> str | None:

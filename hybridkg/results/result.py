@@ -87,8 +87,15 @@ class Row(Mapping[str, Any]):
         try:
             term = self._cells[columns.index(name.lstrip("?$"))]
         except (ValueError, AttributeError, TypeError):
-            raise KeyError(f"{name!r}; the columns: {', '.join(columns)}") from None
+            raise KeyError(
+                f"{name!r}; a row is indexed by the name of a column: {', '.join(map(repr, columns))}"
+            ) from None
         return None if term is None else to_rdflib(term)
+
+    def __getattr__(self, name: str) -> Any:
+        columns = () if name.startswith("_") else self._result.columns
+        hint = f"; the value of the column is row[{name!r}]" if name in columns else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._result.columns)
@@ -178,6 +185,7 @@ class Result(ABC):
         _ranked_by: the variable that orders the rows; None without a ranking.
         _reranked_by: the score variable of the outermost RERANK; None without one.
         _snippets: the variables of SNIPPET, whose texts have marked words.
+        _computed: the columns that are computed from scores alone, and are rounded as scores.
         _prefixes: (prefix, IRI) pairs of the query: declared ones, and others that it uses.
         _known: prefixes that the query need not declare.
         _labels: labels that tables show in place of IRIs, by IRI.
@@ -202,6 +210,7 @@ class Result(ABC):
     _ranked_by: str | None = field(default=None, kw_only=True)
     _reranked_by: str | None = field(default=None, kw_only=True)
     _snippets: tuple[str, ...] = field(default=(), kw_only=True)
+    _computed: tuple[str, ...] = field(default=(), kw_only=True)
     _prefixes: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, kw_only=True)
     _label_lookup: LabelLookup | None = field(default=None, repr=False, kw_only=True)

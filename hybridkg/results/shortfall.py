@@ -35,7 +35,7 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], con
         return (
             f"the query has {_count(total, 'row', 'rows')} in all, and OFFSET leaves out the first {total - returned:,}"
         )
-    reasons = dict.fromkeys(reason for match in matches if (reason := _reason(match, returned, context)))
+    reasons = dict.fromkeys(reason for match in matches if (reason := _reason(match, returned, offset, context)))
     if reasons:
         return "; ".join(reasons)
     candidates, joined = context.counts(CANDIDATES), context.counts(JOINED)
@@ -62,7 +62,7 @@ def _joined(match: ast.RankedItem, context: ExecutionContext) -> int | None:
     return context.counts(JOINED) if joined is None else joined
 
 
-def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> str:
+def _reason(match: ast.RankedItem, returned: int, offset: int, context: ExecutionContext) -> str:
     """The reason that one MATCH contributes; empty where its entities have not been counted."""
     count, joined = _match_count(match, context), _joined(match, context)
     if count is None:
@@ -81,7 +81,8 @@ def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> 
     if joined is not None and joined < n:
         return f"{text}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
     if joined is None and returned < n:
-        return f"{text}, and not all of them satisfy the rest of the query"
+        none = not returned and not offset
+        return f"{text}, and {'none of them satisfies' if none else 'not all of them satisfy'} the rest of the query"
     return text + _rest(returned, n)
 
 
@@ -89,8 +90,8 @@ def _rest(returned: int, entities: int) -> str:
     """The clause for entities that the rest of the query excludes; empty where it excludes none."""
     if returned >= entities:
         return ""
-    rows = "no row" if returned == 0 else f"only {_count(returned, 'row', 'rows')}"
-    return f", and the rest of the query leaves {rows} of {'it' if entities == 1 else 'them'}"
+    rows = "no row remains" if returned == 0 else f"only {_count(returned, 'row remains', 'rows remain')}"
+    return f", and {rows} after the rest of the query"
 
 
 def _count(n: int, one: str, many: str) -> str:

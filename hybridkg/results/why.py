@@ -24,6 +24,7 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, term
 from hybridkg.results.build import reranked_by
 from hybridkg.results.formats.table import CONTROL
 from hybridkg.results.numbers import as_float
+from hybridkg.terminal_text import preformatted
 
 if TYPE_CHECKING:
     import rdflib
@@ -107,6 +108,10 @@ class Why:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        """The text for notebooks, escaped."""
+        return preformatted(str(self))
 
 
 @dataclass(frozen=True)
@@ -198,14 +203,17 @@ class ScoreExplainer:
         (score,) = index.score(query, ids.astype(np.uint32)).tolist()
         if math.isnan(score):
             return None
-        span = index.vectors.nearest(query, int(ids[0]))
-        passages = () if span is None else _passages(self.context.texts([entity], [])[0], *span)
+        (texts,) = self.context.texts([entity], [])
+        whole = 0, sum(len(text) + 1 for _, text, _ in texts)
+        passages = _passages(texts, *(index.vectors.nearest(query, int(ids[0])) or whole))
         model = f"similarity ({index.vectors.made_by})"
         return MatchExplanation(entity, label, _target(near, value), ScoreExplanation(model, score, ()), passages)
 
 
 def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tuple[Passage, ...]:
     """The passage of a piece of an entity's text, in the field in which it begins; none where the text has changed.
+
+    A text that is one piece is shown from its beginning.
 
     `begin` and `end` are offsets in the texts of all fields, joined by line ends.
     """

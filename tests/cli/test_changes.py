@@ -143,7 +143,7 @@ def test_what_a_template_can_never_fill_is_a_warning(same):
         (["remove", "no.kb", "{films}"], "no knowledge base at 'no.kb'"),
         (
             ["remove", "{kb}"],
-            "error[L301]: no file to remove\n  hint: hybridkg remove KB FILE... or hybridkg",
+            "error[L301]: no file to remove\n  hint: hybridkg remove {kb} FILE... or hybridkg",
         ),
         (["remove", "{kb}", "missing.ttl"], "missing.ttl"),
         (["load", "{kb}", "{films}", "--replace", "a graph"], "error[L301]: 'a graph' is no graph: "),
@@ -211,7 +211,7 @@ def test_the_triples_of_a_file_take_the_place_of_a_graph(kb, tmp_path):
     first = run("load", kb, new, "--replace", "http://e/g", "--no-index")
     assert first.exit_code == 0
     assert "triples: 2 new, 0 removed\n" in first.stderr
-    assert "text search does not see this yet" in first.stderr
+    assert "the change is not searchable yet" in first.stderr
     new.write_text("<http://e/a> <http://e/p> 2, 3 .")
     assert "triples: 1 new, 1 removed\n" in run("load", kb, new, "--replace", "<http://e/g>").stderr
     with KnowledgeBase.open(kb) as base:
@@ -222,7 +222,7 @@ def test_the_triples_of_a_file_take_the_place_of_a_graph(kb, tmp_path):
     assert (empty.exit_code, empty.stdout) == (2, "")
     assert empty.stderr == (
         f"error[L301]: no statement in '{new}', and the graph would be emptied\n"
-        "  hint: if that is meant: hybridkg update KB 'CLEAR GRAPH <http://e/g>'\n"
+        f"  hint: if that is meant: hybridkg update {kb} 'CLEAR GRAPH <http://e/g>'\n"
     )
 
 

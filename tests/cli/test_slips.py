@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from command_line import FILMS, SPACE, run
 
@@ -78,15 +80,89 @@ def test_no_color_takes_every_style_away(films, monkeypatch):
 
 def test_near_without_vectors_says_what_to_change_in_kb_toml(films, tmp_path):
     near = 'SELECT ?f { ?f NEAR "space" AS ?s } RANK BY ?s'
-    assert "make them: hybridkg index KB --encoder lsa" in run("query", films, near).stderr
+    assert f"make them: hybridkg index {films} --encoder lsa" in run("query", films, near).stderr
     kb = tmp_path / "f.kb"
     run("load", kb, FILMS, "--index")
     toml = kb / "kb.toml"
     text = toml.read_text()
     toml.write_text(text.replace('encoder = "none"', 'encoder = "lsa"'))
-    assert 'its kb.toml has encoder = "lsa" already: hybridkg index KB builds them' in run("query", kb, near).stderr
+    built = f'its kb.toml has encoder = "lsa" already: hybridkg index {kb} builds them'
+    assert built in run("query", kb, near).stderr
     toml.write_text(text + 'encoder = "lsa"\n')
     result = run("query", kb, near)
     assert result.exit_code == 2
     assert "error[C601]: not TOML: 'encoder' is set twice, on lines 10 and 12" in result.stderr
     assert "hint: leave one of the two lines out" in result.stderr
+
+
+def test_a_hint_names_the_knowledge_base_of_the_command(films):
+    near = 'SELECT ?f { ?f NEAR "space" AS ?s } RANK BY ?s'
+    assert f"hint: make them: hybridkg index {films} --encoder lsa" in run("query", films, near).stderr
+    assert f"hint: make them: hybridkg index {films} --encoder lsa" in run("repl", films, text=near).stderr
+    assert "hint: make them: hybridkg index KB --encoder lsa" in run("query", FILMS, near).stderr
+
+
+def test_a_hint_about_a_path_with_a_blank_can_be_pasted(tmp_path):
+    kb = tmp_path / "my films.kb"
+    run("load", kb, FILMS)
+    assert f"hybridkg index '{kb}' --encoder lsa" in run("query", kb, 'SELECT ?f { ?f NEAR "space" }').stderr
+
+
+def test_an_error_of_an_update_speaks_of_the_update(films):
+    for text in ("INSERT DATA { x:s x:p 1 }", "INSERT DATA { <s> <e:p> 1 }"):
+        assert "before the update" in run("update", films, text).stderr
+    assert (
+        "the update itself assigns ?s"
+        in run(
+            "update", films, 'DELETE { ?x <e:p> 1 } WHERE { ?x MATCH "a" AS ?s } RANK BY ?s', "--param", "s=5"
+        ).stderr
+    )
+    text = "INSERT { ?x <e:p> 1 } WHERE { ?x a <e:C> FILTER(?z > 1) }"
+    assert "nothing in the update binds ?z" in run("update", films, text, "--dry-run").stderr
+
+
+def test_an_update_that_changes_nothing_says_why(films):
+    name = "<http://example.org/films/Alien> <http://example.org/films/year>"
+    none = run("update", films, "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(?o = 123456) }").stdout
+    assert none.endswith("note: nothing has changed: the WHERE has no solution\n")
+    for text in (f"INSERT DATA {{ {name} 1979 }}", f"DELETE DATA {{ {name} 1800 }}"):
+        assert run("update", films, text).stdout.endswith(
+            "note: nothing has changed: the graph was in this state already\n"
+        )
+    same = f"INSERT {{ {name} ?y }} WHERE {{ {name} ?y }}"
+    assert "in this state already" in run("update", films, same).stdout
+    assert "nothing has changed" not in run("update", films, f"INSERT DATA {{ {name} 1 }}", "--dry-run").stderr
+
+
+def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
+    kb, quads, triples = tmp_path / "g.kb", tmp_path / "g.nq", tmp_path / "g.nt"
+    quads.write_text("<e:s> <e:p> <e:a> <e:g> .\n<e:s> <e:p> <e:b> <e:g> .\n")
+    triples.write_text("<e:s> <e:p> <e:a> .\n<e:s> <e:p> <e:c> .\n")
+    run("load", kb, quads)
+    missed = run("remove", kb, triples)
+    assert missed.stdout.startswith("triples: 0 added, 0 removed\n")
+    assert missed.stderr.splitlines() == [
+        "warning[W303]: 2 of the triples to be removed are not in the default graph, "
+        "and 1 of them are in the graph <e:g>",
+        f"  hint: hybridkg remove {kb} FILE --graph '<e:g>' removes them there",
+        "        in Python: kb.delete(..., graph='<e:g>')",
+    ]
+    assert run("remove", kb, triples, "--graph", "<e:g>").stdout.startswith("triples: 0 added, 1 removed\n")
+    assert run("remove", kb, triples, "--graph", "e:g").stderr == ""
+    assert "is no graph" in run("remove", kb, triples, "--graph", "no graph").stderr
+
+
+def test_a_load_that_changes_nothing_says_that_the_index_is_up_to_date(tmp_path):
+    docs = tmp_path / "d.jsonl"
+    docs.write_text('{"id": "e:s", "notes": "a cat"}\n')
+    kb = tmp_path / "d.kb"
+    run("load", kb, FILMS, "--text", docs)
+    again = run("load", kb, "--text", docs).stderr
+    assert again == "statements: 0\ntriples: 0 new\ndocuments: 1\nindex: up to date\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+def test_a_place_that_takes_no_folder_is_named():
+    result = run("load", "/proc/films.kb", FILMS)
+    assert result.exit_code == 1
+    assert "creating '/proc/films.kb' failed: no folder can be made in '/proc'" in result.stderr

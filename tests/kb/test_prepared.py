@@ -27,6 +27,7 @@ from hybridkg.kb.shared_text import query_text
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.query.checks.check import check
+from hybridkg.query.checks.check_values import check_values
 from hybridkg.query.parameters.bind import bind
 from hybridkg.query.parser import parse
 
@@ -138,6 +139,7 @@ def slowly(text: str, parameters: Any) -> Any:
             query = parse(text)
             check(query)
             query = bind(query, parameters)
+            check_values(query)
             return whole(query), whole(rewrite(from_ast(query)))
         except HybridkgError as e:
             raise e.at(SourceName("query", text)) from None

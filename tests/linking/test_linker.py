@@ -206,6 +206,7 @@ def test_linked_nodes_come_with_their_fields(source):
 
 def test_excluded_words_of_a_query_string_mention_nothing(source):
     assert plain_words('france -paris -label:"eiffel tower" +label:louvre').split() == ["france", "+louvre"]
+    assert plain_words('france NOT paris AND NOT label:"eiffel tower" OR "louvre"').split() == ["france", '"louvre"']
     assert [link.node for link in source.links("wine france -paris")] == ["http://e/france"]
     assert len(source.links("wine france -paris", syntax=False)) == 2
 

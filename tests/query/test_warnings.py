@@ -83,5 +83,16 @@ def test_no_example_has_a_product_or_an_unbound_variable(path):
 
 def test_a_parameter_is_no_variable_that_nothing_binds():
     text = "SELECT ?x { ?x <e:p> ?y FILTER(?y > $least) ?x <e:by> $who . ?z <e:by> $who . ?z <e:p> ?y }"
-    assert [warning.code for warning in advise(parse(text))] == ["W102"]
+    least, who = advise(parse(text))
+    assert (least.code, least.message) == ("W102", "the parameter $least has no value")
+    assert least.hint == "give it: --param least='...'; in Python: params={'least': ...}"
+    assert (who.code, who.message) == (
+        "W114",
+        "the parameter $who has no value, so it is a variable and takes any value",
+    )
     assert advise(parse(text), {"least", "who"}) == []
+
+
+def test_a_query_that_writes_every_variable_with_a_dollar_has_no_parameter():
+    assert advise(parse("SELECT * { $x <e:p> $y }")) == []
+    assert advise(parse("SELECT $x { $x <e:p> ?y FILTER(?x > 1) }")) == []

@@ -56,7 +56,7 @@ def test_rows_that_a_condition_on_groups_takes_away_are_told(films):
         PREFIX + "SELECT ?d (SUM(?s) AS ?n) { ?f f:director ?d . ?f MATCH 'space' AS ?s } "
         "GROUP BY ?d HAVING (?n > 2) RANK BY ?n LIMIT 3"
     )
-    assert result.shortfall == "only 4 entities match the text of ?f, and the rest of the query leaves no row of them"
+    assert result.shortfall == "only 4 entities match the text of ?f, and no row remains after the rest of the query"
 
 
 def test_candidates_that_have_no_row_are_told(films):
@@ -67,7 +67,7 @@ def test_candidates_that_have_no_row_are_told(films):
     )
     assert result.returned == 1
     assert (
-        result.shortfall == "only 15 entities satisfy the pattern, and the rest of the query leaves only 1 row of them"
+        result.shortfall == "only 15 entities satisfy the pattern, and only 1 row remains after the rest of the query"
     )
 
 
@@ -171,3 +171,10 @@ def test_the_reason_is_shown_beside_the_rows_and_never_among_them(films):
 )
 def test_no_rows_of_a_match_have_a_reason_where_none_were_requested(films, query, counted):
     assert films.query(query).counted() == counted
+
+
+def test_where_nothing_is_left_none_of_the_entities_satisfies_the_rest(films):
+    result = films.query("SELECT ?f { ?f MATCH 'space' AS ?s FILTER(?f = 'APT1') } RANK BY ?s LIMIT 10")
+    assert result.shortfall == (
+        "only 4 entities match the text of ?f, and none of them satisfies the rest of the query"
+    )

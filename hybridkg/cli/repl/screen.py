@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TextIO
 
+from hybridkg.cli.echo import in_place
 from hybridkg.terminal_text import fitted, printable
 
 
@@ -28,7 +29,7 @@ class Streams:
 
     def say(self, text: str) -> None:
         """Writes a message."""
-        self._err.write(f"{printable(text)}\n")
+        self._err.write(f"{printable(in_place(text))}\n")
         self._err.flush()
 
     def ask(self, question: str) -> bool | None:
@@ -61,7 +62,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Shows a message."""
-        self._out.write(f"{fitted(printable(text), shutil.get_terminal_size().columns)}\n")
+        self._out.write(f"{fitted(printable(in_place(text)), shutil.get_terminal_size().columns)}\n")
         self._out.flush()
 
     def ask(self, question: str) -> bool | None:
@@ -69,6 +70,9 @@ class Terminal:
         self._out.write(printable(question))
         self._out.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+PAGER_PROMPT = "q leaves, h helps"
 
 
 def pager(environment: Mapping[str, str]) -> list[str] | None:
@@ -93,8 +97,8 @@ def page(text: str, environment: Mapping[str, str]) -> bool:
     command = pager(environment)
     if command is None:
         return False
-    # Options of less: quit if the text fits, keep colours, leave the text on the screen.
-    settings = {**environment, "LESS": environment.get("LESS", "-FRX")}
+    # Options of less: quit if the text fits, keep colours, leave the text on the screen, say how to leave.
+    settings = {**environment, "LESS": environment.get("LESS", "-FRX -Ps" + PAGER_PROMPT + "$")}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=settings)
     except OSError:

@@ -180,6 +180,7 @@ class Session:
         from hybridkg.results.build import explained
 
         self.last_query = text.strip()
+        self._follow()
         full = WithPrefixes.of(self, text, SourceName(name, typed or text))
         begin = time.perf_counter()
         # With an event the query has a thread of its own, which may be left behind at work in the store.
@@ -207,6 +208,13 @@ class Session:
         for warning in result.warnings:
             self.screen.say(full.as_typed(warning).render())
         self.show(result, milliseconds)
+
+    def _follow(self) -> None:
+        """Moves on to the newest state, if another process has made one."""
+        if not self.kb.is_newest:
+            self.kb.refresh()
+            self.forget_names()
+            self.screen.say("note: another process has changed this knowledge base, and answers are from its new state")
 
     def header(self, text: str) -> str:
         """PREFIX declarations, on one line, of the session's prefixes that a query uses without declaring them."""

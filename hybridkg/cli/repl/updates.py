@@ -57,8 +57,7 @@ def run_update(session: Session, text: str, name: str = "update", *, typed: str 
         session.screen.say(line)
     if report.is_behind:
         why = f" ({report.not_followed})" if report.not_followed else ""
-        command = f"hybridkg index {session.place}"
-        session.screen.say(f"note: text search does not see this yet{why}; build the index: {command}")
+        session.screen.say(f"note: the change is not searchable yet{why}; run: hybridkg index {session.place}")
     if session.kb.load_report is not None:
         session.screen.say("note: this knowledge base is temporary, and so is the change: the file stays as it is")
     session.screen.say(f"{milliseconds:,.1f} ms")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
 from hybridkg.errors import HybridkgError, SourceName
@@ -19,6 +18,7 @@ from hybridkg.query import ast
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.update_query import query_of
 from hybridkg.store.generations.folder import Folder
+from hybridkg.terminal_text import preformatted
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class UpdateExplanation:
 
     def _repr_html_(self) -> str:
         """The plans for notebooks, escaped."""
-        return f'<pre style="line-height: 1.25">{escape(str(self))}</pre>'
+        return preformatted(str(self))
 
 
 def explained_update(

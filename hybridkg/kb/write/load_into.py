@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 
-from hybridkg.errors import LoadError
+from hybridkg.errors import ElsewhereWarning, LoadError
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import DefaultGraph, NamedNode, Quad, has_blank_node
@@ -87,19 +88,41 @@ def load_in_place_of(
     return [(source, len(quads)) for source, quads in read]
 
 
-def remove_statements(state: TransactionState, sources: Sequence[Source]) -> None:
-    """Removes the triples of inputs, once all of them have been read.
+MAX_LOOKED_UP = 10_000
+"""Triples without a graph that are looked for in all named graphs, at about 10 us each."""
+
+
+def remove_statements(
+    state: TransactionState, sources: Sequence[Source], graph: NamedNode | None = None
+) -> list[ElsewhereWarning]:
+    """Removes the triples of inputs from a graph, None for the graphs of the inputs, once all of them have been read.
+
+    Returns:
+        A warning if triples of the inputs are not in the default graph, and are in named graphs.
 
     Raises:
         LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
     """
-    quads = [quad for source in sources for quad in _ground(state, source)]
+    quads = [quad for source in sources for quad in _ground(state, source, graph)]
+    warnings = _elsewhere(state, quads)
     state.graph.apply(quads, [])
     state.changed()
+    return warnings
 
 
-def _ground(state: TransactionState, source: Source) -> Iterator[Quad]:
-    for quad in _placed(state, source, None):
+def _elsewhere(state: TransactionState, quads: Sequence[Quad]) -> list[ElsewhereWarning]:
+    store = state.graph.store
+    missing = [quad for quad in quads if isinstance(quad.graph_name, DefaultGraph) and quad not in store]
+    graphs = Counter(
+        str(found.graph_name)
+        for quad in missing[:MAX_LOOKED_UP]
+        for found in store.quads_for_pattern(quad.subject, quad.predicate, quad.object, None)
+    )
+    return [ElsewhereWarning.of(graph, n, len(missing)) for graph, n in graphs.most_common(1)]
+
+
+def _ground(state: TransactionState, source: Source, graph: NamedNode | None) -> Iterator[Quad]:
+    for quad in _placed(state, source, graph):
         if any(map(has_blank_node, quad)):
             raise LoadError(
                 "a blank node here names nothing in the knowledge base",

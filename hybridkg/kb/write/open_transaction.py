@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,7 @@ class Transaction:
     def __init__(self, state: TransactionState):
         self._state: TransactionState | None = state
         self._exact = True
+        self._solutions: int | None = None
         self._warnings: list[HybridkgError] = []
         self.report: UpdateReport | None = None
 
@@ -72,6 +73,8 @@ class Transaction:
         run = UpdateRun(state, update, text, options)
         run.run()
         self._exact = self._exact and run.exact
+        if run.solution_count is not None:
+            self._solutions = (self._solutions or 0) + run.solution_count
         self._warnings += run.warnings
         return report_of(run, state)
 
@@ -99,8 +102,11 @@ class Transaction:
         self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
         return report_of(None, state)
 
-    def delete(self, *inputs: Source) -> UpdateReport:
+    def delete(self, *inputs: Source, graph: str | None = None) -> UpdateReport:
         """Removes the triples of RDF files, rdflib graphs or iterables of triples.
+
+        With `graph`, an IRI, they are removed from this graph; otherwise from the graphs that the inputs name, which is
+        the default graph for a format without graphs.
 
         Raises:
             LoadError: an input is malformed, or has a blank node, which names nothing here.
@@ -110,8 +116,9 @@ class Transaction:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
         with _undone_on_failure(state):
-            remove_statements(state, inputs)
-        return report_of(None, state)
+            warnings = remove_statements(state, inputs, None if graph is None else graph_named(graph))
+        self._warnings += warnings
+        return replace(report_of(None, state), warnings=tuple(warnings))
 
     def text(self, entity: Any, /, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
@@ -166,6 +173,7 @@ class Transaction:
             exact=self._exact,
             warnings=tuple(self._warnings),
             change=change,
+            solutions=self._solutions,
         )
 
 
@@ -190,6 +198,7 @@ def report_of(run: UpdateRun | None, state: TransactionState) -> UpdateReport:
         warnings=() if run is None else tuple(run.warnings),
         is_behind=state.step is None,
         change=change,
+        solutions=None if run is None else run.solution_count,
     )
 
 

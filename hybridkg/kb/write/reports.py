@@ -150,7 +150,9 @@ class LoadReport:
             documents=self.documents
         )
         index = ["index:", *self.index.lines("  ")] if self.index else []
-        if self.has_followed and self.index:
+        if self.index is None and not self.is_behind:
+            index = ["index: up to date"]
+        elif self.has_followed and self.index:
             index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
         return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
 
@@ -176,6 +178,7 @@ class UpdateReport:
         change: the triples themselves.
         explanation: the plans of an EXPLAIN, which changes nothing.
         is_dry_run: whether nothing has been written.
+        solutions: those of all WHEREs together; None without a WHERE.
     """
 
     added: int
@@ -191,6 +194,16 @@ class UpdateReport:
     explanation: ExplainedPlan | None = field(default=None, repr=False)
     is_dry_run: bool = field(default=False, kw_only=True)
     not_followed: str = field(default="", kw_only=True)
+    solutions: int | None = field(default=None, kw_only=True)
+
+    @property
+    def why_nothing(self) -> str:
+        """Why nothing has changed, in words; empty where something has, or nothing was asked for."""
+        if self.added or self.removed or self.documents or self.explanation is not None:
+            return ""
+        if self.solutions == 0:
+            return "nothing has changed: the WHERE has no solution"
+        return "nothing has changed: the graph was in this state already"
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the triples; of an EXPLAIN, that of the plans."""
@@ -200,6 +213,7 @@ class UpdateReport:
         index = "unchanged" if self.is_dry_run else "behind" if self.is_behind else "up to date"
         warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
         reasons = {"rebuilt": self.rebuilt, **({"not_followed": self.not_followed} if self.not_followed else {})}
+        counts |= {} if self.solutions is None else {"solutions": self.solutions}
         return {**counts, "exact": self.exact, "index": index, **reasons, "warnings": warnings}
 
     def lines(self) -> list[str]:
@@ -214,7 +228,9 @@ class UpdateReport:
         if not self.is_dry_run:
             counts["index"] = "behind the graph" if self.is_behind else f"up to date{anew}"
         inexact = [] if self.exact else ["the solutions are not exact: an approximate index of vectors found them"]
-        notes = [] if self.index is None else [f"note: {note}" for note in self.index.notes if not self.rebuilt]
+        notes = [f"note: {self.why_nothing}"] if self.why_nothing else []
+        if self.index is not None and not self.rebuilt:
+            notes += [f"note: {note}" for note in self.index.notes]
         end = ["nothing has been written"] if self.is_dry_run else []
         return [*count_lines(counts), *inexact, *notes, *end]
 

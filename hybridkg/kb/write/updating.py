@@ -28,6 +28,7 @@ from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import check_update, unbound_template_variables
+from hybridkg.query.checks.check_values import check_update_values
 from hybridkg.query.constants import term_of_constant
 from hybridkg.query.parameters.bind import bind_update
 from hybridkg.query.parser import parse_update
@@ -94,6 +95,8 @@ class UpdateRun:
         self._document = self._blanks = 0
         self._labels: dict[str, BlankNode] = {}
         self.exact = True
+        self.solution_count: int | None = None
+        """Solutions of all WHEREs so far; None without a WHERE."""
         self.warnings: list[HybridkgError] = [*_never_bound(update, SourceName(options.name, text))]
 
     def run(self) -> None:
@@ -105,7 +108,7 @@ class UpdateRun:
         except BaseException as e:
             self._state.undo_request()
             if isinstance(e, HybridkgError):
-                raise e.at(SourceName(self._options.name, self._text)) from e.__cause__
+                raise of_update(e.at(SourceName(self._options.name, self._text))) from e.__cause__
             raise
 
     def _run(self, operation: ast.Operation) -> None:
@@ -133,6 +136,7 @@ class UpdateRun:
 
     def _modify(self, operation: ast.Modify) -> None:
         result = self.solutions(operation)
+        self.solution_count = (self.solution_count or 0) + len(result.cells)
         rows, at = result.cells, {name: n for n, name in enumerate(result.columns)}
         target = _iri(operation.with_graph) if operation.with_graph else DefaultGraph()
         removed = self._instances(operation.delete, rows, at, target)
@@ -140,7 +144,7 @@ class UpdateRun:
 
     def solutions(self, operation: ast.Modify) -> ResultSet:
         """The solutions of a WHERE in the state of this moment."""
-        query = query_of(operation)
+        query = replace(query_of(operation), prefixes=self._update.prefixes)
         state = self._state
         ranked = [item.span for item in ranked_items(query.form)]
         if ranked:
@@ -153,7 +157,7 @@ class UpdateRun:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact
         known = {warning.span for warning in self.warnings}  # the query says only that nothing binds the variable
-        self.warnings += [warning for warning in result.warnings if warning.span not in known]
+        self.warnings += [of_update(warning) for warning in result.warnings if warning.span not in known]
         return result
 
     # --- templates ------------------------------------------------------------------------
@@ -244,6 +248,13 @@ class UpdateRun:
                 raise
 
 
+def of_update(error: HybridkgError) -> HybridkgError:
+    """An error or a warning of the parser, the checks or a WHERE, with `the update` in place of `the query`."""
+    error.message, error.hint = (text.replace("the query", "the update") for text in (error.message, error.hint))
+    error.args = (error.message, *error.args[1:])
+    return error
+
+
 def checked_update(
     text: str, params: Parameters | None, name: str, prefixes: KnownPrefixes = ONLY_WELL_KNOWN
 ) -> ast.Update:
@@ -258,8 +269,9 @@ def checked_update(
     try:
         update = bind_update(parse_update(text, name=name, prefixes=prefixes), params or {})
         check_update(update)
+        check_update_values(update)
     except HybridkgError as e:
-        raise e.at(source) from e.__cause__
+        raise of_update(e.at(source)) from e.__cause__
     return update
 
 
@@ -272,8 +284,7 @@ def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgErr
                 yield QueryWarning(
                     "W102",
                     f"nothing in WHERE binds ?{variable.name}, so the triples with it are left out",
-                    hint=(f"give it: --param {variable.name}=VALUE" if source.text[variable.span.start] == "$" else "")
-                    or did_you_mean(f"?{variable.name}", names)
+                    hint=did_you_mean(f"?{variable.name}", names)
                     or f"it binds: {', '.join(names[:8]) or 'no variable'}",
                     span=variable.span,
                 ).at(source)

@@ -21,9 +21,11 @@ class Syntax:
 
 @dataclass(frozen=True)
 class Var(Syntax):
-    """`?name` or `$name`, without the mark."""
+    """`?name` or `$name`, without the mark; both are the same variable. Parameters are written with `$`."""
 
     name: str
+    is_marked: bool = field(default=False, compare=False, kw_only=True, repr=False)
+    """Whether it is written with `$`."""
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ class TermBuilders:
         return ast.Lit(c[0].text, span=self.span(start, end))
 
     def var(self, c: list[Any], start: int, end: int) -> ast.Var:
-        return ast.Var(c[0].text[1:], span=self.span(start, end))
+        return ast.Var(c[0].text[1:], is_marked=c[0].text[0] == "$", span=self.span(start, end))
 
     def labelled_blank_node(self, c: list[Any], start: int, end: int) -> ast.Blank:
         return ast.Blank(c[0].text[2:], span=self.span(start, end))

@@ -118,9 +118,14 @@ COLUMNS: tuple[Help, ...] = (
         ),
     ),
     Help(
+        "the query is empty",
+        "start with SELECT, ASK, CONSTRUCT or DESCRIBE; an update with INSERT, DELETE, LOAD, CLEAR, ...",
+        ("",),
+    ),
+    Help(
         "the text has no query",
         "start with SELECT, ASK, CONSTRUCT or DESCRIBE; an update with INSERT, DELETE, LOAD, CLEAR, ...",
-        ("", "PREFIX ex: <e:>", "EXPLAIN", "EXPLAIN ANALYZE"),
+        ("PREFIX ex: <e:>", "EXPLAIN", "EXPLAIN ANALYZE"),
     ),
     Help(
         "a query starts with SELECT, ASK, CONSTRUCT or DESCRIBE",

@@ -37,6 +37,12 @@ OTHER_LANGUAGES = {
 }
 """SQL words in expressions, with a hint."""
 
+OF_TRIPLES = {
+    "AND": "write ' . ' between two triples: every pattern of a group has to hold",
+    "OR": "write alternatives as { ... } UNION { ... }",
+}
+"""Words of other languages between triples, with a hint."""
+
 _BROKEN_IRI = re.compile(r"""<[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20]*([ "{}|^`\\])[^<>\n]*>""")
 """A malformed IRI: `<`, a scheme, and later a character that no IRI has; group 1 is the first such character."""
 
@@ -59,6 +65,8 @@ def explain(machine: Machine, query: SourceText, states: Sequence[int], token: T
             return UnsupportedQueryError(f"{shown(token.text)!r} {what}", hint=hint, span=span)
         if word in OTHER_LANGUAGES and "&&" in expected:
             return QuerySyntaxError(f"{shown(token.text)!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
+        if word in OF_TRIPLES and "}" in expected:
+            return QuerySyntaxError(f"{shown(token.text)!r} does not join triples", hint=OF_TRIPLES[word], span=span)
         if FUSION in expected and (unknown := _no_fusion(query, token, keywords)):
             return unknown
         if near := difflib.get_close_matches(word, keywords, 1, SIMILAR):

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from hybridkg.errors import ParameterError
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import NO_VALUE_HINT, first_variable
+from hybridkg.query.checks.check_values import no_value
 from hybridkg.query.constants import constant
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.walk import rebuild, variables
@@ -93,6 +94,8 @@ def _bound_data(
     bound = _substituted(data, single) if single else data
     variable = first_variable(bound.quads)
     if variable is not None:
+        if variable.is_marked:
+            raise no_value(variable)
         raise ParameterError(
             f"nothing gives ?{variable.name} a value: {place} has no solutions", hint=NO_VALUE_HINT, span=variable.span
         )
@@ -167,6 +170,11 @@ def _value(name: str, value: object) -> Bound | tuple[Bound, ...]:
 def _constant(name: str, value: object) -> Bound:
     if isinstance(value, ast.Iri | ast.Lit):
         return value
+    if value is None:
+        raise ParameterError(
+            f"the parameter {name!r} is None, which is no value of RDF",
+            hint="leave the parameter out where the query has another value for the variable, or give one",
+        )
     try:
         return constant(from_rdflib(value))
     except (TypeError, ValueError, OverflowError) as e:

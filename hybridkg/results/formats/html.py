@@ -37,7 +37,7 @@ def result_to_html(result: ResultSet) -> str:
     """
     if result.boolean is not None:
         return f"<p>{'yes' if result.boolean else 'no'}</p>"
-    scores = {variable for variable, _ in result._scores}
+    scores = {*(variable for variable, _ in result._scores), *result._computed}
     names = result.iri_names()
     shown = result._solutions.part(0, MAX_ROWS).rows
     right = [is_numeric(cells[at] for cells in shown) for at in range(len(result.columns))]

@@ -88,8 +88,8 @@ def write_table(result: ResultSet, out: TextIO) -> None:
 
 
 def _score_columns(result: ResultSet) -> set[str]:
-    """The columns that are scores, or equal the ranking value in every row: RANK BY ?mass."""
-    scores = {variable for variable, _ in result._scores}
+    """The columns that are scores, are computed from them, or equal the ranking value in every row: RANK BY ?mass."""
+    scores = {*(variable for variable, _ in result._scores), *result._computed}
     if result._ranked_by in result._variables:
         at = result._variables.index(result._ranked_by)
         scores |= {

@@ -90,7 +90,7 @@ class Folder:
                     f"{shown!r} is not empty and no knowledge base; it holds {min(foreign)!r}",
                     hint="choose a new or an empty folder",
                 )
-            path.mkdir(parents=True, exist_ok=True)
+            _make(path)
             if config is not None or not (path / "kb.toml").exists():
                 write_durably(path / "kb.toml", write_config(config or Config()))
             fsync_folder(path.parent)
@@ -283,6 +283,18 @@ def _storage_errors(doing: str) -> Iterator[None]:
         yield
     except OSError as e:
         raise storage_error(e, doing) from e
+
+
+def _make(path: Path) -> None:
+    """Makes a folder with its parents. Raises StorageError: a parent that exists takes no folder, as in /proc."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileNotFoundError as e:
+        parent = next(one for one in path.absolute().parents if one.exists())
+        raise StorageError(
+            f"creating {str(path)!r} failed: no folder can be made in {str(parent)!r}",
+            hint="choose a place that can be written",
+        ) from e
 
 
 def _folder_for(file: Path) -> str:

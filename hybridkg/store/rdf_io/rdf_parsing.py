@@ -22,7 +22,11 @@ from hybridkg.store.rdf_io.xml_guard import XmlGuard
 BATCH = 500
 """Quads; below 700, the threshold of the garbage collector, so that a batch dies before it is tracked."""
 
-POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ")
+POSITION = re.compile(
+    r"^Parser error (at line \d+ (column \d+|between columns \d+ and \d+)|"
+    r"between line \d+ column \d+ and line \d+ column \d+): "
+)
+"""The place in a message of Oxigraph, counted from the line at which it began to read."""
 
 PARSED_AT_ONCE = 64_000
 """Bytes that go to the parser from a line that needs it on: the following lines are likely to need it, too."""
@@ -145,6 +149,8 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
     if line is None and form.syntax == RdfFormat.RDF_XML:
         line = _line_of_error(form, file, base_iri)
     reason = POSITION.sub("", error.msg)
+    if reason == "Unexpected end of file" and form.syntax in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
+        reason = "an IRI, a literal or a statement is not complete at the end of the line"
     place = ":".join(str(part) for part in (file.path, line, column) if part is not None)
     if compression := _hidden_compression(file):
         return LoadError(

@@ -173,8 +173,7 @@ class TermChanges:
         if not changes:
             out.link(earlier, [OFFSETS, TEXT, *(f"field{i}.df" for i in range(len(self._df)))])
             return len(terms)
-        places = np.array([terms.place(name) for name, _ in changes], np.int64)
-        known = np.array([terms.number(name.decode("utf-8", "surrogatepass")) >= 0 for name, _ in changes])
+        places, known = terms.places([name for name, _ in changes])
         deltas = np.array([row for _, row in changes], np.int64)
         df = np.stack([earlier.array(f"field{i}.df").astype(np.int64) for i in range(len(self._df))])
         df[:, places[known]] += deltas[known].T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,13 +57,10 @@ class TermDictionary(SortedTerms):
             return low
         return self._first_of(wanted, low, int(self._prefixes.searchsorted(prefix, "right")))
 
-    def places(self, terms: list[bytes]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The places of sorted terms in UTF-8: where each is, or would be, and whether it is there.
+    def places(self, terms: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """As in the base class, for sorted terms.
 
         Most new terms differ from all others in their first eight bytes, which numpy searches for at once.
-
-        Returns:
-            (int64[n] in 0..len(self), bool[n])
         """
         wanted = prefixes_of(terms)
         low = self._prefixes.searchsorted(wanted).astype(np.int64)
@@ -80,13 +78,13 @@ def _prefix(term: bytes) -> np.uint64:
     return np.uint64(int.from_bytes(term[:8].ljust(8, b"\0"), "big"))
 
 
-def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:
+def prefixes_of(terms: Sequence[bytes]) -> NDArray[np.uint64]:
     """uint64[n], ascending: the first eight bytes of sorted terms, zero-padded.
 
     >>> [hex(prefix) for prefix in prefixes_of([b"a", b"sea"]).tolist()]
     ['0x6100000000000000', '0x7365610000000000']
     """
-    return np.array(terms, "S8").view(">u8").astype("<u8") if terms else np.zeros(0, "<u8")
+    return np.array([*terms], "S8").view(">u8").astype("<u8") if terms else np.zeros(0, "<u8")
 
 
 class SegmentPostings:

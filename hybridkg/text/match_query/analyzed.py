@@ -12,7 +12,7 @@ from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextInde
 from hybridkg.registry import did_you_mean
 from hybridkg.text.match_query.clause_items import items_of
 from hybridkg.text.match_query.items import ResolvedField
-from hybridkg.text.match_query.query_string import SHOULD, Clause, Part, parse_query_string
+from hybridkg.text.match_query.query_string import OR, SHOULD, Clause, Part, parse_query_string
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms
 
 MAX_DISTINCT_WORDS = 1024
@@ -152,7 +152,7 @@ def as_query(text: str, index: TextIndex, *, language: str = "", only: str = "")
     Raises:
         TextQueryError: it is not a query string: an open quote, an operator without a term ...
     """
-    if not any(map(_has_operators, parse_query_string(text))):
+    if not any(map(_has_operators, parse_query_string(text))) and OR not in text.split():
         return []
     return index.terms(TextQuery(text, language, fields=(FieldChoice(only),) if only else ()))
 

@@ -1,4 +1,4 @@
-"""The parser of query strings: words, "phrases", (groups), and their prefix and suffix operators.
+"""The parser of query strings: words, "phrases", (groups), their prefix and suffix operators, and AND, OR, NOT.
 
 A `+` or `-` is an operator at the start of a blank-separated part, a `name:` at its start names a field, and a
 backslash makes the next character plain. A part such as low-resource becomes several plain terms, with `-` in front a
@@ -6,7 +6,12 @@ phrase: the compound is excluded.
 
 Plain text stays plain where it can: `(` groups only at the start of a part, so f(x) is two words, and `*`, `~1` and
 `^2` are operators only at the end of a part, after a word of at least two characters (`~` and `^`: one of them a
-letter), so that A* search, C++, 10^6, x^2, ~user and a^b are words.
+letter), so that A* search, C++, 10^6, x^2, ~user and a^b are words. AND, OR and NOT are operators in capitals only,
+and where they have operands.
+
+AND, OR and NOT mean what they mean in Lucene's classic query parser: AND requires the part on each side, NOT excludes
+the part behind it, and OR joins alternatives. Lucene gives no precedence to AND over OR, which surprises, so a mixture
+without parentheses is an error here.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -34,11 +39,16 @@ MIN_BOOST, MAX_BOOST = 1e-6, 1e6
 
 NO_SPAN = Span()
 SHOULD, MUST, NOT = "should", "must", "not"
+AND, OR, NOT_WORD = "AND", "OR", "NOT"
 
 _FIELD = re.compile(r"([^\W\d]\w*(?:-\w+)*):")
 _PREFIX, _FUZZY = re.compile(r"\*"), re.compile(r"~(\d*(?:\.\d+)?)")
 _NEAR = re.compile(r"~(\d{1,9})")
 _BOOST = re.compile(r"\^(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)")
+_OPERATOR = re.compile(r"(AND|OR|NOT)(?=\s*[(\"]|\s+[^\s)])")
+"""An operator of which an operand follows."""
+
+_WORD_HINT = "to search for the word itself, write it in small letters or in quotes"
 _PLAIN_HINT = "write a backslash before it, or the whole in quotes, to search for the character itself"
 
 
@@ -106,6 +116,8 @@ def parse_query_string(text: str) -> tuple[Part, ...]:
     >>> group, = parse_query_string('+(title:neur*^2 "net models"~3)')
     >>> [(c.text, c.prefix, c.boost, c.near) for c in group.parts]
     [('neur', True, 2.0, None), ('net models', False, 1, 3)]
+    >>> [(c.role, c.text) for c in parse_query_string("red AND fish NOT boat")]
+    [('must', 'red'), ('must', 'fish'), ('not', 'boat')]
     """
     return _Reader(text).parts("", 0)
 
@@ -147,18 +159,20 @@ class _Reader:
 
     def parts(self, field: str, depth: int) -> tuple[Part, ...]:
         """The parts up to the end, or to the parenthesis that closes this group."""
-        parts: list[Part] = []
+        operands = _Operands()
         while True:
-            while self._char().isspace():
-                self._at += 1
+            self._skip_blanks()
             char, start = self._char(), self._at
             if not char or (char == ")" and not self._plain):
                 break
-            for part in self._part(field, depth):
-                parts.append(part)
-                self._count += 1
+            is_excluded = self._operators(operands)
+            operand = self._part(field, depth, is_excluded=is_excluded)
+            if operand:
+                operands.add(operand)
+                self._count += len(operand)
                 if self._count > MAX_CLAUSES:
                     raise TextQueryError(f"more than {MAX_CLAUSES:,} parts in one text", span=Span(start, start))
+        parts = operands.parts()
         if self._char() and not depth:
             raise TextQueryError("this parenthesis closes nothing", hint=_PLAIN_HINT, span=Span(start, start + 1))
         if parts and all(part.role == NOT for part in parts):
@@ -167,7 +181,26 @@ class _Reader:
                 hint='add a term without "-", or use FILTER NOT EXISTS { ... MATCH ... }',
                 span=Span(parts[0].span.start, parts[-1].span.end),
             )
-        return tuple(parts)
+        return parts
+
+    def _skip_blanks(self) -> None:
+        while self._char().isspace():
+            self._at += 1
+
+    def _operators(self, operands: _Operands) -> bool:
+        """Reads AND or OR, and NOT, in front of a part; whether there is a NOT. Without operands they are words."""
+        last = ""
+        while match := _OPERATOR.match(self._text, self._at):
+            operator, span = match.group(1), Span(*match.span(1))
+            if last and (last, operator) not in ((AND, NOT_WORD), (OR, NOT_WORD)):
+                raise TextQueryError(f"{last!r} and {operator!r} follow each other", hint=_WORD_HINT, span=span)
+            if operator != NOT_WORD:
+                if not operands.found:
+                    break
+                operands.join(operator, span)
+            last, self._at = operator, match.end()
+            self._skip_blanks()
+        return last == NOT_WORD
 
     def _char(self) -> str:
         """The next character; empty at the end."""
@@ -178,11 +211,11 @@ class _Reader:
         char = self._text[at : at + 1]
         return not char or char.isspace() or (char == ")" and not self._plain)
 
-    def _part(self, field: str, depth: int) -> list[Part]:
+    def _part(self, field: str, depth: int, *, is_excluded: bool = False) -> list[Part]:
         """The parts that begin here: mostly one, none for a lone sign or an empty group."""
-        start, role = self._at, SHOULD
+        start, role = self._at, NOT if is_excluded else SHOULD
         if self._char() in "+-":
-            role = MUST if self._char() == "+" else NOT
+            role = MUST if self._char() == "+" and not is_excluded else NOT
             self._at += 1
             if self._ends(self._at):
                 return []  # " - " between words is punctuation
@@ -315,6 +348,72 @@ class _Reader:
                 "the character itself",
                 span=Span(self._at, self._at + 1),
             )
+
+
+class _Operands:
+    """The parts of a group in the order of the text, with the operators between them."""
+
+    def __init__(self) -> None:
+        self.found: list[list[Part]] = []
+        """The parts of each operand: mostly one, two for low-res*."""
+
+        self._joins: dict[int, tuple[str, Span]] = {}
+        """The operator in front of an operand, by the number of the operand."""
+
+    def add(self, operand: list[Part]) -> None:
+        self.found.append(operand)
+
+    def join(self, operator: str, span: Span) -> None:
+        """Puts an operator between the last operand and the next."""
+        self._joins[len(self.found)] = operator, span
+
+    def parts(self) -> tuple[Part, ...]:
+        """The parts: required on both sides of AND, a group of alternatives for a chain of OR.
+
+        Raises:
+            TextQueryError: AND and OR share an operand, or OR joins a required or excluded part.
+        """
+        joins = {at: join for at, join in self._joins.items() if at < len(self.found)}
+        if not joins:
+            return tuple([part for operand in self.found for part in operand])
+        for at, (operator, span) in joins.items():
+            if operator == OR and any(part.role != SHOULD for part in (*self.found[at - 1], *self.found[at])):
+                raise TextQueryError(
+                    "OR joins alternatives, and a part with '+', '-' or NOT is none",
+                    hint=f"write a b -c: words without a sign are alternatives already\n{_WORD_HINT}",
+                    span=span,
+                )
+            beside = {joins[other][0] for other in (at - 1, at + 1) if other in joins}
+            if beside - {operator}:
+                raise TextQueryError(
+                    "AND and OR beside each other need parentheses",
+                    hint=f"write (a AND b) OR c, or a AND (b OR c)\n{_WORD_HINT}",
+                    span=span,
+                )
+        parts: list[Part] = []
+        alternatives: list[Part] = []
+        for at, operand in enumerate(self.found):
+            before, after = joins.get(at, ("",))[0], joins.get(at + 1, ("",))[0]
+            if AND in (before, after):
+                parts += [replace(part, role=MUST) if part.role == SHOULD else part for part in operand]
+            elif OR in (before, after):
+                alternatives += operand
+                if after != OR:
+                    span = Span(alternatives[0].span.start, alternatives[-1].span.end)
+                    parts.append(ClauseGroup(tuple(alternatives), span=span))
+                    alternatives = []
+            else:
+                parts += operand
+        return tuple(parts)
+
+
+def may_have_operators(text: str) -> bool:
+    """Whether a text of letters, digits and blanks may have AND, OR or NOT as operators; true for NORTH, too.
+
+    >>> may_have_operators("red OR blue"), may_have_operators("red or blue")
+    (True, False)
+    """
+    return AND in text or OR in text or NOT_WORD in text
 
 
 def _cut(number: str) -> str:

@@ -96,6 +96,16 @@ class SortedTerms:
         self._check_beside(low)
         return -1
 
+    def places(self, terms: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The places of terms in UTF-8: where each is, or would be, and whether it is there.
+
+        Returns:
+            (int64[n] in 0..len(self), bool[n])
+        """
+        places = [self._first(term) for term in terms]
+        known = [place < len(self) and self._bytes(place) == term for place, term in zip(places, terms, strict=True)]
+        return np.array(places, np.int64), np.array(known, bool)
+
     def term(self, number: int) -> str:
         return self._bytes(number).decode("utf-8", "surrogatepass")
 

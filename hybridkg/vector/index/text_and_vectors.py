@@ -45,8 +45,9 @@ class Ranked:
     def _near(self) -> VectorIndex:
         if self.vectors is None:
             raise IndexMissingError(
-                "NEAR needs vectors, and this knowledge base has none that can be used",
-                hint="make them: hybridkg index KB --encoder lsa"
+                "NEAR needs vectors; this knowledge base has none",
+                hint="make them: hybridkg index KB --encoder lsa\n"
+                "lsa learns from these texts alone; docs/vectors.md names encoders that rank better"
                 if self._encoder == NO_ENCODER
                 else f'its kb.toml has encoder = "{self._encoder}" already: hybridkg index KB builds them',
             )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hybridkg import KnowledgeBase
 from hybridkg.cli.repl.command_completion import suggest_in_session
 from hybridkg.cli.repl.commands import COMMANDS
 from hybridkg.cli.repl.session import Session, is_complete
+from hybridkg.kb import KnowledgeBase
 from hybridkg.registry import did_you_mean
 
 FILM = "http://example.org/films/"
@@ -269,3 +269,23 @@ def test_every_wrong_query_is_reported_and_every_other_one_run(session, screen):
 def test_a_part_of_a_wrong_query_is_not_run(session, screen, bad):
     session.run_all(bad, "stdin")
     assert (session.failed, screen.out) == (1, [])
+
+
+def test_a_query_sees_what_another_process_has_changed(tmp_path, screen):
+    path = tmp_path / "f.kb"
+    with KnowledgeBase.create(path) as kb:
+        kb.update("INSERT DATA { <e:s> <e:p> <e:o> }")
+    with KnowledgeBase.open(path) as kb, KnowledgeBase.open(path) as other:
+        session = Session(kb, screen, fmt="csv")
+        count = "SELECT (COUNT(*) AS ?n) { ?s <e:p> ?o }"
+        assert session.run(count)
+        assert not any("another process" in line for line in screen.said)
+        other.update("INSERT DATA { <e:s> <e:p> <e:new> }")
+        assert session.run(count)
+        assert session.run(count)
+        assert [rows.split() for rows in screen.out] == [["n", "1"], ["n", "2"], ["n", "2"]]
+        note = "note: another process has changed this knowledge base, and answers are from its new state"
+        assert screen.said.count(note) == 1
+        assert session.run("INSERT DATA { <e:s> <e:p> <e:own> }")
+        assert session.run(count)
+        assert screen.said.count(note) == 1

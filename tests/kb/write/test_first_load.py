@@ -70,9 +70,9 @@ def test_the_command_has_both_switches(tmp_path, more):
     assert f"build the index with: hybridkg index {tmp_path / 'kb'}" in first.stderr
     second = run("load", tmp_path / "kb", more)
     assert second.stderr.startswith("statements: 1\ntriples: 1 new\nindex:\n  fields: ")
-    assert "text search does not see this yet" not in second.stderr
+    assert "the change is not searchable yet" not in second.stderr
     more.write_text(f"{more.read_text()}\n<http://e/later> <http://www.w3.org/2000/01/rdf-schema#label> 'space' .")
-    assert "text search does not see this yet" in run("load", tmp_path / "kb", more, "--no-index").stderr
+    assert "the change is not searchable yet" in run("load", tmp_path / "kb", more, "--no-index").stderr
     assert "index:" in run("load", tmp_path / "kb", more, "--index").stderr
 
 

@@ -30,6 +30,23 @@ def test_a_declaration_before_the_same_mistake_changes_nothing():
     assert (short.message, short.hint) == (long.message, long.hint)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "word", "hint"),
+    [
+        ("?x <e:p> ?n AND ?x a <e:C>", "AND", "write ' . ' between two triples: every pattern of a group has to hold"),
+        ("?x a <e:C> . AND ?x <e:p> 1", "AND", "write ' . ' between two triples: every pattern of a group has to hold"),
+        ("?x MATCH 'a' AS ?s AND ?x <e:p> 'b'", "AND", "write ' . ' between two triples"),
+        ("FILTER(?x) AND ?x <e:p> 'b'", "AND", "write ' . ' between two triples"),
+        ("?x <e:p> 1 or ?x <e:p> 2", "or", "write alternatives as { ... } UNION { ... }"),
+        ("{ ?x <e:p> 1 } OR { ?x <e:p> 2 }", "OR", "write alternatives as { ... } UNION { ... }"),
+    ],
+)
+def test_and_and_or_do_not_join_triples(pattern, word, hint):
+    found = error(f"SELECT * {{ {pattern} }}")
+    assert found.message == f"{word!r} does not join triples"
+    assert found.hint.startswith(hint)
+
+
 RENDERED = {
     "SELECT *\n{ ?f a }": """\
 error[Q101]: a triple needs a subject, a predicate and an object

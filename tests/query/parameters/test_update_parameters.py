@@ -96,7 +96,8 @@ def test_a_parameter_is_the_term_in_its_place(text, values, expected):
     [
         ("INSERT DATA { $s <e:p> 1 }", {"x": 1}, "the update has no variable for the parameter 'x'; it uses: s"),
         ("CLEAR ALL", {"x": 1}, "the update has no variable for the parameter 'x'; it uses: none"),
-        ("INSERT DATA { $s <e:p> $o }", {"s": A}, "nothing gives ?o a value: INSERT DATA has no solutions"),
+        ("INSERT DATA { $s <e:p> $o }", {"s": A}, "the parameter $o has no value"),
+        ("INSERT DATA { $s <e:p> ?o }", {"s": A}, "nothing gives ?o a value: INSERT DATA has no solutions"),
         ("DELETE DATA { GRAPH ?g { } }", {}, "nothing gives ?g a value: DELETE DATA has no solutions"),
         (
             "INSERT DATA { $s <e:p> 1 }",

@@ -26,6 +26,11 @@ GOOD = "<http://e/a> <http://e/p> <http://e/b> .\n"
 
 BROKEN = {
     "object.nt": (GOOD + "<http://e/a> <http://e/p> oops .\n", ":2:", "not valid N-Triples: the object"),
+    "open.nt": (
+        GOOD + '<http://e/a> <http://e/p "x" .\n',
+        ":2:",
+        "not valid N-Triples: an IRI, a literal or a statement is not complete at the end of the line",
+    ),
     "short.nq": (GOOD + "<http://e/a> <http://e/p>", ":2:", "not valid N-Quads"),
     "end.ttl": (GOOD * 3 + "<http://e/a> <http://e/p> ", ":4", "not valid Turtle"),
     "prefix.trig": (GOOD + "\n\nex:a ex:b ex:c .", ":4:", "not valid TriG"),

@@ -138,6 +138,61 @@ def test_boosts_multiply_the_score(build, docs, tree, boost):
     assert times == pytest.approx(scores * boost, rel=1e-12)
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Operands joined by one of AND and OR; those of AND may have a NOT, the first of them none."""
+
+    operator: str
+    operands: tuple
+
+    def text(self):
+        texts = [f"({part.text()})" if isinstance(part, Joined) else part for _, part in self.operands]
+        signs = ["NOT " if excluded else "" for excluded, _ in self.operands]
+        return f" {self.operator} ".join(sign + text for sign, text in zip(signs, texts, strict=True))
+
+    def holds(self, words):
+        each = [
+            (part.holds(words) if isinstance(part, Joined) else part in words) != excluded
+            for excluded, part in self.operands
+        ]
+        return all(each) if self.operator == "AND" else any(each)
+
+
+def joined(parts):
+    plain, signed = st.tuples(st.just(False), parts), st.tuples(st.booleans(), parts)
+    both = st.tuples(plain, st.lists(signed, min_size=1, max_size=3)).map(lambda found: (found[0], *found[1]))
+    either = st.lists(plain, min_size=2, max_size=4).map(tuple)
+    return st.one_of(st.builds(Joined, st.just("AND"), both), st.builds(Joined, st.just("OR"), either))
+
+
+@settings(deadline=None, max_examples=examples(40, 240))
+@given(joined(st.recursive(st.sampled_from(WORDS), joined, max_leaves=6)), st.booleans())
+def test_and_or_and_not_are_those_of_logic(build, tree, every):
+    subsets = [[word for i, word in enumerate(WORDS) if number >> i & 1] for number in range(8)]
+    index = build({number: {"body": " ".join(words)} for number, words in enumerate(subsets)}, n_nodes=8)
+    want = [number for number, words in enumerate(subsets) if tree.holds(words)]
+    query = TextQuery(tree.text(), all_terms=every)
+    assert index.score_all(query)[0].tolist() == want
+    scores = index.score(query, np.arange(8, dtype=np.uint32))
+    assert [e for e in range(8) if scores[e] == scores[e]] == want
+
+
+def test_words_joined_by_or_score_as_words_without_it(build):
+    index = build({0: {"body": "red sea"}, 1: {"body": "red old sea"}, 2: {"body": "old or"}})
+    for model in ("bm25f", "bm25", "sdm"):
+        one, other = (index.score_all(TextQuery(text, model=model)) for text in ("red OR old OR sea", "red old sea"))
+        assert one[0].tolist() == other[0].tolist()
+        assert one[1].tolist() == other[1].tolist()
+
+
+def test_operators_are_words_in_a_text_that_is_no_query_string(build):
+    index = build(
+        {0: {"body": "red sea"}, 1: {"body": "red"}, 2: {"body": "not"}}, [IndexedField("body", analyzer="all_words")]
+    )
+    assert index.score_all(TextQuery("red NOT sea"))[0].tolist() == [1]
+    assert index.score_all(TextQuery("red NOT sea", syntax=False))[0].tolist() == [0, 1, 2]
+
+
 def counts(index, text, **options):
     query = TextQuery(text, **options)
     return dict(zip((t.term for t in index.terms(query)), (t.count for t in index.task(query).terms), strict=False))

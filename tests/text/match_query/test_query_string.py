@@ -96,6 +96,13 @@ def test_the_clauses_of_a_text(text, want):
             "words that are excluded together are a phrase, and a phrase has no prefix and no fuzzy words",
             (4, 13),
         ),
+        ("red AND sea OR old", "AND and OR beside each other need parentheses", (4, 7)),
+        ("red OR sea AND old", "AND and OR beside each other need parentheses", (4, 6)),
+        ("TO BE OR NOT TO BE", "OR joins alternatives, and a part with '+', '-' or NOT is none", (6, 8)),
+        ("red OR +sea", "OR joins alternatives, and a part with '+', '-' or NOT is none", (4, 6)),
+        ("red AND OR sea", "'AND' and 'OR' follow each other", (8, 10)),
+        ("red NOT NOT sea", "'NOT' and 'NOT' follow each other", (8, 11)),
+        ("NOT red", "only excluded terms; nothing is left to search for", (4, 7)),
     ],
 )
 def test_a_malformed_text_is_an_error_at_its_place(text, message, span):
@@ -135,6 +142,22 @@ def test_too_many_parts_are_an_error():
         ("(red)(sea)old", "(red) (sea) old"),
         ("(red^2)(-a b*) (f(x y) z)", '(red^2) (-"a" b*) (f(x y) z)'),
         ("(a -)", "(a)"),
+        ("red AND sea", "+red +sea"),
+        ("red fish AND sea", "red +fish +sea"),
+        ("red OR sea OR old fish", "(red sea old) fish"),
+        ("red NOT sea", 'red -"sea"'),
+        ("red AND NOT (sea old)", "+red -(sea old)"),
+        ("NOT red sea", '-"red" sea'),
+        ('red AND"sea old"^2 AND title:fish~1', '+red +"sea old"^2 +title:fish~1'),
+        ("(red OR title:sea) AND old", "+((red title:sea)) +old"),
+        ("(red AND sea) OR old", "((+red +sea) old)"),
+        ("red AND -sea AND +old", '+red -"sea" +old'),
+        ("red AND - sea AND () old", "+red +sea +old"),
+        ("AND red OR", "AND red OR"),
+        ("NOT", "NOT"),
+        ("(red NOT) OR", "(red NOT) OR"),
+        ("red and sea or old not fish", "red and sea or old not fish"),
+        (r'red \AND sea "AND" NOTE LAND', 'red AND sea "AND" NOTE LAND'),
     ],
 )
 def test_the_tree_of_a_text(text, want):
@@ -170,7 +193,9 @@ def test_a_long_text_takes_a_moment(text, within):
 @settings(max_examples=300, deadline=None)
 @given(
     st.text(st.sampled_from('ab:"+-*~\\ ()^12.'), max_size=14)
-    | st.lists(st.sampled_from(["(", ")", "ab", "f:", '"', "*", "~1", "^2", " ", "+", "-", "\\"])).map("".join)
+    | st.lists(
+        st.sampled_from(["(", ")", "ab", "f:", '"', "*", "~1", "^2", " ", "+", "-", "\\", " AND ", " OR ", "NOT "])
+    ).map("".join)
 )
 def test_every_text_parses_or_is_a_text_query_error(text):
     try:

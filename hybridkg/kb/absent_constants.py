@@ -1,0 +1,176 @@
+"""Warnings about constants that no triple has in their place, for a query without a row.
+
+A pattern `?x :platform "linux"` is probably a misspelling where the graph has "Linux". Only patterns of which every
+solution needs a triple are looked at. Each costs one request to the store, and about 2 ms for similar values; the
+values of a predicate are read once. The answer of ASK is no mistake.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from hybridkg.errors import QueryWarning
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.kb.lru_cache import LruCache
+from hybridkg.query import ast
+from hybridkg.query.constants import term_of_constant
+from hybridkg.query.source import shown
+from hybridkg.query.value_kinds import NUMERIC
+from hybridkg.rdf.similar import SIMILAR
+from hybridkg.rdf.term_texts import tag_of
+from hybridkg.rdf.terms import RDF_TYPE, XSD_STRING, Literal, NamedNode, Term, term_text
+from hybridkg.rdf.well_known import shortened
+
+MAX_PATTERNS = 5
+"""Patterns looked up for one query."""
+
+MAX_READ, MAX_READ_REMOTE = 50_000, 2_000
+"""Triples of a predicate among which similar values are searched; 50,000 take about 0.1 s."""
+
+MAX_COMPARED = 300
+"""Values with the same first letter that are compared letter by letter; about 2 ms."""
+
+MAX_LENGTH = 200
+"""Characters of a value that is compared."""
+
+MAX_PREDICATES = 32
+"""Places (a predicate, subject or object) whose values are cached."""
+
+Values = dict[str, list[Term]]
+"""The terms by their first letter, folded."""
+
+
+class ConstantAdvisor:
+    """Looks up the constants of queries without a row; the values of predicates are cached."""
+
+    def __init__(self, store: GraphStore):
+        self._store = store
+        self._values: LruCache[tuple[str, str], Values] = LruCache(MAX_PREDICATES)
+
+    def warnings(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
+        """A warning for each constant that no triple has as the subject or the object of its predicate.
+
+        Args:
+            query: with its parameters bound.
+            prefixes: those that shorten IRIs.
+        """
+        where = query.form.where
+        if where is None or query.form.dataset or isinstance(query.form, ast.AskQuery):
+            return
+        for pattern in islice(_needed(where), MAX_PATTERNS):
+            assert isinstance(pattern.predicate, ast.Iri)
+            predicate = pattern.predicate.value
+            for place, node in (("subject", pattern.subject), ("object", pattern.object)):
+                if isinstance(node, ast.Iri | ast.Lit) and not self._occurs(place, predicate, node):
+                    yield self._warning(place, predicate, node, prefixes)
+
+    def _occurs(self, place: str, predicate: str, node: ast.Iri | ast.Lit) -> bool:
+        term = term_of_constant(node)
+        if isinstance(term, Literal) and place == "subject":
+            return True  # another error
+        text = term_text(term)
+        pattern = f"{text} <{predicate}> ?o" if place == "subject" else f"?s <{predicate}> {text}"
+        return self._store.ask(
+            f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
+        ) or not self._store.ask(f"ASK {{ {{ ?s <{predicate}> ?o }} UNION {{ GRAPH ?g {{ ?s <{predicate}> ?o }} }} }}")
+
+    def _warning(
+        self, place: str, predicate: str, node: ast.Iri | ast.Lit, prefixes: Mapping[str, str]
+    ) -> QueryWarning:
+        def name(term: Term) -> str:
+            return shown(_shown(term, prefixes), MAX_LENGTH)
+
+        term = term_of_constant(node)
+        near = self._similar(place, predicate, term)
+        return QueryWarning(
+            "W112",
+            f"no triple has the {place} {name(term)} with the predicate {shortened(predicate, prefixes)}",
+            hint=f"did you mean {' or '.join(map(name, near))}?" if near else "",
+            span=node.span,
+        )
+
+    def _similar(self, place: str, predicate: str, term: Term) -> list[Term]:
+        """At most two similar values: first those that differ in case, language or datatype only."""
+        word = _word(term)
+        values = self._values_of(place, predicate).get(word[:1], [])
+        same = [value for value in values if _word(value) == word]
+        if same or (isinstance(term, Literal) and term.datatype.value in NUMERIC):
+            return same[:2]
+        scored: list[tuple[float, int, Term]] = []
+        matcher = difflib.SequenceMatcher()
+        matcher.set_seq2(word)
+        for number, value in enumerate(values[:MAX_COMPARED]):
+            matcher.set_seq1(_word(value))
+            if matcher.real_quick_ratio() >= SIMILAR and matcher.quick_ratio() >= SIMILAR:
+                scored.append((-matcher.ratio(), number, value))
+        return [value for ratio, _, value in sorted(scored, key=lambda one: one[:2])[:2] if -ratio >= SIMILAR]
+
+    def _values_of(self, place: str, predicate: str) -> Values:
+        values = self._values.get((place, predicate))
+        if values is None:
+            most = MAX_READ_REMOTE if self._store.url else MAX_READ
+            part = f"{{ SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }} LIMIT {most} }}"
+            rows = self._store.select(f"SELECT DISTINCT ?{place[0]} WHERE {{ {part} }}").rows
+            values = {}
+            for term in sorted((row[0] for row in rows if isinstance(row[0], NamedNode | Literal)), key=term_text):
+                if len(term.value) <= MAX_LENGTH:
+                    values.setdefault(_word(term)[:1], []).append(term)
+            self._values.put((place, predicate), values)
+        return values
+
+
+def _needed(group: ast.Group) -> Iterator[ast.TriplePattern]:
+    """The triple patterns with a predicate and a constant that a solution needs, of UNION in some branch."""
+    for element in group.elements:
+        match element:
+            case ast.Triples(items):
+                for item in items:
+                    if (
+                        isinstance(item, ast.TriplePattern)
+                        and isinstance(item.predicate, ast.Iri)
+                        and _has_constant(item)
+                    ):
+                        yield item
+            case ast.Group():
+                yield from _needed(element)
+            case ast.UnionPattern(branches):
+                for branch in branches:
+                    yield from _needed(branch)
+            case ast.GraphPattern(pattern=pattern):
+                yield from _needed(pattern)
+            case ast.SubSelect(query) if query.where is not None and not query.dataset:
+                yield from _needed(query.where)
+
+
+def _has_constant(item: ast.TriplePattern) -> bool:
+    """Whether a subject or an object is a constant, apart from a class, which W107 is about."""
+    is_type = isinstance(item.predicate, ast.Iri) and item.predicate.value == RDF_TYPE
+    return isinstance(item.subject, ast.Iri) or (isinstance(item.object, ast.Iri | ast.Lit) and not is_type)
+
+
+def _word(term: Term) -> str:
+    """The part of a term that a user may misspell, folded.
+
+    >>> _word(Literal("Linux", language="en")), _word(NamedNode("http://e/os/Linux"))
+    ('linux', 'linux')
+    """
+    assert isinstance(term, NamedNode | Literal)
+    text = term.value
+    if isinstance(term, NamedNode):
+        text = text.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
+    return " ".join(text.casefold().split())
+
+
+def _shown(term: Term, prefixes: Mapping[str, str]) -> str:
+    """A term as it is written in a query."""
+    if isinstance(term, NamedNode):
+        return shortened(term.value, prefixes)
+    assert isinstance(term, Literal)
+    if term.language:
+        return f'"{term.value}"{tag_of(term)}'
+    if term.datatype == XSD_STRING:
+        return f'"{term.value}"'
+    datatype = term.datatype.value
+    return term.value if datatype in NUMERIC else f'"{term.value}"^^{shortened(datatype, prefixes)}'

@@ -1,0 +1,92 @@
+"""Checks that what needs a value has one, when the parameters are bound: the text of a MATCH, and RANK BY."""
+
+from __future__ import annotations
+
+from hybridkg.errors import ParameterError, QueryCheckError
+from hybridkg.query import ast
+from hybridkg.query.scope import bound_by, bound_somewhere, in_scope, ranked_items
+from hybridkg.query.update_query import bound_in
+from hybridkg.query.walk import children, walk
+from hybridkg.registry import did_you_mean
+
+
+def check_values(query: ast.Query) -> None:
+    """Checks a query whose parameters are bound.
+
+    Raises:
+        ParameterError: the text of a MATCH, the target of a NEAR or a variable of RANK BY is a parameter without a
+            value.
+        QueryCheckError: RANK BY reads a variable that nothing binds, so that every row would have the same place.
+    """
+    nodes = tuple(walk(query.form))
+    items = [item.text for item in nodes if isinstance(item, ast.Match | ast.Near)]
+    forgotten = [text for text in items if isinstance(text, ast.Var) and text.is_marked]
+    if forgotten:
+        bound = bound_somewhere(nodes)
+        for variable in forgotten:
+            if variable.name not in bound:
+                raise no_value(variable)
+    for form in nodes:
+        if isinstance(form, ast.QueryForm) and form.modifiers.rank_by is not None:
+            _check_rank_by(form, form.modifiers.rank_by.expression)
+
+
+def check_update_values(update: ast.Update) -> None:
+    """Checks an update whose parameters are bound.
+
+    Raises:
+        ParameterError: a variable written with `$`, which nothing binds: the update would leave out triples, or change
+            too many.
+    """
+    for operation in update.operations:
+        if isinstance(operation, ast.Modify):
+            bound = bound_in(operation) | bound_somewhere(tuple(walk(operation)))
+            for node in walk(operation):
+                if isinstance(node, ast.Var) and node.is_marked and node.name not in bound:
+                    raise no_value(node)
+
+
+def no_value(variable: ast.Var) -> ParameterError:
+    """The error for a parameter without a value."""
+    return ParameterError(
+        f"the parameter ${variable.name} has no value", hint=no_value_hint(variable.name), span=variable.span
+    )
+
+
+def no_value_hint(name: str) -> str:
+    """How a parameter gets a value.
+
+    >>> no_value_hint("t")
+    "give it: --param t='...'; in Python: params={'t': ...}"
+    """
+    return f"give it: --param {name}='...'; in Python: params={{'{name}': ...}}"
+
+
+def _check_rank_by(form: ast.QueryForm, expression: ast.Expression) -> None:
+    bound = set(in_scope(form.where)) if form.where is not None else set()
+    bound |= bound_by(form.values) if form.values is not None else frozenset()
+    bound |= {key.variable.name for key in form.modifiers.group_by if key.variable is not None}
+    if isinstance(form, ast.SelectQuery):
+        bound |= {item.variable.name for item in form.projection or () if item.expression is not None}
+    for variable in _read(expression):
+        if variable.name in bound:
+            continue
+        if variable.is_marked:
+            raise no_value(variable)
+        scores = [f"?{item.score.name}" for item in ranked_items(form) if item.score is not None]
+        names = ", ".join(scores or [f"?{name}" for name in sorted(bound)[:8]])
+        raise QueryCheckError(
+            f"nothing binds ?{variable.name}, so no row has a score",
+            hint=did_you_mean(f"?{variable.name}", [f"?{name}" for name in sorted(bound)])
+            or (f"the scores are: {names}" if scores else f"the query binds: {names or 'no variable'}"),
+            span=variable.span,
+        )
+
+
+def _read(node: ast.Syntax) -> list[ast.Var]:
+    """The variables of an expression outside EXISTS, in the order of the text."""
+    if isinstance(node, ast.Var):
+        return [node]
+    if isinstance(node, ast.Exists):
+        return []
+    return [variable for child in children(node) for variable in _read(child)]

@@ -1,0 +1,113 @@
+"""A query without a row names the constant that no triple has in its place, and what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import rdflib
+
+from hybridkg import KnowledgeBase
+from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
+
+FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
+PREFIX = "PREFIX : <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    with KnowledgeBase.create(tmp_path_factory.mktemp("absent") / "films.kb") as kb:
+        in_graph = Quad(NamedNode("x:s"), NamedNode("x:os"), Literal("Linux"), NamedNode("x:g"))
+        kb.load(FILMS, [in_graph], index=True)
+        yield kb
+
+
+def warned(kb, text, params=None):
+    return [(w.code, w.message, w.hint) for w in kb.query(PREFIX + text, params).warnings]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("?x rdfs:label 'alien'", 'no triple has the object "alien" with the predicate rdfs:label', '"Alien"'),
+        ("?x rdfs:label 'Alien'@en", 'no triple has the object "Alien"@en with the predicate rdfs:label', '"Alien"'),
+        ("?x rdfs:label 'Ailen'", 'no triple has the object "Ailen" with the predicate rdfs:label', '"Alien"'),
+        ("?x :genre 'Drama'", 'no triple has the object "Drama" with the predicate :genre', ":Drama"),
+        ("?x :genre :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
+        ("?x :year '1979'", 'no triple has the object "1979" with the predicate :year', "1979"),
+        (":Aliens :year ?x", "no triple has the subject :Aliens with the predicate :year", ":Alien"),
+        ("?x :year 1800", "no triple has the object 1800 with the predicate :year", ""),
+        ("?x :genre <x:zzz>", "no triple has the object <x:zzz> with the predicate :genre", ""),
+        ("{ ?x :by 1 } UNION { ?x :year 1 }", "no triple has the object 1 with the predicate :year", ""),
+        ("?x MATCH 'mars' . ?x :genre :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
+        ("{ SELECT ?x { ?x :genre :drama } }", "no triple has the object :drama with the predicate :genre", ":Drama"),
+    ],
+)  # fmt: skip
+def test_a_constant_that_no_triple_has_is_named_with_the_nearest(films, text, message, hint):
+    found = [one for one in warned(films, f"SELECT * {{ {text} }}") if one[0] != "W107"]
+    assert found == [("W112", message, f"did you mean {hint}?" if hint else "")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { ?x :genre :Drama ; :year 1968 }",
+        "SELECT * { ?x :year 1979 OPTIONAL { ?x :genre :drama } }",
+        "SELECT * { ?x :year 1979 FILTER NOT EXISTS { ?x :genre :drama } } OFFSET 9",
+        "SELECT * { ?x :year 1979 MINUS { ?x :genre :Thriller , :Drama } FILTER(?x = :Arrival) }",
+        "SELECT * { ?x :genre :drama } LIMIT 0",
+        "ASK { ?x :genre :drama }",
+        "SELECT (COUNT(*) AS ?n) { ?x :genre :drama }",
+        "SELECT * { GRAPH <x:h> { ?s <x:os> 'Linux' } }",
+    ],
+)
+def test_other_queries_have_no_such_warning(films, text):
+    assert warned(films, text) == []
+
+
+def test_a_parameter_is_a_constant_of_the_query(films):
+    text = "SELECT * { ?x rdfs:label $name }"
+    assert warned(films, text, {"name": "Alien"}) == []
+    (found,) = warned(films, text, {"name": "ALIEN"})
+    assert found[2] == 'did you mean "Alien"?'
+
+
+def test_the_kinds_of_values_are_those_of_each_request(films):
+    text = "SELECT * { ?x :year ?y FILTER(?y = $year) }"
+    assert warned(films, text, {"year": 1979}) == []
+    for _ in range(2):
+        ((code, message, _),) = warned(films, text, {"year": "1979"})
+        assert (code, message[:16]) == ("W113", "?y is a number (")
+    assert warned(films, text, {"year": 1979}) == []
+    assert [code for code, *_ in warned(films, text, {"year": NamedNode("x:y")})] == ["W113"]
+
+
+def test_texts_of_one_shape_have_each_their_own_warnings(films):
+    for _ in range(2):
+        for written, codes in (("1979", []), ('"1979"', ["W113"]), ("<x:y>", ["W113"]), ("1979.0", [])):
+            text = f"SELECT * {{ ?x :year ?y FILTER(?y = {written}) }}"
+            assert [code for code, *_ in warned(films, text)] == codes
+
+
+def test_many_values_are_compared_in_a_moment(tmp_path, within):
+    with KnowledgeBase.create(tmp_path / "many.kb") as kb:
+        name = NamedNode("x:name")
+        kb.load(Triple(NamedNode(f"x:{i}"), name, Literal("a" + "b" * (i % 150) + str(i))) for i in range(20_000))
+        with within(5):
+            (warning,) = kb.query('SELECT * { ?x <x:name> "ABBB15" }').warnings
+        assert warning.code == "W112"
+
+
+def test_a_text_in_a_language_that_nobody_knows_is_named(tmp_path):
+    label = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+    with KnowledgeBase.create(tmp_path / "l.kb") as kb:
+        kb.load([Triple(NamedNode("x:a"), label, Literal("猫", language="ja"))], index=True)
+        (warning,) = kb.query('SELECT * { ?x MATCH "worm"@xx }').warnings
+        assert (warning.code, warning.span.start, warning.span.end) == ("W115", 20, 29)
+        assert warning.message == (
+            "there is no stemmer for the language 'xx', and no literal of the index has it: "
+            "words match as they are written"
+        )
+        for text in ('"猫"@ja', '"worm"@de', '"worm"', '"worm"@en-GB', "$t"):
+            given = {"t": rdflib.Literal("猫", lang="ja")} if text == "$t" else None
+            assert kb.query(f"SELECT * {{ ?x MATCH {text} }}", given).warnings == ()

@@ -1,0 +1,102 @@
+"""What needs a value, and has none when the parameters are bound: the text of a MATCH, RANK BY, a part of an update."""
+
+from __future__ import annotations
+
+import pytest
+from rdflib import URIRef
+
+from hybridkg.errors import ParameterError, QueryCheckError
+from hybridkg.query.checks.check_values import check_update_values, check_values
+from hybridkg.query.parameters.bind import bind, bind_update
+from hybridkg.query.parser import parse, parse_update
+
+HINT = "give it: --param t='...'; in Python: params={'t': ...}"
+SPACE = "?x MATCH 'space' AS ?s"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { ?x MATCH $t }",
+        "ASK { { ?x MATCH QUERY $t AS ?s } UNION { } }",
+        "SELECT * { ?x NEAR $t }",
+        f"SELECT * {{ {SPACE} }} RANK BY ?s * $t",
+        f"SELECT * {{ {{ SELECT * {{ {SPACE} }} RANK BY ?s + $t LIMIT 3 }} }}",
+    ],
+)
+def test_a_forgotten_parameter_is_named_as_one(text):
+    with pytest.raises(ParameterError) as e:
+        check_values(parse(text))
+    assert (e.value.message, e.value.hint) == ("the parameter $t has no value", HINT)
+    assert text[e.value.span.start : e.value.span.end] == "$t"
+    check_values(bind(parse(text), {"t": "2"}))
+
+
+@pytest.mark.parametrize(
+    ("tail", "hint"),
+    [
+        ("RANK BY ?score", "the scores are: ?s"),
+        ("RANK BY ?filn", "did you mean '?film'?"),
+        ("RANK BY tmm(?s) + ?t", "the scores are: ?s"),
+        ("RANK BY COALESCE(?t, 0)", "the scores are: ?s"),
+    ],
+)
+def test_an_unbound_variable_in_rank_by_is_an_error(tail, hint):
+    with pytest.raises(QueryCheckError) as e:
+        check_values(parse(f"SELECT ?film ?s {{ ?film MATCH 'x' AS ?s }} {tail}"))
+    assert e.value.message.startswith("nothing binds ?")
+    assert e.value.hint == hint
+
+
+def test_a_ranking_without_a_match_names_what_is_bound():
+    with pytest.raises(QueryCheckError) as e:
+        check_values(parse("SELECT * { ?x <e:p> ?y } RANK BY ?ear"))
+    assert e.value.hint == "the query binds: ?x, ?y"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT * {{ {SPACE} }} RANK BY ?s",
+        f"SELECT * {{ OPTIONAL {{ {SPACE} }} }} RANK BY COALESCE(?s, 0)",
+        "SELECT * { ?x <e:p> ?y } RANK BY ?w VALUES ?w { 1 }",
+        "SELECT ?x (?y + 1 AS ?z) { ?x <e:p> ?y } RANK BY ?z",
+        "SELECT (SUM(?y) AS ?n) { ?x <e:p> ?y } GROUP BY (STR(?x) AS ?k) RANK BY ?k + SUM(?y)",
+        f"SELECT * {{ {SPACE} }} RANK BY ?s + IF(EXISTS {{ ?x <e:p> ?q }}, 1, 0)",
+        "SELECT * { ?x <e:p> $t . ?x MATCH $t }",
+        f"SELECT * {{ {{ SELECT ?x ?r {{ {SPACE} }} RANK BY ?s AS ?r }} }} RANK BY ?r",
+    ],
+)
+def test_what_is_bound_is_no_error(text):
+    check_values(parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE { ?x <e:p> $t } WHERE { ?x a <e:C> }",
+        "INSERT { GRAPH $t { ?x a <e:D> } } WHERE { ?x a <e:C> }",
+        "DELETE { ?x <e:p> ?y } WHERE { ?x <e:p> ?y FILTER(?y > $t) }",
+        "INSERT { ?x a <e:D> } WHERE { ?x MATCH $t }",
+        "CLEAR ALL ; DELETE { ?x a ?c } WHERE { ?x a ?c FILTER NOT EXISTS { ?x <e:p> ?z FILTER(?z = $t) } }",
+        f"INSERT {{ ?x a <e:D> }} WHERE {{ {SPACE} }} RANK BY ?s * $t LIMIT 1",
+    ],
+)
+def test_a_forgotten_parameter_stops_an_update(text):
+    with pytest.raises(ParameterError) as e:
+        check_update_values(bind_update(parse_update(text), {}))
+    assert (e.value.message, e.value.hint) == ("the parameter $t has no value", HINT)
+    check_update_values(bind_update(parse_update(text), {"t": URIRef("http://e/g") if "GRAPH" in text else "1"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE WHERE { $s $p $o }",
+        "DELETE { $s $p $o } INSERT { $s $p $new } WHERE { $s $p $o BIND($o + 1 AS $new) }",
+        "WITH <e:g> DELETE { ?x ?p ?o } WHERE { ?x ?p ?o OPTIONAL { SELECT $t { $t a <e:C> } } }",
+        f"INSERT {{ ?x <e:fit> ?r }} WHERE {{ {SPACE} }} RANK BY ?s AS ?r LIMIT 1",
+    ],
+)
+def test_variables_with_a_dollar_are_variables_where_a_pattern_binds_them(text):
+    check_update_values(bind_update(parse_update(text), {}))
