@@ -37,6 +37,7 @@ from hybridkg.cli.repl.command import repl
 from hybridkg.cli.restore import restore
 from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
+from hybridkg.cli.search import search
 from hybridkg.cli.stats import stats
 from hybridkg.cli.tune import tune
 from hybridkg.cli.update import update
@@ -50,7 +51,7 @@ WRITERS = ("load", "update", "remove", "index", "migrate", "check")
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, update, remove, index, stats, schema, migrate),
-    "Query": (query, repl, explain, analyze),
+    "Query": (search, query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
+    from hybridkg.kb.search.result import SearchResult
     from hybridkg.kb.write.reports import LoadReport
     from hybridkg.planner.explain import Explanation
 
@@ -194,6 +195,59 @@ class ReadableKnowledgeBase:
             yield result
         finally:
             run.close()
+
+    def search(
+        self,
+        text: str,
+        *,
+        types: str | Sequence[str] = (),
+        where: str | Sequence[str] = (),
+        facets: bool = False,
+        limit: int = 10,
+        near: bool = False,
+        query_string: bool = False,
+        language: str = "",
+        timeout: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> SearchResult:
+        """Searches for entities by plain words: one hit for each, with label, types, passage, score and reasons.
+
+        `result.query` is the HybridQL that ran.
+
+        Args:
+            text: the words; no sign in them is an operator.
+            types: classes, of which an entity has at least one: IRIs, prefixed names, local names or labels.
+            where: conditions, predicates and objects of the entity: `:platform "Linux" ; :year ?y . FILTER(?y > 2018)`.
+                Well-known prefixes, and those that `result.query` shows, need no declaration.
+            facets: whether to count all matching entities by type and by properties of few values.
+            limit: maximum number of hits, up to 10,000.
+            near: whether the similarity of vectors counts as well, by `rrf`.
+            query_string: whether the text is a query string, with operators such as `+must -not "a phrase"`.
+            language: tag of the language of the text; empty for English.
+            timeout: seconds for each query, 0 for no limit; default: that of kb.toml.
+            cancel: ends the search when another thread sets it.
+
+        Raises:
+            IndexMissingError: there is no text index, or with `near` there are no vectors.
+            UnknownNameError: no class of that name, or several.
+            HybridkgError: a condition is malformed, with its place; or as for `query`.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from hybridkg import KnowledgeBase
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> _ = kb.update('INSERT DATA { <http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" }')
+        >>> [(hit.label, hit.passage) for hit in kb.search("fishes")]
+        [('a red fish', 'a red **fish**')]
+        """
+        from hybridkg.kb.search.run import SearchOptions, search
+
+        kinds = (types,) if isinstance(types, str) else tuple(types)
+        conditions = (where,) if isinstance(where, str) else tuple(where)
+        options = SearchOptions(
+            kinds, conditions, facets, limit, near, query_string, language, timeout=timeout, cancel=cancel
+        )
+        return search(self, text, options)
 
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
