@@ -19,6 +19,7 @@ from hybridkg.cli.backup import backup
 from hybridkg.cli.check import check
 from hybridkg.cli.compare import compare
 from hybridkg.cli.completion import completion
+from hybridkg.cli.config import config
 from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
@@ -50,7 +51,7 @@ WRITERS = ("load", "update", "remove", "index", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, update, remove, index, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, config, stats, schema, migrate),
     "Query": (search, query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),

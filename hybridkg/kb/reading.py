@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.kb.search.result import SearchResult
+    from hybridkg.kb.settings_file import SettingsFile
     from hybridkg.kb.write.reports import LoadReport
     from hybridkg.planner.explain import Explanation
 
@@ -322,6 +323,13 @@ class ReadableKnowledgeBase:
         return cached[1]
 
     # --- describing the open generation ------------------------------------------
+
+    @property
+    def settings(self) -> SettingsFile:
+        """The settings of kb.toml, to list, get, set and unset: `kb.settings.set("limits.timeout", 30)`."""
+        from hybridkg.kb.settings_file import SettingsFile
+
+        return SettingsFile(self._folder.path)
 
     def stats(self) -> dict[str, Any]:
         """Counts, fields and sizes in bytes."""

@@ -1,4 +1,4 @@
-"""What to try where a search found nothing: near words of the index, and the search without its conditions."""
+"""Advice where a search found nothing: near words of the index, and the count without the conditions."""
 
 from __future__ import annotations
 
