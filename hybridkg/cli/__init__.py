@@ -31,6 +31,7 @@ from hybridkg.cli.index import index
 from hybridkg.cli.load import load
 from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
+from hybridkg.cli.profile import profile
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.remove import remove
@@ -51,7 +52,7 @@ WRITERS = ("load", "update", "remove", "index", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, update, remove, index, config, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, profile, config, stats, schema, migrate),
     "Query": (search, query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),

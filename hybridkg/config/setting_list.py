@@ -42,11 +42,11 @@ def all_settings() -> tuple[Setting, ...]:
     ['rows of terms of an intermediate result']
     """
     plain, about = Config(), _meanings(Config)
-    found = [Setting(key, getattr(plain, key), about[key], _allowed(key)) for key in PLAIN]
+    found = [Setting(key, getattr(plain, key), about.get(key, ""), _allowed(key)) for key in PLAIN]
     for table, keys in TABLES.items():
         for name, (outer, inner) in keys.items():
             value: Any = getattr(plain, outer)
-            meaning = _meanings(type(value))[inner] if inner else about[outer]
+            meaning = (_meanings(type(value)) if inner else about).get(inner or outer, "")
             key = f"{table}.{name}"
             found.append(Setting(key, getattr(value, inner) if inner else value, meaning, _allowed(key)))
     return tuple(found)
@@ -61,7 +61,6 @@ def _allowed(key: str) -> str:
     return allowed_values(key).removesuffix(" in quotes")
 
 
-@cache
 def _meanings(kind: type) -> dict[str, str]:
     """The descriptions of the fields of a class in its docstring."""
     text = inspect.getdoc(kind) or ""

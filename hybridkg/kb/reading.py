@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
+    from hybridkg.kb.profile_suggestion.suggest import SuggestedProfile
     from hybridkg.kb.search.result import SearchResult
     from hybridkg.kb.settings_file import SettingsFile
     from hybridkg.kb.write.reports import LoadReport
@@ -338,6 +339,18 @@ class ReadableKnowledgeBase:
     def schema(self) -> Schema:
         """Classes and predicates that a query sees outside GRAPH, with counts by IRI, most frequent first."""
         return describe.schema(self._snapshot)
+
+    def suggest_profile(self) -> SuggestedProfile:
+        """A profile that the content of the graph suggests, as the text of a Turtle file with comments, to be edited.
+
+        It reads counts from the columns of the projection, and at most 400 distinct values of each predicate.
+
+        Raises:
+            LoadError: the graph has no literal.
+        """
+        from hybridkg.kb.profile_suggestion.suggest import suggest_profile
+
+        return suggest_profile(self._snapshot)
 
     def graph(self) -> rdflib.Graph:
         """A read-only rdflib Graph over the open generation, which reads the store triple by triple."""
