@@ -19,6 +19,7 @@ from hybridkg.cli.backup import backup
 from hybridkg.cli.check import check
 from hybridkg.cli.compare import compare
 from hybridkg.cli.completion import completion
+from hybridkg.cli.config import config
 from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
@@ -31,6 +32,7 @@ from hybridkg.cli.load import load
 from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
 from hybridkg.cli.prefixes import prefixes
+from hybridkg.cli.profile import profile
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.remove import remove
@@ -38,6 +40,7 @@ from hybridkg.cli.repl.command import repl
 from hybridkg.cli.restore import restore
 from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
+from hybridkg.cli.search import search
 from hybridkg.cli.stats import stats
 from hybridkg.cli.tune import tune
 from hybridkg.cli.update import update
@@ -50,8 +53,8 @@ WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, update, remove, index, stats, schema, prefixes, migrate),
-    "Query": (query, repl, explain, analyze),
+    "Knowledge base": (demo, load, update, remove, index, profile, prefixes, config, stats, schema, migrate),
+    "Query": (search, query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),
 }

@@ -47,11 +47,7 @@ def print_result(result: Result, fmt: str, file: Path | None = None) -> None:
         print_explanation(result.explanation, "json" if fmt == "json" else "text")
         return
     else:
-        out = sys.stdout
-        if fmt != "table" and hasattr(out, "reconfigure"):
-            out.reconfigure(encoding="utf-8", newline="")  # these formats define their encoding and line ends
-        result.write(out if fmt == "table" else for_whom(out), fmt)
-        out.flush()
+        write_rows(result, fmt)
     for warning in result.warnings:
         echo_error(warning)
     for index in result.stale_indexes:
@@ -60,6 +56,15 @@ def print_result(result: Result, fmt: str, file: Path | None = None) -> None:
         echo(f"note: {note}", err=True)
     if result.boolean is None and (fmt == "table" or not is_counted):
         echo(summary(result), err=True)
+
+
+def write_rows(result: Result, fmt: str) -> None:
+    """Writes the rows to stdout in a format, and nothing else."""
+    out = sys.stdout
+    if fmt != "table" and hasattr(out, "reconfigure"):
+        out.reconfigure(encoding="utf-8", newline="")  # these formats define their encoding and line ends
+    result.write(out if fmt == "table" else for_whom(out), fmt)
+    out.flush()
 
 
 def summary(result: Result) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.config.run_settings import LimitSettings, UpdateSettings
-from hybridkg.config.toml import Value, line_of, parse_toml, set_twice, toml_value, without_capital
-from hybridkg.errors import ConfigError
+from hybridkg.config.toml import Value, line_of, parse_toml, place_of, quotes_hint, set_twice, toml_value
+from hybridkg.errors import ConfigError, SourceName
 from hybridkg.interfaces.encoder import NO_ENCODER, OPENAI_URL
 from hybridkg.interfaces.reranker import RerankingSettings
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -95,14 +95,14 @@ class ElasticSettings:
     """The table `[elasticsearch]`. Credentials are in the environment (hybridkg.remote.credentials), never here.
 
     Args:
-        url: of the server, `http://` or `https://`.
+        url: address of the server, `http://` or `https://`.
         alias: alias, and prefix of the names, of the indexes; empty for one made from the folder's name.
         analysis: `hybridkg`: the same terms as in the embedded index; `native`: the profile's analyzers are names of
             Elasticsearch's own.
         ca_file: certificates (PEM) of the authority; empty for the system's.
-        shards: of a new index.
+        shards: shards of a new index.
         k1: saturation of `bm25` and `combined_fields` in a new index, at least 0.
-        b: their length normalisation, 0..1.
+        b: length normalisation of `bm25` and `combined_fields` in a new index, 0..1.
         timeout: seconds of one request.
         follow: when its indexes follow a change of the graph or of documents: with the `commit`, or with the next
             `index` only.
@@ -147,7 +147,7 @@ class EncodingSettings:
         what: unit with a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
         chunk: maximum units of text in a chunk.
         overlap: maximum units that consecutive chunks share; below `chunk`.
-        unit: of those two: `characters`, or `tokens` of the encoder.
+        unit: unit of `chunk` and `overlap`: `characters`, or `tokens` of the encoder.
         aggregate: similarity of an entity with several vectors: the `max` of theirs, the mean of the greatest three
             (`mean3`), or their `sum`, divided by the maximum number of vectors of an entity.
         device: `cpu`, `cuda`, or `auto` for cuda where available.
@@ -155,9 +155,9 @@ class EncodingSettings:
         max_length: maximum tokens of a text; 0 for the model's own limit.
         query_prompt: prefix of query texts; empty for the model's own.
         passage_prompt: prefix of indexed texts; empty for the model's own.
-        url: of the server of `openai:MODEL`, including its version.
-        timeout: seconds of one request to it.
-        per_minute: maximum requests to it; 0 for no limit.
+        url: address of the server of `openai:MODEL`, including its version.
+        timeout: seconds of one request to that server.
+        per_minute: maximum requests to that server; 0 for no limit.
     """
 
     what: str = "entity"
@@ -182,8 +182,8 @@ class Config:
     Args:
         profile: name of a shipped profile or path of a Turtle file; maps predicates to fields.
         text: text engine of the index.
-        encoder: encoder of the vectors for NEAR: a name of ENCODERS, with `:MODEL` where it takes one; or `none`.
-        vectors: vector index: a name of VECTOR_INDEXES.
+        encoder: encoder of the vectors for NEAR, such as `lsa` or `sentence-transformers:MODEL`; or `none`.
+        vectors: vector index; only `flat` is exact.
         default_graph: default graph of queries: `default`, or the `union` of all graphs.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
         synonyms: path of a file of synonyms (text/match_query/synonyms.py), relative to the knowledge base; empty for
@@ -321,9 +321,7 @@ def parse_config(text: str, name: str) -> Config:
     try:
         values = parse_toml(text)
     except tomllib.TOMLDecodeError as e:
-        twice = set_twice(text, e)
-        hint = "leave one of the two lines out" if twice else ""
-        raise ConfigError(f"not TOML: {twice or without_capital(str(e))}", hint=hint, place=name) from e
+        raise _not_toml(text, e, name) from e
     settings: dict[str, WrittenSetting] = {}
     sections: dict[str, dict[str, Value]] = {}
     for one in in_todays_form(values, text):
@@ -331,7 +329,7 @@ def parse_config(text: str, name: str) -> Config:
         if one.table and one.table not in TABLES:
             sections.setdefault(one.table, {})[one.name] = _of_plugin(one, place)
             continue
-        _check(one, place)
+        check_setting(one, place)
         if one.key in settings:
             raise ConfigError(
                 f"{one.written!r} and {settings[one.key].written!r} are the same setting",
@@ -348,6 +346,16 @@ def parse_config(text: str, name: str) -> Config:
         )
     _check_overlap(config, settings, name)
     return config
+
+
+def _not_toml(text: str, error: tomllib.TOMLDecodeError, name: str) -> ConfigError:
+    twice, (message, span) = set_twice(text, error), place_of(text, error)
+    source = SourceName(name, text)
+    hint = "leave one of the two lines out" if twice else ""
+    if span is not None and not twice:
+        hint = quotes_hint(source.line(source.line_and_column(span.start)[0]))
+    hint = "\n".join(filter(None, [hint, "hybridkg config KB KEY VALUE sets a value, also in a malformed kb.toml"]))
+    return ConfigError(f"not TOML: {twice or message}", hint=hint, span=span, source=source, place=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +433,7 @@ def _check_overlap(config: Config, settings: Mapping[str, WrittenSetting], name:
     )
 
 
-def _check(setting: WrittenSetting, place: str) -> None:
+def check_setting(setting: WrittenSetting, place: str) -> None:
     """Raises ConfigError unless the key is known and its value is valid."""
     table, key = setting.table, setting.name
     prefix = setting.written.removesuffix(f".{key}") if setting.written.endswith(f".{key}") else ""
@@ -455,6 +463,17 @@ def _check(setting: WrittenSetting, place: str) -> None:
     wanted, good, hint = _wanted(setting, _field(Config(), allowed[key]), place)
     if not good:
         raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
+
+
+def allowed_values(key: str) -> str:
+    """A description of the valid values of a setting, by its full name.
+
+    >>> allowed_values("vectors.batch"), allowed_values("service")
+    ('a whole number from 1 to 65,536', '"refuse" or "allow"')
+    """
+    table, _, name = key.rpartition(".")
+    at = TABLES[table][name] if table else (name, "")
+    return _wanted(WrittenSetting(table, name, key, None, 0), _field(Config(), at), "")[0]
 
 
 def _wanted(setting: WrittenSetting, default: object, place: str) -> tuple[str, bool, str]:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hybridkg.config.settings import OLDER, OLDER_TABLES, Config, parse_config
-from hybridkg.config.toml import parse_toml, toml_value
+from hybridkg.config.settings import OLDER, OLDER_TABLES, TABLES, Config, parse_config, write_config
+from hybridkg.config.toml import Value, parse_toml, toml_value
 from hybridkg.errors import ConfigError
 
 PLACES: dict[str, tuple[str, str]] = {"profile": ("", "profile"), **OLDER}
 """(table, key) of a setting, by its name in `Config`; table `""` is the part before the first table."""
+
+COMMENT = re.compile(r"\s+#[^\n\"']*")
+"""A comment at the end of a line."""
+
+OLDER_NAMES = {f"{table}.{key}": (name,) for name, (table, key) in OLDER.items()}
+"""Names that older files have for a setting."""
 
 HEADER = re.compile(r"\s*\[")
 """Start of a line that opens a table."""
@@ -46,21 +53,68 @@ def change_settings(text: str, changes: Mapping[str, str], place: str = "kb.toml
     [vectors]
     encoder = "lsa"  # for NEAR
     """
+    return edit_settings(text, {".".join(filter(None, PLACES[name])): value for name, value in changes.items()}, place)
+
+
+def edit_settings(text: str, changes: Mapping[str, Value | None], place: str = "kb.toml") -> str:
+    r"""As `change_settings`, for all settings by their full names; None removes one.
+
+    >>> print(edit_settings('[limits]\ntimeout = 5  # s\n', {"limits.timeout": None, "limits.max_rows": 7}), end="")
+    [limits]
+    max_rows = 7
+    """
     original, config = text, parse_config(text, place)
     in_tables = _in_tables(text)
     text = in_tables if _has_settings(in_tables, config) else text
     for name, value in changes.items():
-        table, key = PLACES[name]
-        changed: dict[str, Any] = {name: value}
-        config = replace(config, **changed)
-        text = _set(text, table, key, value)
+        key = name.rpartition(".")[2]
+        config = with_setting(config, name, value)
+        _check_together(config)
+        text = mended(text, name, value)
         if not _has_settings(text, config):
+            line = (
+                f"write it on a line of its own: {key} = {toml_value(value)}"
+                if value is not None
+                else "remove it there"
+            )
             raise ConfigError(
                 f"the value of {key!r} cannot be replaced where it is",
-                hint=f"write it on a line of its own: {key} = {toml_value(value)}",
-                place=f"{place}:{_line_number(original, key, name)}",
+                hint=line,
+                place=f"{place}:{_line_number(original, key, *OLDER_NAMES.get(name, ()))}",
             )
     return text
+
+
+def _check_together(config: Config) -> None:
+    """Raises ConfigError where settings do not fit together; their lines in a file are of no interest."""
+    try:
+        parse_config(write_config(config), "")
+    except ConfigError as e:
+        raise ConfigError(e.message, hint=e.hint) from None
+
+
+def mended(text: str, name: str, value: Value | None) -> str:
+    r"""The text with another value of a setting, or without it, line by line: the text need not be TOML.
+
+    >>> print(mended("[vectors]\nencoder = lsa  # mine\n", "vectors.encoder", "lsa"), end="")
+    [vectors]
+    encoder = "lsa"  # mine
+    """
+    table, _, key = name.rpartition(".")
+    return _removed(text, table, key) if value is None else _set(text, table, key, value)
+
+
+def with_setting(config: Config, name: str, value: Value | None) -> Config:
+    """The settings with another value of one, by its full name; None for its default."""
+    table, _, key = name.rpartition(".")
+    outer, inner = TABLES[table][key] if table else (key, "")
+    plain = Config()
+    if inner:
+        default = getattr(getattr(plain, outer), inner)
+        part: Any = replace(getattr(config, outer), **{inner: default if value is None else value})
+        return replace(config, **{outer: part})
+    changed: dict[str, Any] = {outer: getattr(plain, outer) if value is None else value}
+    return replace(config, **changed)
 
 
 def _in_tables(text: str) -> str:
@@ -80,17 +134,36 @@ def _in_tables(text: str) -> str:
     return text
 
 
-def _set(text: str, table: str, key: str, value: str) -> str:
+def _removed(text: str, table: str, key: str) -> str:
+    """The text without the line of a key."""
+    lines = text.splitlines(keepends=True)
+    first, last = _table_lines(lines, table)
+    written = re.compile(rf"""\s*(?:{re.escape(key)}|"{re.escape(key)}"|'{re.escape(key)}')\s*=""")
+    return "".join(line for i, line in enumerate(lines) if not (first <= i < last and written.match(line)))
+
+
+def _set(text: str, table: str, key: str, value: Value) -> str:
     """The text with a new value of a key, as far as line by line editing can do it."""
     lines = text.splitlines(keepends=True)
     first, last = _table_lines(lines, table)
-    written = re.compile(rf"""(\s*(?:{key}|"{key}"|'{key}')\s*=\s*){VALUE}""")
+    written = re.compile(rf"""(\s*(?:{key}|"{key}"|'{key}')\s*=\s*)({VALUE})?""")
     for i in range(first, last):
         match = written.match(lines[i])
         if match:
-            lines[i] = match[1] + toml_value(value) + lines[i][match.end() :]
+            lines[i] = _replaced(lines[i], match, toml_value(value))
             return "".join(lines)
     return _insert(text, table, f"{key} = {toml_value(value)}\n")
+
+
+def _replaced(line: str, match: re.Match[str], value: str) -> str:
+    """The line with another value; where it then is no TOML, as one without a closing quote, without its other text."""
+    replaced = match[1] + value + line[match.end() :]
+    try:
+        parse_toml(replaced)
+    except tomllib.TOMLDecodeError:
+        comment = COMMENT.search(line, match.end(1))
+        return match[1].rstrip() + f" {value}{comment[0] if comment else ''}\n"
+    return replaced
 
 
 def _insert(text: str, table: str, line: str) -> str:

@@ -10,6 +10,8 @@ import re
 import tomllib
 from typing import Any, TypeAlias
 
+from hybridkg.errors import Span
+
 Value: TypeAlias = str | int | float | bool
 """Type of a setting."""
 
@@ -41,6 +43,46 @@ def set_twice(text: str, error: tomllib.TOMLDecodeError) -> str:
         if line.startswith("[") and not key.startswith("["):
             return ""
     return ""
+
+
+PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+BARE_WORD = re.compile(r"""\s*([\w."'-]+)\s*=\s*([A-Za-z_./~][^#"'\[\]{}]*?)\s*(?:#.*)?""")
+"""A key with a value that has letters and no quotes."""
+
+
+def place_of(text: str, error: tomllib.TOMLDecodeError) -> tuple[str, Span | None]:
+    """The message of an error without its place, and the place; None where it is the whole text.
+
+    >>> try:
+    ...     parse_toml("encoder = lsa")
+    ... except tomllib.TOMLDecodeError as e:
+    ...     print(place_of("encoder = lsa", e))
+    ('invalid value', Span(start=10, end=11))
+    """
+    message = without_capital(str(error))
+    match = PLACE.search(message)
+    if match is None:
+        return message, None
+    message = message[: match.start()]
+    if match[1] is None:
+        return message, Span(len(text.rstrip()), len(text.rstrip()))
+    lines = text.split("\n")
+    start = sum(len(line) + 1 for line in lines[: int(match[1]) - 1]) + int(match[2]) - 1
+    return message, Span(start, start + 1)
+
+
+def quotes_hint(line: str) -> str:
+    """A hint for a line whose value is a text without quotes; empty for other lines.
+
+    >>> quotes_hint("encoder = sentence-transformers:a/b  # for NEAR")
+    'a text is in quotes: encoder = "sentence-transformers:a/b"'
+    >>> quotes_hint("timeout = 5"), quotes_hint("x = true")
+    ('', '')
+    """
+    match = BARE_WORD.fullmatch(line)
+    if match is None or match[2] in ("true", "false", "inf", "nan"):
+        return ""
+    return f"a text is in quotes: {match[1]} = {toml_value(match[2])}"
 
 
 def parse_toml(text: str) -> dict[str, Any]:

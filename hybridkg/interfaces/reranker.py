@@ -56,7 +56,7 @@ class RerankingSettings:
     (hybridkg.remote.model_server), never here.
 
     Args:
-        url: of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.
+        url: address of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.
         timeout: seconds per request.
         per_minute: maximum requests; 0 for no limit.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
+    from hybridkg.kb.profile_suggestion.suggest import SuggestedProfile
+    from hybridkg.kb.search.result import SearchResult
+    from hybridkg.kb.settings_file import SettingsFile
     from hybridkg.kb.write.reports import LoadReport
     from hybridkg.planner.explain import Explanation
 
@@ -204,6 +207,59 @@ class ReadableKnowledgeBase:
         finally:
             run.close()
 
+    def search(
+        self,
+        text: str,
+        *,
+        types: str | Sequence[str] = (),
+        where: str | Sequence[str] = (),
+        facets: bool = False,
+        limit: int = 10,
+        near: bool = False,
+        query_string: bool = False,
+        language: str = "",
+        timeout: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> SearchResult:
+        """Searches for entities by plain words: one hit for each, with label, types, passage, score and reasons.
+
+        `result.query` is the HybridQL that ran.
+
+        Args:
+            text: the words; no sign in them is an operator.
+            types: classes, of which an entity has at least one: IRIs, prefixed names, local names or labels.
+            where: conditions, predicates and objects of the entity: `:platform "Linux" ; :year ?y . FILTER(?y > 2018)`.
+                Well-known prefixes, and those that `result.query` shows, need no declaration.
+            facets: whether to count all matching entities by type and by properties of few values.
+            limit: maximum number of hits, up to 10,000.
+            near: whether the similarity of vectors counts as well, by `rrf`.
+            query_string: whether the text is a query string, with operators such as `+must -not "a phrase"`.
+            language: tag of the language of the text; empty for English.
+            timeout: seconds for each query, 0 for no limit; default: that of kb.toml.
+            cancel: ends the search when another thread sets it.
+
+        Raises:
+            IndexMissingError: there is no text index, or with `near` there are no vectors.
+            UnknownNameError: no class of that name, or several.
+            HybridkgError: a condition is malformed, with its place; or as for `query`.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from hybridkg import KnowledgeBase
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> _ = kb.update('INSERT DATA { <http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" }')
+        >>> [(hit.label, hit.passage) for hit in kb.search("fishes")]
+        [('a red fish', 'a red **fish**')]
+        """
+        from hybridkg.kb.search.run import SearchOptions, search
+
+        kinds = (types,) if isinstance(types, str) else tuple(types)
+        conditions = (where,) if isinstance(where, str) else tuple(where)
+        options = SearchOptions(
+            kinds, conditions, facets, limit, near, query_string, language, timeout=timeout, cancel=cancel
+        )
+        return search(self, text, options)
+
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
 
@@ -288,6 +344,13 @@ class ReadableKnowledgeBase:
         """
         return self._snapshot.prefixes.kept
 
+    @property
+    def settings(self) -> SettingsFile:
+        """The settings of kb.toml, to list, get, set and unset: `kb.settings.set("limits.timeout", 30)`."""
+        from hybridkg.kb.settings_file import SettingsFile
+
+        return SettingsFile(self._folder.path)
+
     def stats(self) -> dict[str, Any]:
         """Counts, fields and sizes in bytes."""
         return describe.stats(self._folder, self._snapshot)
@@ -295,6 +358,18 @@ class ReadableKnowledgeBase:
     def schema(self) -> Schema:
         """Classes and predicates that a query sees outside GRAPH, with counts by IRI, most frequent first."""
         return describe.schema(self._snapshot)
+
+    def suggest_profile(self) -> SuggestedProfile:
+        """A profile that the content of the graph suggests, as the text of a Turtle file with comments, to be edited.
+
+        It reads counts from the columns of the projection, and at most 400 distinct values of each predicate.
+
+        Raises:
+            LoadError: the graph has no literal.
+        """
+        from hybridkg.kb.profile_suggestion.suggest import suggest_profile
+
+        return suggest_profile(self._snapshot)
 
     def graph(self) -> rdflib.Graph:
         """A read-only rdflib Graph over the open generation, which reads the store triple by triple."""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hybridkg.graph.columns import ProjectionColumns
     from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.interfaces.links import LinkedNode
-    from hybridkg.kb.knowledge_base import KnowledgeBase
+    from hybridkg.kb.reading import ReadableKnowledgeBase
     from hybridkg.linking.source import LinkSource
 
 _log = logging.getLogger(__name__)
@@ -399,7 +399,7 @@ def open_snapshot(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | 
         return None, e
 
 
-def snapshot_of(kb: KnowledgeBase) -> Snapshot:
+def snapshot_of(kb: ReadableKnowledgeBase) -> Snapshot:
     """The snapshot of an open knowledge base, for packages that rank without a query; raises as a query does."""
     return kb._snapshot
 

@@ -115,7 +115,7 @@ class LazyProvenance:
         """The triples of a row that its query matched."""
         return self.within(lambda context: self._triples(bound, context))
 
-    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float]) -> Why | None:
+    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float], *, brief: bool = False) -> Why | None:
         """The explanation of a row with these scores; None where its query has no score to explain."""
         from hybridkg.results.why import Why
 
@@ -123,8 +123,9 @@ class LazyProvenance:
             reasons = replace(self._reasons, context=context)
             if not (reasons.matches or reasons.reranked):
                 return None
-            hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
-            return Why(scores, hits, tuple(self._triples(bound, context)), reasons.ranked_by, *place)
+            hits, place = tuple(reasons.hits(bound, passages=not brief)), reasons.reordering(bound)
+            facts = () if brief else tuple(self._triples(bound, context))
+            return Why(scores, hits, facts, reasons.ranked_by, *place)
 
         return self.within(explained)
 

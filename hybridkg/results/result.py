@@ -52,8 +52,8 @@ class Provenance(Protocol):
     def triples(self, bound: Mapping[str, Term | None]) -> list[Triple]:
         """The triples of a row that its query matched."""
 
-    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float]) -> Why | None:
-        """The explanation of a row; None where there is no score to explain."""
+    def why(self, bound: Mapping[str, Term | None], scores: Mapping[str, float], *, brief: bool = False) -> Why | None:
+        """The explanation of a row, `brief` without passages and facts; None where there is no score to explain."""
 
 
 class Row(Mapping[str, Any]):
@@ -136,8 +136,10 @@ class Row(Mapping[str, Any]):
             return []
         return provenance.triples(dict(zip(provenance.variables, self._cells, strict=True)))
 
-    def why(self) -> Why:
+    def why(self, *, brief: bool = False) -> Why:
         """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
+
+        With `brief`, only the parts of each score, for which no text is read.
 
         Raises:
             UnsupportedQueryError: the rows have no score of a MATCH: the query has none, or groups the rows.
@@ -145,7 +147,7 @@ class Row(Mapping[str, Any]):
         """
         provenance, why = self._result._provenance, None
         if provenance is not None:
-            why = provenance.why(dict(zip(provenance.variables, self._cells, strict=True)), self.scores)
+            why = provenance.why(dict(zip(provenance.variables, self._cells, strict=True)), self.scores, brief=brief)
         if why is None:
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"

@@ -145,8 +145,8 @@ class ScoreExplainer:
         entity = bound.get(own.entity)
         return own.reranker, {} if entity is None else own.parts.get((entity, score), {})
 
-    def hits(self, bound: Mapping[str, Term | None]) -> list[MatchExplanation]:
-        """An explanation for each MATCH whose entity and score the row has."""
+    def hits(self, bound: Mapping[str, Term | None], *, passages: bool = True) -> list[MatchExplanation]:
+        """An explanation for each MATCH whose entity and score the row has; without `passages` no text is read."""
         branches = Counter(score for _, score, _ in self.matches)
         hits = []
         for match, score, label in self.matches:
@@ -154,18 +154,23 @@ class ScoreExplainer:
             entity, own = bound.get(match.entity.name), as_float(bound.get(score))
             if own is None or not isinstance(entity, NamedNode | BlankNode):
                 continue
-            hit = self._hit(match, label, entity, bound)
+            hit = self._hit(match, label, entity, bound, passages)
             # If several branches of a UNION use one score name, the row comes from one that gives this score.
             if hit is not None and (branches[score] == 1 or math.isclose(hit.explanation.score, own)):
                 hits.append(hit)
         return hits
 
     def _hit(
-        self, match: ast.RankedItem, label: str, entity: NamedNode | BlankNode, bound: Mapping[str, Term | None]
+        self,
+        match: ast.RankedItem,
+        label: str,
+        entity: NamedNode | BlankNode,
+        bound: Mapping[str, Term | None],
+        passages: bool,
     ) -> MatchExplanation | None:
         value = bound.get(match.text.name) if isinstance(match.text, ast.Var) else None
         if isinstance(match, ast.Near):
-            return self._similar(match, label, entity, value)
+            return self._similar(match, label, entity, value, passages)
         text, language = (value.value, value.language or "") if isinstance(value, Literal) else (None, "")
         query = text_query(match, text, language)
         index, nodes = self.context.text, self.context.nodes
@@ -179,17 +184,20 @@ class ScoreExplainer:
             return None  # another branch of a UNION has given the score
         (score,) = index.score(query, ids.astype(np.uint32))
         parts = RANKING_MODELS.get(query.model)().explain(task)
-        (texts,) = self.context.texts([entity], [field.name for field in match.fields])
+        found: list[Passage] = []
+        if passages:
+            (texts,) = self.context.texts([entity], [field.name for field in match.fields])
+            found = index.passages(query, texts)
         return MatchExplanation(
             entity,
             label,
             query.text,
             ScoreExplanation(query.model, float(score), tuple(parts)),
-            tuple(index.passages(query, texts)),
+            tuple(found),
         )
 
     def _similar(
-        self, near: ast.Near, label: str, entity: NamedNode | BlankNode, value: Term | None
+        self, near: ast.Near, label: str, entity: NamedNode | BlankNode, value: Term | None, passages: bool
     ) -> MatchExplanation | None:
         index, nodes = self.context.text, self.context.nodes
         assert index is not None
@@ -203,11 +211,14 @@ class ScoreExplainer:
         (score,) = index.score(query, ids.astype(np.uint32)).tolist()
         if math.isnan(score):
             return None
-        (texts,) = self.context.texts([entity], [])
-        whole = 0, sum(len(text) + 1 for _, text, _ in texts)
-        passages = _passages(texts, *(index.vectors.nearest(query, int(ids[0])) or whole))
+        span = index.vectors.nearest(query, int(ids[0])) if passages else None
+        found: tuple[Passage, ...] = ()
+        if passages:
+            (texts,) = self.context.texts([entity], [])
+            whole = 0, sum(len(text) + 1 for _, text, _ in texts)
+            found = _passages(texts, *(span or whole))
         model = f"similarity ({index.vectors.made_by})"
-        return MatchExplanation(entity, label, _target(near, value), ScoreExplanation(model, score, ()), passages)
+        return MatchExplanation(entity, label, _target(near, value), ScoreExplanation(model, score, ()), found)
 
 
 def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tuple[Passage, ...]:

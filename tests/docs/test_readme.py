@@ -24,6 +24,7 @@ SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
 UPDATES = (ROOT / "docs" / "updates.md").read_text(encoding="utf-8")
 CARE = (ROOT / "docs" / "care.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 PROFILES = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
 
 
@@ -82,11 +83,11 @@ def test_readme_has_console_blocks():
     "blocks",
     [
         *(BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, RERANKERS_BLOCKS),
-        *(console_blocks(UPDATES), console_blocks(CARE)),
+        *(console_blocks(UPDATES), console_blocks(CARE), console_blocks(COMMANDS)),
     ],
     ids=[
         "README.md",
-        *(f"docs/{name}.md" for name in ("language", "models", "vectors", "rerankers", "updates", "care")),
+        *(f"docs/{name}.md" for name in ("language", "models", "vectors", "rerankers", "updates", "care", "commands")),
     ],
 )
 def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tmp_path, monkeypatch):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TextIO
 
 from hybridkg.cli.repl.listing import facts, listing
@@ -136,6 +138,21 @@ def _why(session: Session, argument: str) -> None:
     _print(session, str(session.runner(row.why)))
 
 
+def _search(session: Session, words: str) -> None:
+    from hybridkg.kb.search.text import write_search
+
+    if not words:
+        raise QuerySyntaxError(".search needs words", hint=".search machine translation")
+    found = session.runner(partial(session.kb.search, words, timeout=session.timeout, cancel=Event()))
+    session.last_query, session.last_result = found.query, found.result
+    for warning in found.result.warnings:
+        session.screen.say(warning.render())
+    session.screen.rows(partial(write_search, found))
+    for line in found.advice:
+        session.screen.say(f"note: {line}")
+    session.screen.say(f"{found.summary}; .why N explains hit N, .explain shows the query")
+
+
 def _format(session: Session, name: str) -> None:
     if name:
         OUTPUT_FORMATS.get(name)
@@ -217,6 +234,7 @@ def _quit(session: Session, _: str) -> None:
 
 COMMANDS = {
     ".help": Command("", "this list", _help),
+    ".search": Command("WORDS", "search for entities by plain words; .why and .explain then show more", _search),
     ".schema": Command(
         "[WORD]", "classes and predicates with their counts; with a word, those that contain it", _schema
     ),

@@ -6,12 +6,11 @@ every predicate that is worth completing.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from hybridkg.rdf.namespaces import own_prefixes
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode
 from hybridkg.rdf.well_known import WELL_KNOWN
 
@@ -30,10 +29,6 @@ _COUNT = (
     "SELECT ?name (COUNT(*) AS ?n) {{ {{ SELECT ?name {{ {pattern} }} LIMIT {triples} }} }} "
     "GROUP BY ?name ORDER BY DESC(?n) ?name LIMIT {names}"
 )
-
-NONE_KEPT: Mapping[str, str] = MappingProxyType({})
-
-_PREFIX_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ def read_vocabulary(kb: KnowledgeBase) -> CompletionVocabulary:
         classes = _counts(kb, f"GRAPH ?g {{ ?s <{RDF_TYPE}> ?name }}")
     cut = stats["triples"] > MAX_TRIPLES or MAX_NAMES in (len(predicates), len(classes))
     names = [iri for iri, _ in (*predicates, *classes)]
-    prefixes = tuple(own_prefixes(names, kb.prefixes).items())
+    prefixes = tuple(own_prefixes(names, {**WELL_KNOWN, **kb.prefixes}).items())
     return CompletionVocabulary(predicates, classes, tuple(stats["fields"]), prefixes, cut)
 
 
@@ -79,31 +74,3 @@ def _counts(kb: KnowledgeBase, pattern: str) -> Counts:
     return tuple(
         (name.value, int(n.value)) for name, n in counted if isinstance(name, NamedNode) and isinstance(n, Literal)
     )
-
-
-def own_prefixes(iris: Iterable[str], kept: Mapping[str, str] = NONE_KEPT) -> dict[str, str]:
-    """Prefixes for the namespaces of IRIs, named after the end of the namespace; the first one gets the name.
-
-    Namespaces that a kept or a well-known prefix has get no other.
-
-    >>> own_prefixes(["http://example.org/films/year", "http://www.w3.org/2000/01/rdf-schema#label"])
-    {'films': 'http://example.org/films/'}
-    """
-    prefixes: dict[str, str] = {}
-    taken = {*WELL_KNOWN.values(), *kept.values()}
-    for iri in iris:
-        namespace = namespace_of(iri)
-        if not namespace or namespace in taken:
-            continue
-        taken.add(namespace)
-        for part in reversed(re.split(r"[/#.:]", namespace)):
-            if _PREFIX_NAME.fullmatch(part) and part not in {**WELL_KNOWN, **kept, **prefixes}:
-                prefixes[part] = namespace
-                break
-    return prefixes
-
-
-def namespace_of(iri: str) -> str:
-    """The IRI up to its last `#` or `/`; empty if it has none, or ends with it."""
-    cut = max(iri.rfind("#"), iri.rfind("/")) + 1
-    return iri[:cut] if 0 < cut < len(iri) else ""

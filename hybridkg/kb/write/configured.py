@@ -34,9 +34,9 @@ def with_chosen_settings(
         MissingExtraError: its package is not installed.
     """
     config, changes = folder.config, dict[str, str]()
-    if profile is not None and (chosen := _chosen_profile(profile)) != config.profile:
+    if profile is not None and (chosen := chosen_profile(profile)) != config.profile:
         changes["profile"] = chosen
-    if encoder is not None and (chosen := _chosen_encoder(encoder)) != config.encoder:
+    if encoder is not None and (chosen := chosen_encoder(encoder)) != config.encoder:
         changes["encoder"] = chosen
     if text_engine is not None:
         TEXT_ENGINES.get(text_engine)
@@ -45,8 +45,8 @@ def with_chosen_settings(
     return folder.with_settings(**changes) if changes else folder
 
 
-def _chosen_profile(profile: str | Path) -> str:
-    """The profile as kb.toml names it; a file or folder that merely has the name of a profile is not meant."""
+def chosen_profile(profile: str | Path) -> str:
+    """The profile as kb.toml names it: absolute, if it is a path; a file with the name of a profile is not meant."""
     from hybridkg.entities.profile.profile_reader import is_path
 
     return _absolute(profile) if is_path(profile) else str(profile)
@@ -57,8 +57,12 @@ def _absolute(path: str | Path) -> str:
     return str(Path(path).resolve()) if Path(path).exists() else str(path)
 
 
-def _chosen_encoder(text: str) -> str:
-    """The encoder as kb.toml names it, with an absolute path for a model in a folder."""
+def chosen_encoder(text: str) -> str:
+    """The encoder as kb.toml names it, with an absolute path for a model in a folder.
+
+    Raises:
+        UnknownNameError, ParameterError, MissingExtraError: as `with_chosen_settings`.
+    """
     name, colon, model = text.partition(":")
     if text == NO_ENCODER:
         return text

@@ -20,8 +20,8 @@ MAX_ROWS = 50
 MAX_VALUE_LENGTH = 2_000
 """Characters shown of a value."""
 
-_RIGHT = ' style="text-align: right"'
-_LEFT = ' style="text-align: left"'
+RIGHT = ' style="text-align: right"'
+LEFT = ' style="text-align: left"'
 _LINK = re.compile(r"https?://[^\s\"'<>`\\\x00-\x20\x7f-\x9f]+", re.IGNORECASE)
 """The target of a link: no script, and no character that could end the attribute."""
 
@@ -42,14 +42,14 @@ def result_to_html(result: ResultSet) -> str:
     shown = result._solutions.part(0, MAX_ROWS).rows
     right = [is_numeric(cells[at] for cells in shown) for at in range(len(result.columns))]
     head = "".join(
-        f"<th{_RIGHT if is_right else _LEFT}>?{escape(name)}</th>"
+        f"<th{RIGHT if is_right else LEFT}>?{escape(name)}</th>"
         for name, is_right in zip(result.columns, right, strict=True)
     )
     rows = []
     for cells in shown:
         columns = zip(result.columns, cells, right, strict=False)
         row = (
-            f"<td{_RIGHT if is_right else _LEFT}>"
+            f"<td{RIGHT if is_right else LEFT}>"
             + term_to_html(term, is_score=name in scores, is_snippet=name in result._snippets, names=names)
             + "</td>"
             for name, term, is_right in columns
@@ -77,11 +77,7 @@ def term_to_html(
         case None:
             return ""
         case NamedNode(value=iri):
-            name = names(iri)
-            title = "" if name == iri else f' title="{_escaped(iri)}"'
-            if _LINK.fullmatch(iri) and iri.translate(_TURNS) == iri:
-                return f'<a href="{escape(iri)}"{title}>{_escaped(name)}</a>'
-            return f"<span{title}>{_escaped(name)}</span>" if title else _escaped(iri)
+            return link_to_html(iri, names(iri))
         case BlankNode():
             return _escaped(f"_:{term.value}")
         case Literal():
@@ -93,6 +89,18 @@ def term_to_html(
                 f" <small>{escape(tag_of(term))}</small>" if term.language else ""
             )
     return _escaped(names.inside(term_text(term)))
+
+
+def link_to_html(iri: str, text: str) -> str:
+    """A link with a text and the IRI as its title; no link where the IRI is no web address.
+
+    >>> print(link_to_html("http://e/a", "a & b"), link_to_html("javascript:alert(1)", "a"))
+    <a href="http://e/a" title="http://e/a">a &amp; b</a> <span title="javascript:alert(1)">a</span>
+    """
+    title = "" if text == iri else f' title="{_escaped(iri)}"'
+    if _LINK.fullmatch(iri) and iri.translate(_TURNS) == iri:
+        return f'<a href="{escape(iri)}"{title}>{_escaped(text)}</a>'
+    return f"<span{title}>{_escaped(text)}</span>" if title else _escaped(text)
 
 
 def _escaped(text: str) -> str:

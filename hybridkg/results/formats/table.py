@@ -264,12 +264,12 @@ def _cell(term: Term | None, names: IriNames, *, is_score: bool, colour: bool) -
         case Literal():
             if is_score and term.datatype == XSD_DOUBLE and (score := as_float(term)) is not None:
                 return Cell(Text(f"{score:.4f}"))
-            text = _marked(term.value.translate(CONTROL), colour=colour)
+            text = marked_text(term.value.translate(CONTROL), colour=colour)
             return Cell(text.append(f" {tag_of(term)}", style="dim") if term.language else text, is_text=True)
     return Cell(Text(names.inside(term_text(term)).translate(CONTROL)), is_text=True)
 
 
-def _marked(text: str, *, colour: bool) -> Text:
+def marked_text(text: str, *, colour: bool) -> Text:
     """Colours the words between the `**` marks of a snippet; without colour the marks stay."""
     from rich.text import Text
 

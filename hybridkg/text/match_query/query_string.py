@@ -37,6 +37,10 @@ MAX_EDITS = 2
 MIN_BOOST, MAX_BOOST = 1e-6, 1e6
 """The range of the boost of a part, and of the product with all boosts around it: well inside single precision."""
 
+_OPERATORS = re.compile(r'[-+():"*~^\\]')
+_WORD_OPERATORS = ("AND", "OR", "NOT")
+"""Words that other engines read as operators."""
+
 NO_SPAN = Span()
 SHOULD, MUST, NOT = "should", "must", "not"
 AND, OR, NOT_WORD = "AND", "OR", "NOT"
@@ -120,6 +124,22 @@ def parse_query_string(text: str) -> tuple[Part, ...]:
     [('must', 'red'), ('must', 'fish'), ('not', 'boat')]
     """
     return _Reader(text).parts("", 0)
+
+
+def as_plain_words(text: str) -> str:
+    r"""A query string that means what the text means as plain words: with backslashes where it has operators.
+
+    >>> print(as_plain_words("low-resource C++ f(x)"), as_plain_words('+a "b c" title:x NOT'))
+    low-resource C++ f(x) \+a \"b c\" title\:x \NOT
+    """
+    words = text.split()
+    try:
+        parts = parse_query_string(text)
+    except TextQueryError:
+        parts = ()
+    if all(map(_is_plain, parts)) and [part.text for part in parts if isinstance(part, Clause)] == words:
+        return text
+    return " ".join(f"\\{word}" if word in _WORD_OPERATORS else _OPERATORS.sub(r"\\\g<0>", word) for word in words)
 
 
 def clauses_of(parts: tuple[Part, ...]) -> Iterator[Clause]:

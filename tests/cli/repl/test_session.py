@@ -11,6 +11,7 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.registry import did_you_mean
 
 FILM = "http://example.org/films/"
+NEED_AN_ARGUMENT = {".load", ".explain", ".analyze", ".why", ".update", ".search"}
 
 
 def test_a_query_shows_its_rows_and_then_their_number_and_the_time(session, screen):
@@ -91,7 +92,7 @@ def test_an_unknown_command_is_told_its_nearest_name(session, screen):
     assert "did you mean '.explain'?" in screen.said[0]
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {".load", ".explain", ".analyze", ".why", ".update"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - NEED_AN_ARGUMENT))
 def test_every_command_works_without_an_argument(session, screen, command):
     assert session.run(command)
     assert screen.out or screen.said or session.done
@@ -289,3 +290,14 @@ def test_a_query_sees_what_another_process_has_changed(tmp_path, screen):
         assert session.run("INSERT DATA { <e:s> <e:p> <e:own> }")
         assert session.run(count)
         assert screen.said.count(note) == 1
+
+
+def test_dot_search_shows_hits_and_why_explains_one_of_them(session, screen):
+    assert session.run(".search space crew")
+    assert "2001: A Space Odyssey" in screen.out[0]
+    assert screen.said[-1].startswith("4 entities (all that match), exact; .why N")
+    assert session.run(".why 2")
+    assert "Solaris" in screen.out[1]
+    assert session.run(".search asstronaut")
+    assert "note: no text has 'asstronaut'; did you mean 'astronaut'?" in screen.said
+    assert not session.run(".search")

@@ -1,0 +1,126 @@
+"""The choice of fields, by the kinds of the predicates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hybridkg.kb.profile_suggestion.figures import ClassFigures, GraphFigures
+from hybridkg.kb.profile_suggestion.kinds import LONG_WORDS, Judged, Kind, judge, last_part
+
+MAX_TEXT_FIELDS = 6
+MAX_LINK_FIELDS = 3
+"""Fields of long texts of their own, the others are attributes; fields that are offered for links."""
+
+MIN_LINK_COVERAGE = 0.02
+"""Share of the nodes with text that have a link, below which it has no field of its own."""
+
+ENTITY_CLASS = 0.5
+"""Share of the instances of a class with text, from which they are entities."""
+
+ALL_TYPED = 0.95
+"""Share of the nodes with text that have a class, from which the classes are proposed as entities."""
+
+SPEAKING = 0.5
+"""Share of local names that are words, from which they are text."""
+
+VOCABULARIES = (
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/ns/shacl#",
+)
+"""Namespaces of classes whose instances describe data."""
+
+RESERVED = ("label", "identifiers", "attributes", "related", "types")
+
+
+@dataclass(frozen=True)
+class FieldChoice:
+    """A field with the predicates that feed it."""
+
+    name: str
+    kind: Kind
+    members: tuple[Judged, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The parts of a suggested profile.
+
+    Args:
+        figures: of the graph.
+        labels: predicates that name nodes, the one of most nodes first.
+        texts: fields of long texts.
+        links: fields that links could have of their own.
+        identifiers: predicates of the field of identifiers.
+        short: short texts and values, for the field of the rest.
+        followed: links, for the field that they share.
+        ignored: predicates that no field of the rest reads.
+        entities: classes whose instances are entities.
+        is_typed: whether (nearly) every node with text has a class.
+    """
+
+    figures: GraphFigures
+    labels: tuple[Judged, ...]
+    texts: tuple[FieldChoice, ...]
+    links: tuple[FieldChoice, ...]
+    identifiers: tuple[Judged, ...]
+    short: tuple[Judged, ...]
+    followed: tuple[Judged, ...]
+    ignored: tuple[Judged, ...]
+    entities: tuple[ClassFigures, ...]
+    is_typed: bool
+
+    @property
+    def names_speak(self) -> bool:
+        """Whether the local names of IRIs are words."""
+        return self.figures.speaking_names >= SPEAKING
+
+
+def choose_fields(figures: GraphFigures) -> Choice:
+    """The fields that the figures suggest."""
+    judged = [judge(one, figures.subjects) for one in figures.predicates]
+    of = {kind: [one for one in judged if one.kind is kind] for kind in Kind}
+    labels = sorted(of[Kind.LABEL], key=_by_subjects)
+    texts = sorted(of[Kind.LONG], key=_by_subjects)
+    own_links = [one for one in of[Kind.LINK] if one.figures.subjects >= MIN_LINK_COVERAGE * figures.subjects]
+    own_links.sort(key=_by_subjects)
+    taken = set(RESERVED)
+    text_fields = tuple(FieldChoice(_free(one, taken), Kind.LONG, (one,)) for one in texts[:MAX_TEXT_FIELDS])
+    link_fields = tuple(FieldChoice(_free(one, taken), Kind.LINK, (one,)) for one in own_links[:MAX_LINK_FIELDS])
+    followed = sorted(of[Kind.LINK], key=_by_subjects)
+    ignored = [one for one in judged if one.kind in (Kind.ADDRESS, Kind.OPAQUE, Kind.BARE_LINK)]
+    entities = tuple(
+        one
+        for one in figures.classes
+        if one.labelled >= ENTITY_CLASS * one.instances and not one.iri.startswith(VOCABULARIES)
+    )
+    return Choice(
+        figures,
+        tuple(labels),
+        text_fields,
+        link_fields,
+        tuple(of[Kind.IDENTIFIER]),
+        tuple(of[Kind.SHORT] + of[Kind.VALUE] + texts[MAX_TEXT_FIELDS:]),
+        tuple(followed),
+        tuple(ignored),
+        entities,
+        bool(entities) and figures.untyped <= (1 - ALL_TYPED) * figures.subjects,
+    )
+
+
+def _by_subjects(one: Judged) -> tuple[int, bool, str]:
+    """The predicate of most subjects first."""
+    return -one.figures.subjects, one.words >= LONG_WORDS, one.figures.iri
+
+
+def _free(one: Judged, taken: set[str]) -> str:
+    """A field name for a predicate, which is then taken."""
+    name = re.sub(r"[^a-z0-9_-]+", "_", last_part(one.figures.iri).lower()).strip("_-")
+    name = name if name[:1].isalpha() and name.isascii() else f"f_{name}".rstrip("_")
+    base, number = name[:40], 2
+    while name in taken:
+        name, number = f"{base}_{number}", number + 1
+    taken.add(name)
+    return name

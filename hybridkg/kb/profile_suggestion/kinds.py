@@ -1,0 +1,135 @@
+"""Kinds of predicates by what their values look like."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from hybridkg.entities.profile.labels import LABEL_PREDICATES
+from hybridkg.kb.profile_suggestion.figures import PredicateFigures, speaking
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal
+
+LONG_WORDS = 12.0
+"""Mean words from which a text is long: a title has some ten."""
+
+MOST = 0.8
+"""Share of a sample from which it counts as all."""
+
+UNIQUE = 0.8
+"""Distinct objects for each triple, from which values name their subjects."""
+
+LABEL_COVERAGE = 0.02
+"""Share of the nodes with text that have a predicate, below which its values are not taken for names."""
+
+OPAQUE_LENGTH = 24
+"""Characters of a word from which nobody types it."""
+
+WORTH_FOLLOWING = 0.5
+"""Share of linked nodes with a label, from which a link is followed."""
+
+NAMING = frozenset(
+    (
+        "label",
+        "name",
+        "title",
+        "preflabel",
+        "altlabel",
+        "alias",
+        "aliases",
+        "nickname",
+        "synonym",
+        "fullname",
+        "heading",
+    )
+)
+"""Local names of predicates that name their subjects, in lower case."""
+
+UNFOLLOWED = frozenset(("sameAs", "isDefinedBy", "first", "rest", "exactMatch", "closeMatch", "wasDerivedFrom"))
+"""Local names of links that lead to no other thing."""
+
+_ADDRESS = re.compile(r"(?:https?|ftp|mailto|urn):\S+")
+_CODE = re.compile(r"(?=\S*[\d_/.:-])\S{2,}")
+
+
+class Kind(Enum):
+    """What a predicate is for a text."""
+
+    LABEL = "names"
+    LONG = "long texts"
+    SHORT = "short texts"
+    IDENTIFIER = "identifiers"
+    ADDRESS = "addresses"
+    OPAQUE = "codes that nobody types"
+    VALUE = "numbers, dates and other values"
+    LINK = "links to nodes with labels"
+    BARE_LINK = "links to nodes without labels"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A predicate with its kind, and the figures that decided.
+
+    Args:
+        figures: of the predicate.
+        kind: its kind.
+        words: mean words of the sampled texts.
+        languages: (language tag, share of the sampled texts) of tagged ones, most frequent first.
+    """
+
+    figures: PredicateFigures
+    kind: Kind
+    words: float = 0.0
+    languages: tuple[tuple[str, float], ...] = ()
+
+
+def judge(figures: PredicateFigures, subjects: int) -> Judged:
+    """The kind of a predicate in a graph with so many subjects that have a literal."""
+    if figures.nodes > 0.5:
+        return Judged(figures, _kind_of_link(figures))
+    texts = [one for one in figures.literals if one.datatype in (XSD_STRING, RDF_LANG_STRING)]
+    if len(texts) < 0.5 * len(figures.literals) or not texts:
+        return Judged(figures, Kind.VALUE)
+    words = sum(len(one.value.split()) for one in texts) / len(texts)
+    return Judged(figures, _kind_of_text(figures, [one.value for one in texts], words, subjects), words, _tags(texts))
+
+
+def _kind_of_link(figures: PredicateFigures) -> Kind:
+    if last_part(figures.iri) in UNFOLLOWED:
+        return Kind.BARE_LINK
+    if figures.labelled >= WORTH_FOLLOWING:
+        return Kind.LINK
+    return Kind.LINK if speaking(figures.linked) >= MOST else Kind.BARE_LINK
+
+
+def _kind_of_text(figures: PredicateFigures, texts: Sequence[str], words: float, subjects: int) -> Kind:
+    if _share(texts, lambda text: bool(_ADDRESS.fullmatch(text.strip()))) >= MOST:
+        return Kind.ADDRESS
+    if _share(texts, lambda text: len(text) >= OPAQUE_LENGTH and not any(map(str.isspace, text))) >= MOST:
+        return Kind.OPAQUE
+    if figures.iri in LABEL_PREDICATES or last_part(figures.iri).lower() in NAMING:
+        return Kind.LABEL if words < 2 * LONG_WORDS else Kind.LONG
+    is_unique = figures.uniqueness >= UNIQUE
+    if is_unique and _share(texts, lambda text: bool(_CODE.fullmatch(text))) >= MOST:
+        return Kind.IDENTIFIER
+    if words >= LONG_WORDS:
+        return Kind.LONG
+    names = is_unique and figures.subjects >= LABEL_COVERAGE * subjects and figures.triples <= 1.5 * figures.subjects
+    return Kind.LABEL if names and words >= 1.5 else Kind.SHORT
+
+
+def _share(texts: Sequence[str], holds: Callable[[str], bool]) -> float:
+    return sum(map(holds, texts)) / len(texts)
+
+
+def _tags(texts: Sequence[Literal]) -> tuple[tuple[str, float], ...]:
+    counts = Counter((one.language or "").lower() for one in texts)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple((tag, n / len(texts)) for tag, n in ordered if tag)
+
+
+def last_part(iri: str) -> str:
+    """The IRI behind its last `/`, `#` or `:`."""
+    return iri[max(map(iri.rfind, "/#:")) + 1 :]

@@ -1,0 +1,80 @@
+"""Advice where a search found nothing: near words of the index, and the count without the conditions."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from hybridkg.interfaces.text_index import TextQuery
+from hybridkg.kb.search.queries import SearchQueries
+from hybridkg.kb.search.query_words import words_by_term
+from hybridkg.rdf.terms import Literal
+from hybridkg.text.match_query.query_string import as_plain_words
+
+if TYPE_CHECKING:
+    from hybridkg.kb.search.base import SearchedBase
+
+MAX_WORDS = 10
+"""Words of a text that are looked up."""
+
+MIN_LENGTH = 3
+"""Characters of a word below which everything is near it."""
+
+_NEAR = "SELECT ?passage { ?entity MATCH QUERY $word AS ?score SNIPPET ?passage } RANK BY ?score LIMIT 20"
+_MARKED = re.compile(r"\*\*([^*]+)\*\*")
+
+
+def advice_for(queries: SearchQueries, base: SearchedBase) -> tuple[str, ...]:
+    """Sentences without a full stop; empty where nothing helps."""
+    lines = []
+    if queries.has_conditions:
+        (n,) = base.query(queries.unrestricted_count(), name="count").cells[0]
+        found = int(n.value) if isinstance(n, Literal) else 0
+        if found:
+            lines.append(
+                f"{found:,} {'entity matches' if found == 1 else 'entities match'} the words without "
+                f"{_conditions(queries)}"
+            )
+    if not lines and not queries.query_string:
+        unknown = _unknown_words(queries, base)
+        lines += [f"no text has {word!r}{_near(word, base)}" for word in unknown]
+        if not unknown:
+            lines.append("hybridkg analyze KB TEXT shows which words are searched for")
+    return tuple(lines)
+
+
+def _conditions(queries: SearchQueries) -> str:
+    kinds = ["the type"] * bool(queries.types) + ["the conditions"] * bool(queries.conditions.elements)
+    return " and ".join(kinds)
+
+
+def _unknown_words(queries: SearchQueries, base: SearchedBase) -> list[str]:
+    """Words of the text that no text of the index has, in their order."""
+    index = base.snapshot.text
+    words = words_by_term(queries.text, base.snapshot, queries.language)
+    if index is None:
+        return []
+    terms = index.terms(TextQuery(queries.text, queries.language, syntax=False))
+    found = {term.term for term in terms if term.df}
+    unknown = dict.fromkeys(word for term, word in words.items() if term not in found)
+    known = {word for term, word in words.items() if term in found}
+    return [word for word in unknown if word not in known][:MAX_WORDS]
+
+
+def _near(word: str, base: SearchedBase) -> str:
+    """`; did you mean 'word'?` with the nearest word of the texts, as they write it."""
+    if len(word) < MIN_LENGTH:
+        return ""
+    best: dict[str, tuple[float, int]] = {}
+    for edits in (1, 2):
+        result = base.query(_NEAR, {"word": f"{as_plain_words(word)}~{edits}"}, name="near words")
+        for (passage,) in (row[:1] for row in result.cells):
+            for marked in _MARKED.findall(passage.value if isinstance(passage, Literal) else ""):
+                found = marked.lower()
+                ratio, n = best.get(found, (SequenceMatcher(None, word.lower(), found).ratio(), 0))
+                best[found] = ratio, n + 1
+        if best:
+            nearest = min(best, key=lambda found: (-best[found][0], -best[found][1], found))
+            return f"; did you mean {nearest!r}?"
+    return ""

@@ -1,0 +1,139 @@
+"""The queries of a search, as syntax trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hybridkg.kb.search.conditions import Conditions
+from hybridkg.query import ast
+from hybridkg.query.walk import variables
+from hybridkg.query.write import write
+from hybridkg.rdf.terms import RDF_TYPE, XSD
+from hybridkg.text.match_query.query_string import as_plain_words
+
+MAX_FACET_VALUES = 100
+"""Values of one facet, the most frequent ones."""
+
+
+@dataclass(frozen=True)
+class SearchQueries:
+    """The queries of one search.
+
+    Args:
+        text: the words.
+        types: IRIs of classes, of which an entity has at least one; empty for any.
+        conditions: what else an entity satisfies.
+        prefixes: names of namespaces, to shorten IRIs.
+        language: of the text; empty for English.
+        query_string: whether the text has operators.
+        near: whether similarity counts as well.
+    """
+
+    text: str
+    types: tuple[str, ...]
+    conditions: Conditions
+    prefixes: Mapping[str, str]
+    language: str = ""
+    query_string: bool = False
+    near: bool = False
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether the entities are restricted by the graph."""
+        return bool(self.types or self.conditions.elements)
+
+    def hits(self, limit: int) -> str:
+        """The best entities: columns `entity`, `score` and `passage`, under other names if a condition uses these."""
+        entity, score, passage = self.entity, self._free("score"), self._free("passage")
+        ranking: ast.Expression = score
+        elements: tuple[ast.Element, ...]
+        if self.near:
+            words, similarity = self._free("words"), self._free("similarity")
+            near = ast.Near(entity, ast.Lit(self.text, language=self.language or None), score=similarity)
+            optional = ast.OptionalPattern(ast.Group((ast.Triples((self._match(words, passage),)),)))
+            elements = ast.Triples((near,)), optional
+            ranking = ast.RankFunction("rrf", (ast.RankedList(words), ast.RankedList(similarity)))
+        else:
+            elements = (ast.Triples((self._match(score, passage),)),)
+        projection = tuple(map(ast.SelectItem, (entity, score, passage)))
+        rank_by = ast.RankBy(ranking, score if self.near else None)
+        return self._written(
+            ast.SelectQuery(
+                projection,
+                ast.Group((*elements, *self._restrictions())),
+                # A condition may be satisfied in several ways, and still makes one row.
+                "DISTINCT" if self.has_conditions else "",
+                modifiers=ast.Modifiers(rank_by=rank_by, limit=limit),
+            )
+        )
+
+    def count(self) -> str:
+        """The number of entities that match the words and satisfy the conditions, as `count`."""
+        return self._counted((), ())
+
+    def unrestricted_count(self) -> str:
+        """The number of entities that match the words, as `count`."""
+        return SearchQueries(
+            self.text, (), Conditions(), self.prefixes, self.language, query_string=self.query_string
+        ).count()
+
+    def facet(self, predicate: str) -> str:
+        """The values of a predicate of the matching entities, as `value`, and the entities with each, as `count`."""
+        value = self._free("value")
+        triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
+        return self._counted((value,), (ast.Triples((triple,)),), MAX_FACET_VALUES)
+
+    def coverage(self, predicates: Iterable[str]) -> str:
+        """The matching entities that have each of the predicates, as `count`; the predicate is `value`."""
+        predicate, value = self._free("value"), self._free("object")
+        names = ast.InlineData((predicate,), tuple((ast.Iri(iri),) for iri in predicates))
+        triple = ast.Triples((ast.TriplePattern(self.entity, predicate, value),))
+        return self._counted((predicate,), (names, triple))
+
+    @property
+    def entity(self) -> ast.Var:
+        """The variable of the entity."""
+        return ast.Var("entity")
+
+    def _counted(self, keys: tuple[ast.Var, ...], elements: tuple[ast.Element, ...], limit: int | None = None) -> str:
+        count = self._free("count")
+        number = ast.SelectItem(count, ast.Aggregate("COUNT", self.entity, distinct=True))
+        order = (ast.OrderKey(count, descending=True), *map(ast.OrderKey, keys)) if keys else ()
+        group_by = tuple(map(ast.GroupKey, keys))
+        return self._written(
+            ast.SelectQuery(
+                (*map(ast.SelectItem, keys), number),
+                ast.Group((ast.Triples((self._match(),)), *self._restrictions(), *elements)),
+                modifiers=ast.Modifiers(group_by=group_by, order_by=order, limit=limit),
+            )
+        )
+
+    def _match(self, score: ast.Var | None = None, passage: ast.Var | None = None) -> ast.Match:
+        text = self.text if self.query_string else as_plain_words(self.text)
+        return ast.Match(self.entity, ast.Lit(text, language=self.language or None), score=score, snippet=passage)
+
+    def _restrictions(self) -> tuple[ast.Element, ...]:
+        elements: tuple[ast.Element, ...] = ()
+        if len(self.types) == 1:
+            elements = (ast.Triples((self._typed(ast.Iri(self.types[0])),)),)
+        elif self.types:
+            kind = self._free("type")
+            elements = (
+                ast.InlineData((kind,), tuple((ast.Iri(iri),) for iri in self.types)),
+                ast.Triples((self._typed(kind),)),
+            )
+        return elements + self.conditions.elements
+
+    def _typed(self, kind: ast.Var | ast.Iri) -> ast.TriplePattern:
+        return ast.TriplePattern(self.entity, ast.Iri(RDF_TYPE), kind)
+
+    def _free(self, name: str) -> ast.Var:
+        """A variable that no condition uses."""
+        taken = {used for element in self.conditions.elements for used in variables(element)}
+        while name in taken:
+            name += "_"
+        return ast.Var(name)
+
+    def _written(self, query: ast.SelectQuery) -> str:
+        return write(ast.Query(query), prefixes={"xsd": XSD, **self.prefixes})

@@ -1,0 +1,213 @@
+"""The result of a search: hits, each with the reasons of its score, and facets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.terms import Literal, NamedNode, Node, Term, double, term_text
+from hybridkg.results.result_set import ResultSet
+
+COLUMNS = ("entity", "label", "types", "passage", "score", "reasons")
+"""The columns of a search as rows."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The part of a score that comes from one field.
+
+    Args:
+        field: name of the field; `similarity` for that of vectors.
+        contribution: to the score; of `similarity` the similarity itself.
+        words: words of the text that the field has, the one that contributes most first.
+    """
+
+    field: str
+    contribution: float
+    words: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        words = f" ({', '.join(self.words)})" if self.words else ""
+        return f"{self.field} {self.contribution:.2f}{words}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"field": self.field, "contribution": self.contribution, "words": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An entity that a search found.
+
+    Args:
+        entity: the node.
+        label: its label, or its shortened IRI.
+        short_iri: the IRI with a prefix, where one is known, else in angle brackets.
+        types: IRIs of its classes, the rarest class first.
+        short_types: the same with prefixes.
+        passage: the best passage, `**` around matching words; empty without a matching word.
+        score: as in the ranking.
+        reasons: the parts of the score, the largest first.
+    """
+
+    entity: Node
+    label: str
+    short_iri: str
+    types: tuple[str, ...]
+    short_types: tuple[str, ...]
+    passage: str
+    score: float
+    reasons: tuple[Reason, ...]
+
+    @property
+    def iri(self) -> str:
+        """The IRI, or `_:` and the label of a blank node."""
+        return self.entity.value if isinstance(self.entity, NamedNode) else f"_:{self.entity.value}"
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "entity": self.iri,
+            "label": self.label,
+            "types": list(self.types),
+            "passage": self.passage,
+            "score": self.score,
+            "reasons": [reason.to_json() for reason in self.reasons],
+        }
+
+
+@dataclass(frozen=True)
+class FacetValue:
+    """A value of a facet.
+
+    Args:
+        term: the value.
+        label: the label of a node, or the text of the value.
+        count: matching entities that have it.
+    """
+
+    term: Term
+    label: str
+    count: int
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form, with the term in N-Triples."""
+        return {"value": term_text(self.term), "label": self.label, "count": self.count}
+
+
+@dataclass(frozen=True)
+class Facet:
+    """The values of one property of all matching entities, the most frequent first.
+
+    Args:
+        predicate: IRI of the property.
+        name: the same with a prefix, `type` for rdf:type.
+        entities: matching entities that have the property.
+        values: at most 100.
+        query: the HybridQL that counted them.
+    """
+
+    predicate: str
+    name: str
+    entities: int
+    values: tuple[FacetValue, ...]
+    query: str
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form."""
+        values = [value.to_json() for value in self.values]
+        return {"predicate": self.predicate, "entities": self.entities, "values": values, "query": self.query}
+
+
+@dataclass(frozen=True)
+class SearchResult(Sequence[Hit]):
+    """The entities that a search found, best first; `str` of it is a text for people.
+
+    Args:
+        text: the words.
+        query: the HybridQL that ran; `kb.query(result.query)` has the same entities in the same order.
+        hits: one for each entity.
+        result: the rows of the query.
+        matches: all entities that match, shown or not; None if they have not been counted.
+        facets: counts of the matching entities, by type and by property.
+        advice: what to try where nothing was found.
+    """
+
+    text: str
+    query: str
+    hits: tuple[Hit, ...]
+    result: ResultSet = field(repr=False)
+    matches: int | None = None
+    facets: tuple[Facet, ...] = ()
+    advice: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.hits[index]
+
+    @property
+    def summary(self) -> str:
+        """`10 entities (190 match), exact`, or `4 entities (all that match), exact`."""
+        result, n = self.result, len(self.hits)
+        counted = f"{n:,} {'entity' if n == 1 else 'entities'}" if n else "no entity matches"
+        if self.matches is not None and self.matches > n:
+            counted += f" ({self.matches:,} match)"
+        elif 0 < n < (result.requested or 0):
+            counted += " (all that match)"
+        return f"{counted}, {'exact' if result.exact else 'not exact'}"
+
+    def rows(self) -> ResultSet:
+        """The hits as rows of COLUMNS, for the output formats of queries; several types or reasons are one text."""
+        rows: list[Row] = [
+            (
+                hit.entity,
+                Literal(hit.label),
+                Literal(" ".join(hit.types)),
+                Literal(hit.passage),
+                double(hit.score),
+                Literal("; ".join(map(str, hit.reasons))),
+            )
+            for hit in self.hits
+        ]
+        return replace(
+            self.result,
+            columns=COLUMNS,
+            _variables=COLUMNS,
+            _solutions=Solutions(COLUMNS, rows),
+            _scores=(("score", "score"),),
+            _ranked_by="score",
+            _snippets=("passage",),
+            _provenance=None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "text": self.text,
+            "query": self.query,
+            "requested": self.result.requested,
+            "returned": len(self.hits),
+            "matches": self.matches,
+            "exact": self.result.exact,
+            "shortfall": self.result.shortfall,
+            "hits": [hit.to_json() for hit in self.hits],
+            "facets": [facet.to_json() for facet in self.facets],
+            "advice": list(self.advice),
+        }
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        from hybridkg.kb.search.text import write_search
+
+        out = StringIO()
+        write_search(self, out)
+        return f"{out.getvalue().rstrip()}\n{self.summary}".lstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from hybridkg.kb.search.html import search_to_html
+
+        return search_to_html(self)

@@ -1,0 +1,99 @@
+"""The text of a search for a terminal: a table, or where it is narrow a block of lines for each entity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from hybridkg.results.formats.table import CONTROL, console_on, marked_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from hybridkg.kb.search.result import Facet, Hit, SearchResult
+
+WIDE = 110
+"""Columns of a terminal from which the hits are a table."""
+
+MAX_TYPES = 3
+MAX_REASONS = 3
+MAX_VALUES = 8
+"""Types and reasons of a hit, and values of a facet, that are shown."""
+
+INDENT = 4
+
+
+def write_search(found: SearchResult, out: TextIO) -> None:
+    """Writes the hits and the facets within the width of the terminal (or $COLUMNS)."""
+    console = console_on(out)
+    if found.hits:
+        (_write_table if console.width >= WIDE else _write_blocks)(found, console)
+    if found.facets:
+        console.print()
+    for facet in found.facets:
+        console.print(_facet_line(facet))
+
+
+def _write_table(found: SearchResult, console: Console) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("entity", overflow="fold", ratio=3)
+    table.add_column("passage", overflow="fold", ratio=5)
+    table.add_column("why", overflow="fold", ratio=2)
+    colour = console.color_system is not None
+    for hit in found.hits:
+        entity = Text("\n").join([_plain(hit.label, "bold"), *_about(hit)])
+        passage = marked_text(hit.passage.translate(CONTROL), colour=colour)
+        table.add_row(Text(f"{hit.score:.4f}"), entity, passage, Text("\n".join(_reasons(hit))))
+    console.print(table)
+
+
+def _write_blocks(found: SearchResult, console: Console) -> None:
+    from rich.text import Text
+
+    colour = console.color_system is not None
+    for number, hit in enumerate(found.hits, 1):
+        if number > 1:
+            console.print()
+        console.print(Text.assemble(f"{number:>2}. ", _plain(hit.label, "bold"), f"  {hit.score:.4f}"))
+        lines = _about(hit)
+        if hit.passage:
+            lines.append(marked_text(hit.passage.translate(CONTROL), colour=colour))
+        if reasons := _reasons(hit):
+            lines.append(_plain("; ".join(reasons), "dim"))
+        for line in lines:
+            for part in line.wrap(console, max(console.width - INDENT, 1), overflow="fold"):
+                part.rstrip()
+                console.print(Text.assemble(" " * INDENT, part), soft_wrap=True)
+
+
+def _about(hit: Hit) -> list[Text]:
+    """The types and the IRI of a hit, each on a line."""
+    shown = list(hit.short_types[:MAX_TYPES])
+    if len(hit.short_types) > MAX_TYPES:
+        shown.append(f"{len(hit.short_types) - MAX_TYPES} more")
+    types = [_plain(", ".join(shown), "dim")] if shown else []
+    return [*types, _plain(hit.short_iri, "cyan")] if hit.short_iri != hit.label else types
+
+
+def _reasons(hit: Hit) -> list[str]:
+    return [str(reason).translate(CONTROL) for reason in hit.reasons[:MAX_REASONS]]
+
+
+def _facet_line(facet: Facet) -> Text:
+    from rich.text import Text
+
+    shown = [f"{value.label} {value.count:,}" for value in facet.values[:MAX_VALUES]]
+    if len(facet.values) > MAX_VALUES:
+        shown.append(f"{len(facet.values) - MAX_VALUES:,} more")
+    return Text.assemble((f"{facet.name} ({facet.entities:,}): ", "bold"), " · ".join(shown).translate(CONTROL))
+
+
+def _plain(text: str, style: str) -> Text:
+    from rich.text import Text
+
+    return Text(text.translate(CONTROL), style=style)

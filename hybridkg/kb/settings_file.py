@@ -1,0 +1,189 @@
+"""The settings of a knowledge base, one by one: what they are, and changes of kb.toml that keep its comments.
+
+It needs no open knowledge base, so that it can mend a kb.toml with which none can be opened.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybridkg.config.setting_list import Setting, all_settings
+from hybridkg.config.settings import SECRETS, TABLES, Config, WrittenSetting, check_setting, parse_config, read_settings
+from hybridkg.config.settings_writer import edit_settings, mended
+from hybridkg.config.toml import Value
+from hybridkg.errors import ConfigError, HybridkgError
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
+from hybridkg.storage.durable import storage_error, write_durably
+from hybridkg.store.generations.folder import Folder, checked_path
+from hybridkg.store.generations.pending_settings import pending_settings
+
+NEXT_INDEX = ("profile", "synonyms", "default_graph", "text.", "vectors.", "graph.", "elasticsearch.", "endpoint.")
+"""Beginnings of settings that the next index step reads."""
+
+
+@dataclass(frozen=True)
+class SettingState:
+    """A setting and its value.
+
+    Args:
+        setting: name, default, meaning and valid values.
+        value: the value in force.
+        is_set: whether kb.toml has it.
+    """
+
+    setting: Setting
+    value: Value
+    is_set: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form."""
+        one = self.setting
+        about = {"key": one.key, "value": self.value, "default": one.default, "is_set": self.is_set}
+        return {**about, "meaning": one.meaning, "allowed": one.allowed}
+
+
+class SettingsFile:
+    """The kb.toml of the knowledge base in a folder.
+
+    >>> import tempfile
+    >>> from hybridkg import KnowledgeBase
+    >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+    >>> kb.settings.set("limits.timeout", "30")
+    >>> kb.settings.get("limits.timeout").value, kb.settings.get("service").value
+    (30.0, 'refuse')
+    """
+
+    def __init__(self, folder: str | Path):
+        """Raises NotAKnowledgeBaseError: there is no knowledge base in the folder."""
+        self._folder = checked_path(folder)
+        self.path = self._folder / "kb.toml"
+        if not self.path.is_file():
+            Folder.open(self._folder)
+
+    def all(self) -> list[SettingState]:
+        """Every setting, in the order of a kb.toml.
+
+        Raises:
+            ConfigError: the file is missing or wrong.
+        """
+        text = self._text()
+        config = parse_config(text, str(self.path))
+        return [_state(one, config, text) for one in all_settings()]
+
+    def get(self, key: str) -> SettingState:
+        """One setting. Raises ConfigError: there is none of this name, or the file is missing or wrong."""
+        known(key)
+        return next(state for state in self.all() if state.setting.key == key)
+
+    def set(self, key: str, value: Value) -> HybridkgError | None:
+        """Sets a value, which may be the text of a number; the other lines of the file stay.
+
+        Returns:
+            What else is wrong in a file that was wrong before; None where it is right now.
+
+        Raises:
+            ConfigError: there is no such setting, the value is not valid, or it cannot be replaced.
+            UnknownNameError, ProfileError, MissingExtraError: there is no such encoder, vector index or profile.
+            StorageError: the file cannot be written; it is as it was before.
+        """
+        setting = known(key)
+        read = _as_type_of(setting.default, value)
+        table, _, name = key.rpartition(".")
+        check_setting(WrittenSetting(table, name, key, read, 0), "")
+        return self._change(key, _checked_name(key, read))
+
+    def unset(self, key: str) -> HybridkgError | None:
+        """Removes a setting, so that its default holds; also one that is unknown and in the file by mistake.
+
+        Returns and raises as `set` does.
+        """
+        if key not in {one.key for one in all_settings()} and mended(self._text(), key, None) == self._text():
+            known(key)
+        return self._change(key, None)
+
+    def _change(self, key: str, value: Value | None) -> HybridkgError | None:
+        text = self._text()
+        try:
+            parse_config(text, str(self.path))
+        except ConfigError as was_wrong:
+            return self._mend(text, key, value, was_wrong)
+        self._write(edit_settings(text, {key: value}, str(self.path)))
+        return None
+
+    def _mend(self, text: str, key: str, value: Value | None, was_wrong: ConfigError) -> HybridkgError | None:
+        """Changes one line of a wrong file; what is wrong in other lines stays so."""
+        changed = mended(text, key, value)
+        remaining: HybridkgError | None = None
+        try:
+            parse_config(changed, str(self.path))
+        except ConfigError as e:
+            if changed == text:
+                raise was_wrong from None
+            remaining = e
+        self._write(changed)
+        return remaining
+
+    def _text(self) -> str:
+        pending = pending_settings(self._folder)
+        return read_settings(self.path) if pending is None else pending
+
+    def _write(self, text: str) -> None:
+        try:
+            write_durably(self.path, text)
+        except OSError as e:
+            raise storage_error(e, f"writing {str(self.path)!r}") from e
+
+
+def known(key: str) -> Setting:
+    """The setting of a full name. Raises ConfigError with the nearest names."""
+    settings = {one.key: one for one in all_settings()}
+    if key in settings:
+        return settings[key]
+    table, _, name = key.rpartition(".")
+    if table in TABLES and name in SECRETS:
+        check_setting(WrittenSetting(table, name, key, "", 0), "")
+    same = [one for one in settings if one.rpartition(".")[2] == name]
+    near = difflib.get_close_matches(key, settings, 1) or same[:1]
+    hint = f"did you mean {near[0]!r}?" if near else "hybridkg config KB lists all of them"
+    raise ConfigError(f"no setting {key!r}", hint=hint)
+
+
+def follows_next_index(key: str) -> bool:
+    """Whether a setting has an effect with the next index step only."""
+    return key.startswith(NEXT_INDEX)
+
+
+def _state(setting: Setting, config: Config, text: str) -> SettingState:
+    table, _, name = setting.key.rpartition(".")
+    outer, inner = TABLES[table][name] if table else (name, "")
+    value: Any = getattr(config, outer)
+    is_set = mended(text, setting.key, None) != text
+    return SettingState(setting, getattr(value, inner) if inner else value, is_set)
+
+
+def _as_type_of(default: Value, value: Value) -> Value:
+    """A text as a number, where the setting is one; any other value unchanged."""
+    if not isinstance(value, str) or isinstance(default, str):
+        return value
+    for kind in (int, float) if isinstance(default, float) else (int,):
+        try:
+            return float(kind(value)) if isinstance(default, float) else kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _checked_name(key: str, value: Value) -> Value:
+    """The value, after a check that there is such a profile or encoder; paths become absolute."""
+    from hybridkg.entities.profile.profile_reader import load_profile
+    from hybridkg.kb.write.configured import chosen_encoder, chosen_profile
+
+    if key == "profile":
+        load_profile(chosen := chosen_profile(str(value)))
+        return chosen
+    if key == "vectors.index":
+        VECTOR_INDEXES.get(str(value))
+    return chosen_encoder(str(value)) if key == "vectors.encoder" else value

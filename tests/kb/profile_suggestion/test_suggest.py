@@ -1,0 +1,186 @@
+"""A suggested profile is a profile, the same for the same graph, and says from what it has been made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg import KnowledgeBase, LoadError, StorageError
+from hybridkg.entities.profile.profile import Profile
+from hybridkg.entities.profile.profile_reader import load_profile
+from hybridkg.kb.profile_suggestion.figures import SAMPLE, PredicateFigures
+from hybridkg.kb.profile_suggestion.kinds import Kind, judge
+from hybridkg.rdf.terms import Literal, NamedNode
+
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+LONG = "one two three four five six seven eight nine ten eleven twelve thirteen"
+GRAPH = f"""
+@prefix : <http://e/> . @prefix rdfs: <{RDFS}> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:a1 a :Thing ; rdfs:label "First thing" ; :abstract "{LONG} a" ; :code "T-0001" ; :page "http://x/1" ;
+  :hash "0123456789abcdef0123456789abcdef01" ; :colour "red" ; :year 1999 ; :maker :m1 ; :other <http://x/9f1> .
+:a2 a :Thing ; rdfs:label "Second thing"@en , "Zweites Ding"@de ; :abstract "{LONG} b" ; :code "T-0002" ;
+  :page "http://x/2" ; :hash "1123456789abcdef0123456789abcdef01" ; :colour "red" ; :year 2000 ; :maker :m1 ;
+  :other <http://x/9f2> .
+:a3 a :Thing ; rdfs:label "Third thing" ; :abstract "{LONG} c" ; :code "T-0003" ; :page "http://x/3" ;
+  :hash "2123456789abcdef0123456789abcdef01" ; :colour "red" ; :year 2000 ; :maker :m2 ; :other <http://x/9f3> .
+:m1 a :Maker ; rdfs:label "Ada Maker" . :m2 a :Maker ; rdfs:label "Bob Maker" .
+"""
+
+
+def suggested(kb: KnowledgeBase, tmp_path: Path) -> Profile:
+    """The suggested profile, as the reader reads it."""
+    path = tmp_path / "suggested.ttl"
+    path.unlink(missing_ok=True)
+    kb.suggest_profile().save(path)
+    return load_profile(path)
+
+
+@pytest.fixture
+def kb(tmp_path: Path):
+    (tmp_path / "g.ttl").write_text(GRAPH, encoding="utf-8")
+    with KnowledgeBase.create(tmp_path / "g.kb") as base:
+        base.load(tmp_path / "g.ttl", index=True)
+        yield base
+
+
+def test_each_predicate_goes_where_its_values_belong(kb, tmp_path):
+    profile = suggested(kb, tmp_path)
+    fields = {field.name: field for field in profile.fields}
+    assert list(fields) == ["label", "abstract", "identifiers", "attributes", "related", "types"]
+    assert profile.labels == (f"{RDFS}label",)
+    assert set(profile.ignore) == {"http://e/page", "http://e/hash", "http://e/other"}
+    assert set(profile.entities) == {"http://e/Thing", "http://e/Maker"}
+    assert (fields["identifiers"].analyzer, fields["label"].weight) == ("identifier", 3)
+    assert not fields["label"].local_name
+
+
+def test_the_file_shows_an_example_and_the_figures_of_each_field(kb):
+    text = str(kb.suggest_profile())
+    assert (
+        "# rdfs:label: 5 nodes (100%), 100% of the values distinct, 2.0 words, languages de 17%, en 17%, each" in text
+    )
+    assert 'hk:languages ( "' in text
+    assert f'# e:abstract: 3 nodes (60%), 100% of the values distinct, 14.0 words; e.g. "{LONG[:59]}…"' in text
+    assert '#   e:page: addresses; e.g. "http://x/2"' in text
+    assert '; e.g. "T-0002"' in text
+    assert "# e:maker: 3 nodes (60%), 67% of the values distinct, 100% of the linked nodes have a label" in text
+    assert "counts from the columns of the projection" in text
+
+
+def test_the_suggested_profile_indexes_the_graph_as_it_is(kb, tmp_path):
+    path = tmp_path / "p.ttl"
+    kb.suggest_profile().save(path)
+    kb.index(path)
+    assert kb.search("T-0002")[0].label in ("Second thing", "Zweites Ding")
+    assert kb.search("ada maker", types="Thing")[0].reasons[0].field == "related"
+    assert not len(kb.search("0123456789abcdef0123456789abcdef01"))
+    assert all(field["tokens"] for field in kb.stats()["fields"])
+    with pytest.raises(StorageError, match="there is a file"):
+        kb.suggest_profile().save(path)
+
+
+def test_the_same_graph_gives_the_same_text_whatever_the_index(kb, tmp_path):
+    first = kb.suggest_profile()
+    path = tmp_path / "p.ttl"
+    first.save(path)
+    kb.index(path)
+    assert kb.suggest_profile() == first
+    other = KnowledgeBase.temporary(tmp_path / "g.ttl")
+    assert other.suggest_profile() == first
+    other.close()
+
+
+def test_without_a_projection_it_reads_samples_of_the_store_and_says_so(kb, tmp_path):
+    with_columns = suggested(kb, tmp_path)
+    with KnowledgeBase.create(tmp_path / "bare.kb") as bare:
+        bare.load(tmp_path / "g.ttl", index=False)
+        assert "samples of the store" in bare.suggest_profile().source
+        assert suggested(bare, tmp_path).fields == with_columns.fields
+        assert suggested(bare, tmp_path).ignore == with_columns.ignore
+
+
+def test_the_films_have_their_fields(copy_films: Callable[[Path], Path], tmp_path):
+    with KnowledgeBase.open(copy_films(tmp_path / "films.kb")) as kb:
+        profile = suggested(kb, tmp_path)
+        assert [field.name for field in profile.fields] == ["label", "comment", "attributes", "related", "types"]
+        assert profile.entities == ()  # the genres have no class
+        assert "# hk:entities films:Film , films:Director ;" in str(kb.suggest_profile())
+
+
+def test_a_graph_without_text_has_no_profile(tmp_path):
+    (tmp_path / "g.ttl").write_text("<http://e/a> <http://e/p> <http://e/b> .")
+    with KnowledgeBase.temporary(tmp_path / "g.ttl") as kb, pytest.raises(LoadError, match="no text"):
+        kb.suggest_profile()
+    with KnowledgeBase.create(tmp_path / "e.kb") as empty, pytest.raises(LoadError, match="no text"):
+        empty.suggest_profile()
+
+
+hostile = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(['"] ) . <x:a> <x:b> "', "\n hk:fields ( ) .", "\u2028x", "\r", "# x", "\x1b[31m", '"""', "\\"]),
+)
+
+
+@settings(max_examples=examples(6, 100))
+@given(
+    st.dictionaries(
+        st.sampled_from(["p", "Q", "1", "é", "name", "a-b", "label", "x.y"]),
+        st.lists(hostile, min_size=1, max_size=4),
+        min_size=1,
+    )
+)
+def test_values_and_names_of_the_data_never_become_syntax(tmp_path_factory, values):
+    lines = []
+    for number, (name, texts) in enumerate(values.items()):
+        subject, predicate = NamedNode(f"http://e/s{number}"), NamedNode(f"http://e/{name}")
+        lines += [
+            f"{subject} {predicate} {Literal(text)} ."
+            for text in texts
+            if text.encode("utf-8", "replace").decode() == text
+        ]
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "g.nt").write_text("\n".join([*lines, '<http://e/z> <http://e/z> "z" .']), encoding="utf-8", newline="\n")
+    with KnowledgeBase.create(folder / "g.kb") as kb:
+        kb.load(folder / "g.nt", index=False)
+        assert suggested(kb, folder).fields
+
+
+def figures(texts: list[str], *, triples: int = 0, predicate: str = "http://e/p") -> PredicateFigures:
+    n = triples or len(texts)
+    return PredicateFigures(predicate, n, n, len(texts), 0.0, tuple(map(Literal, texts)))
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["Blade Runner", "The Shining", "Seven Samurai"], Kind.LABEL),
+        ([f"{LONG} {n}" for n in range(3)], Kind.LONG),
+        (["http://a/b", "https://c"], Kind.ADDRESS),
+        (["S0366", "T1055.001", "G0032"], Kind.IDENTIFIER),
+        (["0af0ca99-357d-4ba1-805f-674fdfb7bef9"], Kind.OPAQUE),
+        (["red", "green"], Kind.SHORT),
+    ],
+)
+def test_the_kind_of_a_predicate_is_told_by_its_values(texts, kind):
+    assert judge(figures(texts), len(texts)).kind is kind
+
+
+def test_names_that_repeat_are_no_labels_unless_the_predicate_says_so():
+    assert judge(figures(["United States", "New Zealand"], triples=20), 20).kind is Kind.SHORT
+    assert judge(figures(["United States"], triples=20, predicate="http://e/name"), 20).kind is Kind.LABEL
+
+
+def test_a_large_graph_is_read_in_samples(tmp_path):
+    lines = [f'<http://e/s{n}> <http://e/note> "text number {n}" .' for n in range(3 * SAMPLE)]
+    (tmp_path / "g.nt").write_text("\n".join(lines) + "\n")
+    with KnowledgeBase.temporary(tmp_path / "g.nt") as kb:
+        from hybridkg.kb.profile_suggestion.figures import figures_of
+        from hybridkg.kb.snapshot import snapshot_of
+
+        (note,) = figures_of(snapshot_of(kb)).predicates
+        assert (note.triples, note.objects, len(note.literals)) == (3 * SAMPLE, 3 * SAMPLE, SAMPLE)

@@ -1,0 +1,327 @@
+"""A search is a query: its rows are those of the query that it shows, one for each entity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg import KnowledgeBase, UnknownNameError, UserError
+from hybridkg.errors import HybridkgError, IndexMissingError, QuerySyntaxError
+from hybridkg.kb.search.conditions import read_conditions
+from hybridkg.kb.search.result import COLUMNS
+from hybridkg.kb.snapshot import snapshot_of
+from hybridkg.rdf.terms import RDF_TYPE, NamedNode
+
+FILMS = "http://example.org/films/"
+WORDS = ("space", "crew", "policeman", "artificial", "scott", "science", "film", "two", "Kubrick", "1979")
+CONDITIONS = (
+    "films:genre ?genre",
+    "films:genre films:Drama",
+    "films:year ?year . FILTER(?year > 1970)",
+    "films:director/films:bornIn ?where",
+    "films:genre [ rdfs:label ?name ]",
+    "films:genre ?score ; films:director ?passage",
+    "rdfs:label ?value ; films:year ?count",
+    'films:director [ films:bornIn "Japan" ]',
+)
+"""Some hold in several ways, some use the names of the query's own variables."""
+
+searches = st.tuples(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
+    st.lists(st.sampled_from(["Film", "films:Director", f"<{FILMS}Film>"]), max_size=2, unique=True),
+    st.lists(st.sampled_from(CONDITIONS), max_size=2, unique=True),
+)
+
+
+@pytest.fixture(scope="module")
+def kb(copy_films: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("search") / "films.kb")) as base:
+        yield base
+
+
+def made(tmp_path: Path, turtle: str) -> KnowledgeBase:
+    path = tmp_path / "data.ttl"
+    path.write_text(
+        f"@prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . {turtle}", encoding="utf-8"
+    )
+    return KnowledgeBase.temporary(path)
+
+
+def satisfying(kb: KnowledgeBase, types: list[str], where: list[str]) -> set[str]:
+    """The subjects that satisfy the conditions, by Oxigraph alone."""
+    names = {"Film": "films:Film", "films:Director": "films:Director"}
+    branches = [f"?entity a {names.get(one, one)}" for one in types] or ["?entity ?any ?thing"]
+    typed = " UNION ".join(f"{{ {branch} }}" for branch in branches)
+    header = f"PREFIX films: <{FILMS}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"
+    conditions = " ".join(f"FILTER EXISTS {{ ?entity {one} }}" for one in where)
+    rows = snapshot_of(kb).store.select(f"{header} SELECT DISTINCT ?entity {{ {typed} {conditions} }}").rows
+    return {str(row[0]) for row in rows}
+
+
+def matching(kb: KnowledgeBase, words: str) -> set[str]:
+    return {str(row.term("x")) for row in kb.query("SELECT ?x { ?x MATCH $words }", {"words": words})}
+
+
+@settings(max_examples=examples(15, 300))
+@given(searches)
+def test_a_search_is_the_query_that_it_shows(kb, search):
+    words, types, where = search
+    found = kb.search(words, types=types, where=where, limit=5)
+    rows = kb.query(found.query)
+    assert [hit.entity for hit in found] == [row[0] for row in rows.cells]
+    assert [hit.score for hit in found] == [row.scores[rows.columns[1]] for row in rows]
+
+
+@settings(max_examples=examples(15, 300))
+@given(searches)
+def test_each_entity_that_matches_and_satisfies_the_conditions_is_one_hit(kb, search):
+    words, types, where = search
+    found = kb.search(words, types=types, where=where, limit=1000)
+    expected = matching(kb, words) & satisfying(kb, types, where)
+    assert Counter(str(hit.entity) for hit in found) == Counter(expected)
+
+
+@settings(max_examples=examples(8, 200))
+@given(searches)
+def test_facets_count_what_oxigraph_counts_over_the_matching_entities(kb, search):
+    words, types, where = search
+    found = kb.search(words, types=types, where=where, facets=True, limit=1)
+    expected = matching(kb, words) & satisfying(kb, types, where)
+    assert found.matches == len(expected)
+    for facet in found.facets:
+        rows = snapshot_of(kb).store.select(
+            f"SELECT ?value (COUNT(DISTINCT ?e) AS ?n) {{ VALUES ?e {{ {' '.join(sorted(expected))} }} "
+            f"?e <{facet.predicate}> ?value }} GROUP BY ?value"
+        )
+        slow = {value: int(n.value) for value, n in rows.rows}
+        assert {value.term: value.count for value in facet.values} == slow
+        assert [row[0] for row in kb.query(facet.query).cells] == [value.term for value in facet.values]
+        assert [value.count for value in facet.values] == sorted(slow.values(), reverse=True)
+
+
+@settings(max_examples=examples(40, 1000))
+@given(
+    st.lists(st.sampled_from([*WORDS, "+", "-", "(", ")", '"', "*", "~1", "^2", ":", "\\", "AND", "NOT", " ", "\n"]))
+)
+def test_the_words_of_a_search_are_plain_words(kb, parts):
+    text = "".join(parts)
+    if not text.strip():
+        return
+    found = kb.search(text, limit=50)
+    rows = kb.query("SELECT ?x ?s { ?x MATCH $text AS ?s } RANK BY ?s", {"text": text})
+    assert [(hit.entity, hit.score) for hit in found] == [(row.term("x"), row.scores["s"]) for row in rows]
+
+
+def test_a_hit_has_label_types_passage_score_and_reasons(kb):
+    (hit,) = kb.search("potatoes")
+    assert hit.label == "The Martian"
+    assert hit.iri == f"{FILMS}TheMartian"
+    assert hit.types == (f"{FILMS}Film",)
+    assert (hit.short_iri, hit.short_types) == ("films:TheMartian", ("films:Film",))
+    assert "grows **potatoes**" in hit.passage
+    (reason,) = hit.reasons
+    assert (reason.field, reason.words) == ("description", ("potatoes",))
+    assert reason.contribution == pytest.approx(hit.score)
+
+
+def test_the_reasons_add_up_to_the_score(kb):
+    for hit in kb.search("space crew science fiction scott"):
+        assert sum(reason.contribution for reason in hit.reasons) == pytest.approx(hit.score)
+        assert [r.contribution for r in hit.reasons] == sorted((r.contribution for r in hit.reasons), reverse=True)
+
+
+@pytest.mark.parametrize("name", ["Film", "film", f"{FILMS}Film", f"<{FILMS}Film>", "films:Film"])
+def test_a_type_is_an_iri_a_prefixed_name_or_a_local_name(kb, name):
+    assert "a films:Film ." in kb.search("space", types=name).query
+
+
+def test_a_type_is_found_by_its_label(tmp_path):
+    with made(tmp_path, ':Q5 rdfs:label "human being" . :a a :Q5 ; rdfs:label "Ada" .') as kb:
+        assert [hit.label for hit in kb.search("ada", types="Human being")] == ["Ada"]
+
+
+def test_an_unknown_type_is_an_error_with_near_names_and_counts(kb):
+    with pytest.raises(UnknownNameError) as e:
+        kb.search("space", types="Filmm")
+    assert e.value.message == "no entity has the type 'Filmm'"
+    assert e.value.hint == "did you mean films:Film (15 instances)"
+    with pytest.raises(UnknownNameError, match="no prefix 'a:'"):
+        kb.search("space", types="a:Film")
+    with pytest.raises(UnknownNameError) as e:
+        kb.search("space", types="wdt:Film")
+    assert "films:Film (15 instances)" in e.value.hint
+    with pytest.raises(UnknownNameError) as e:
+        kb.search("space", types="zzzz")
+    assert e.value.hint == "there are films:Film (15 instances), films:Director (8 instances), rdfs:Class (2 instances)"
+
+
+def test_an_ambiguous_type_is_an_error_that_lists_the_meanings(tmp_path):
+    with made(tmp_path, ':a a :Tool . :b a <http://f/Tool> , <http://f/tool> ; rdfs:label "saw" .') as kb:
+        with pytest.raises(UnknownNameError) as e:
+            kb.search("saw", types="Tool")
+        assert e.value.message.startswith("the type 'Tool' has 2 meanings here: ")
+        assert "<http://f/Tool>" in e.value.message or "f:Tool" in e.value.message
+        assert [hit.label for hit in kb.search("saw", types="tool")] == ["saw"]  # the case tells
+
+
+@pytest.mark.parametrize(
+    ("fragment", "at", "message"),
+    [
+        ("films:year }", 11, "a triple needs a subject"),
+        ("nope:year 1979", 0, "the prefix 'nope:' is not declared"),
+        ("films:year 1979 . ?entity MATCH 'a'", 18, "a MATCH cannot stand here"),
+        ("films:year 1979 . OPTIONAL { ?entity films:genre ?g }", 18, "only triples and FILTER can stand here"),
+        ("films:year 1979 } LIMIT 1 #", 27, '"}" cannot stand here'),
+        ("films:year 1979 } VALUES ?x { 1", 0, "this is more than conditions of an entity"),
+        ("films:year 1979 } UNION { ?entity films:year 1980", 18, "patterns stand inside the braces"),
+        ("films:year 1979 . { ?entity films:genre ?g }", 18, "only triples and FILTER can stand here"),
+        ("films:year 1979 . FILTER EXISTS { ?entity MATCH 'a' }", 34, "a MATCH cannot stand here"),
+        ("films:year", 10, ""),
+        ("", 0, ""),
+        ("PREFIX f: <http://e/> g:year 1", 22, "the prefix 'g:' is not declared"),
+    ],
+)
+def test_a_wrong_condition_has_its_caret_in_the_fragment(kb, fragment, at, message):
+    with pytest.raises(HybridkgError) as e:
+        kb.search("space", where=["films:genre ?g", fragment])
+    assert message in e.value.message
+    assert e.value.source is not None
+    assert (e.value.source.name, e.value.source.text) == ("where", fragment)
+    assert e.value.span is not None
+    assert e.value.span.start == at
+
+
+def test_a_condition_may_declare_its_prefixes_and_end_with_a_comment(kb):
+    found = kb.search("space", where=f"PREFIX f: <{FILMS}> f:year 1979 # of that year")
+    assert [hit.label for hit in found] == ["Alien"]
+
+
+def test_blank_nodes_of_several_fragments_are_several():
+    conditions = read_conditions(["<http://e/p> []", "<http://e/p> []"], {})
+    first, second = (element.items[0].object for element in conditions.elements)
+    assert first != second
+
+
+def test_a_graph_pattern_that_uses_the_names_of_the_query_keeps_its_meaning(kb):
+    found = kb.search("space crew", where="films:genre ?score ; films:director ?passage ; films:year ?entity_")
+    assert len(found) == 4
+    assert "?score_" in found.query
+    assert "?passage_" in found.query
+
+
+def test_facets_have_types_and_properties_of_few_values_with_labels(kb):
+    found = kb.search("space crew", facets=True, limit=1)
+    assert (len(found), found.matches) == (1, 4)
+    kinds, genres = found.facets
+    assert (kinds.predicate, kinds.name) == (RDF_TYPE, "type")
+    assert [(value.label, value.count) for value in kinds.values] == [("films:Film", 4)]
+    assert genres.name == "films:genre"
+    assert [(v.label, v.count) for v in genres.values] == [("science fiction", 4), ("drama", 2), ("thriller", 1)]
+    assert genres.values[0].term == NamedNode(f"{FILMS}ScienceFiction")
+
+
+def test_nothing_found_is_answered_with_near_words(kb):
+    found = kb.search("asstronaut pluto")
+    assert not len(found)
+    assert found.advice == ("no text has 'asstronaut'; did you mean 'astronaut'?", "no text has 'pluto'")
+    assert found.summary == "no entity matches, exact"
+
+
+def test_nothing_found_because_of_a_condition_is_answered_with_the_count_without_it(kb):
+    found = kb.search("space", types="Director", where="films:year 1000")
+    assert found.advice == (
+        f"{len(matching(kb, 'space'))} entities match the words without the type and the conditions",
+    )
+
+
+def test_an_entity_without_a_label_shows_its_shortened_iri(tmp_path):
+    with made(tmp_path, ':a a :Thing ; :note "red fish" . :b :note "blue fish" ; rdfs:label "B"@de , "Bee"@en .') as kb:
+        assert [hit.label for hit in kb.search("fish red")] == ["e:a", "Bee"]
+
+
+def test_a_document_that_is_not_in_the_graph_is_named_by_its_title(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"id": "http://e/d", "title": "A red fish", "body": "swims"}\n')
+    with KnowledgeBase.create(tmp_path / "d.kb") as kb:
+        kb.load(text=tmp_path / "d.jsonl")
+        (hit,) = kb.search("swims")
+        assert (hit.label, hit.types) == ("A red fish", ())
+
+
+def test_a_blank_node_is_a_hit_too(tmp_path):
+    with made(tmp_path, '[] a :Thing ; rdfs:label "red fish" .') as kb:
+        (hit,) = kb.search("fish", types="Thing", facets=True)
+        assert hit.iri.startswith("_:")
+
+
+def test_operators_count_where_the_text_is_a_query_string(kb):
+    found = kb.search("+space -crew", query_string=True)
+    assert {str(hit.entity) for hit in found} == matching(kb, "space") - matching(kb, "crew")
+    with pytest.raises(HybridkgError, match="this quote is not closed"):
+        kb.search('"space', query_string=True)
+
+
+def test_a_text_without_words_or_an_impossible_limit_is_an_error(kb):
+    with pytest.raises(QuerySyntaxError, match="there is no word to search for"):
+        kb.search("  ")
+    for limit in (0, -1, 10_001):
+        with pytest.raises(UserError, match="the limit of a search"):
+            kb.search("space", limit=limit)
+
+
+def test_a_knowledge_base_without_a_text_index_says_how_to_build_one(tmp_path):
+    with KnowledgeBase.create(tmp_path / "e.kb") as kb, pytest.raises(IndexMissingError, match="no text index"):
+        kb.search("space")
+
+
+def test_near_adds_similarity_by_rrf(copy_films, tmp_path):
+    with KnowledgeBase.open(copy_films(tmp_path / "films.kb")) as kb:
+        with pytest.raises(IndexMissingError):
+            kb.search("space crew", near=True)
+        kb.index(encoder="lsa")
+        found = kb.search("space crew", near=True, types="Film", limit=4)
+        assert "rrf(?words, ?similarity)" in found.query
+        assert [hit.entity for hit in found] == [row[0] for row in kb.query(found.query).cells]
+        assert all(hit.reasons[-1].field == "similarity" for hit in found)
+        assert all(hit.score < 0.05 for hit in found)
+        assert "NEAR" not in kb.search("space crew").query
+
+
+def test_html_escapes_the_data_and_marks_the_words(tmp_path):
+    with made(tmp_path, ':a rdfs:label "<script>alert(1)</script> red" ; a :T .') as kb:
+        html = kb.search("red", facets=True)._repr_html_()
+        assert "<script>" not in html
+        assert "<mark>red</mark>" in html
+        assert '<a href="http://e/a">' in html
+        assert "SELECT ?entity" in html
+
+
+def test_the_text_has_no_control_characters_of_the_data(tmp_path):
+    with made(tmp_path, r':a rdfs:label "\u001b[31mred" ; :note "fish\u202e" .') as kb:
+        text = str(kb.search("red fish"))
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+def test_rows_and_json_have_what_the_hits_have(kb):
+    found = kb.search("space crew", facets=True)
+    rows = found.rows()
+    assert rows.columns == COLUMNS
+    assert [row["label"].value for row in rows] == [hit.label for hit in found]
+    assert [row.rank_score for row in rows] == [hit.score for hit in found]
+    data = found.to_json()
+    assert data["query"] == found.query
+    assert data["matches"] == 4
+    assert [hit["label"] for hit in data["hits"]] == [hit.label for hit in found]
+    assert data["facets"][0]["values"] == [{"value": f"<{FILMS}Film>", "label": "films:Film", "count": 4}]
+
+
+def test_a_time_limit_holds_for_a_search(kb):
+    assert kb.search("space", timeout=60)[0].label == "2001: A Space Odyssey"
+    with pytest.raises(UserError, match="timeout"):
+        kb.search("space", timeout=-1)
