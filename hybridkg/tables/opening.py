@@ -1,0 +1,56 @@
+"""Opening of tables by the extension of their file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.table_reader import TABLE_READERS, Table, TableReader
+from hybridkg.rdf.input_file import COMPRESSIONS, check_readable, extensions
+
+STREAMED = frozenset({".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson"})
+"""Extensions of built-in formats that are read from the first byte to the last, so that they may be compressed."""
+
+
+def reader_of(path: Path) -> TableReader | None:
+    """The reader of a file by its extension; None if it is none of a table.
+
+    >>> reader_of(Path("films.CSV.gz")) is not None, reader_of(Path("films.ttl"))
+    (True, None)
+    """
+    extension = extensions(path)[0]
+    for name in TABLE_READERS.builtin_names:
+        reader: TableReader = TABLE_READERS.get(name)
+        if extension in reader.extensions:
+            return reader
+    return next((one for one in TABLE_READERS.plugins() if extension in one.extensions), None)
+
+
+def table_extensions() -> list[str]:
+    """The extensions of all built-in formats."""
+    return [extension for name in TABLE_READERS.builtin_names for extension in TABLE_READERS.get(name).extensions]
+
+
+def open_tables(path: Path) -> Sequence[Table]:
+    """The tables of a file.
+
+    Raises:
+        LoadError: the file cannot be read, or is no table of its format.
+        MissingExtraError: the package for its format is not installed.
+    """
+    reader = reader_of(path)
+    if reader is None:
+        raise LoadError(
+            f"{str(path)!r} is no table by its name; known: {', '.join(table_extensions())}",
+            place=str(path),
+        )
+    extension, compression = extensions(path)
+    if compression and extension not in STREAMED and extension in table_extensions():
+        check_readable(path)
+        raise LoadError(
+            f"{extension} files are read in parts, so they cannot be compressed with {COMPRESSIONS[compression]}",
+            hint=f"unpack it first: {({'.gz': 'gunzip', '.bz2': 'bunzip2'}).get(compression, 'unxz')} {path}",
+            place=str(path),
+        )
+    return reader.open(path)

@@ -1,0 +1,81 @@
+"""Columns of Arrow as text, for Parquet and DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.errors import LoadError
+from hybridkg.extras import needs_extra
+from hybridkg.interfaces.table_reader import Column, Kind
+from hybridkg.tables.readers.cells import column_of
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_INTEGERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING})
+_DATES = frozenset({Kind.DATE, Kind.STRING})
+_DATETIMES = frozenset({Kind.DATETIME, Kind.STRING})
+_STRINGS = frozenset({Kind.DATE, Kind.DATETIME, Kind.IRI, Kind.STRING})
+
+
+def arrow_column(array: pyarrow.Array, name: str, place: str) -> Column:
+    """The column of an array; null is blank.
+
+    Args:
+        array: of one batch.
+        name: of the column.
+        place: of the table, for errors.
+
+    Raises:
+        LoadError: values of this type have no text.
+    """
+    with needs_extra("arrow", "tables of Arrow"):
+        import pyarrow.compute as pc
+        import pyarrow.types as types
+    kind = array.type
+    if types.is_dictionary(kind):
+        array = array.dictionary_decode()
+        kind = array.type
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return Column(_texts(array), _STRINGS)
+    if types.is_integer(kind):
+        return Column(_texts(pc.cast(array, "string")), _INTEGERS)
+    if types.is_date(kind):
+        return Column(_texts(pc.cast(pc.cast(array, "date32"), "string")), _DATES)
+    if types.is_timestamp(kind):
+        return Column([text.replace(" ", "T") for text in _texts(_timestamps(array, pc))], _DATETIMES)
+    if types.is_null(kind):
+        return Column([""] * len(array))
+    if (
+        types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+        or types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+    ):
+
+        def refuse(_: int, value: Any) -> LoadError:
+            return _refused(type(value).__name__, name, place)
+
+        return column_of(array.to_pylist(), refuse)
+    raise _refused(str(kind), name, place)
+
+
+def _texts(array: Any) -> list[str]:
+    return [text or "" for text in array.to_pylist()]
+
+
+def _timestamps(array: Any, pc: Any) -> Any:
+    """The texts of timestamps; those with a time zone in UTC."""
+    is_zoned = array.type.tz is not None
+    texts = pc.strftime(pc.cast(array, f"timestamp[{array.type.unit}]"), format="%Y-%m-%dT%H:%M:%S")
+    return pc.binary_join_element_wise(texts, "Z", "") if is_zoned else texts
+
+
+def _refused(kind: str, name: str, place: str) -> LoadError:
+    return LoadError(
+        f"column {name!r} has values of type {kind}, for which there is no literal",
+        hint="convert it to text, numbers or dates, or drop it",
+        place=place,
+    )

@@ -1,0 +1,85 @@
+"""Text and kinds of cells that have a type of Python, for formats whose cells differ in type (JSON, SQLite, Excel)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from hybridkg.interfaces.table_reader import Column, Kind
+from hybridkg.rdf.terms import double_text
+
+NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING})
+_TEXTS = frozenset({Kind.DATE, Kind.DATETIME, Kind.IRI, Kind.STRING})
+_KINDS: dict[type, frozenset[Kind]] = {
+    str: _TEXTS,
+    bool: frozenset({Kind.BOOLEAN, Kind.STRING}),
+    int: NUMBERS,
+    float: frozenset({Kind.DOUBLE, Kind.STRING}),
+    Decimal: frozenset({Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
+    datetime: frozenset({Kind.DATETIME, Kind.STRING}),
+    date: frozenset({Kind.DATE, Kind.STRING}),
+}
+"""Kinds that a value of a type may have: a text of digits was no number to whoever wrote the file."""
+
+Refuse = Callable[[int, Any], Exception]
+"""The error for a value of the row at an index that no literal stands for."""
+
+
+def column_of(values: Sequence[Any], refuse: Refuse) -> Column:
+    """The column of some values; None is blank, and a list is several values.
+
+    Args:
+        values: one for each row.
+        refuse: makes the error for a value without a text.
+
+    >>> column_of([1, None, "x"], lambda row, value: TypeError(value)).cells
+    ['1', '', 'x']
+    """
+    if any(isinstance(value, list) for value in values):
+        if any(isinstance(one, list | dict) for value in values if isinstance(value, list) for one in value):
+            return Column([_json(value) for value in values], frozenset({Kind.JSON}))
+        lists = [value if isinstance(value, list) else [value] for value in values]
+        cells = [[_text(one, i, refuse) for one in value] for i, value in enumerate(lists)]
+        return Column(cells, _kinds(one for value in lists for one in value), is_list=True)
+    return Column([_text(value, i, refuse) for i, value in enumerate(values)], _kinds(values))
+
+
+def _kinds(values: Any) -> frozenset[Kind]:
+    found = {type(value) for value in values}
+    sets = [_KINDS[kind] for kind in found if kind in _KINDS]
+    return frozenset.intersection(*sets) if sets else frozenset(Kind)
+
+
+def _text(value: Any, row: int, refuse: Refuse) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return double_text(value)
+        case Decimal() if value.is_finite():
+            return format(value, "f")
+        case datetime() | date():
+            return value.isoformat()
+    raise refuse(row, value)
+
+
+def _json(value: Any) -> str:
+    """The text of a literal of rdf:JSON; None is blank."""
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, or not a number in a column of pandas."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
