@@ -77,11 +77,16 @@ class Table(Protocol):
         size: bytes that `advanced` counts in all; None if unknown.
     """
 
-    name: str
-    source: str
-    part: str
-    columns: Sequence[str]
-    size: int | None
+    @property
+    def name(self) -> str: ...  # noqa: D102 - see above
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def part(self) -> str: ...  # noqa: D102
+    @property
+    def columns(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def size(self) -> int | None: ...  # noqa: D102
 
     def batches(self) -> Iterator[RowBatch]:
         """The rows from the first on, in batches of bounded size. Raises LoadError: the file is malformed."""
@@ -100,7 +105,8 @@ class TableReader(Protocol):
         extensions: file name extensions, such as `.csv`, in lower case.
     """
 
-    extensions: tuple[str, ...]
+    @property
+    def extensions(self) -> tuple[str, ...]: ...  # noqa: D102 - see above
 
     def open(self, path: Path) -> Sequence[Table]:
         """The tables of a file, whose headers have been read.

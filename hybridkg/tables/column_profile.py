@@ -15,7 +15,7 @@ from hybridkg.tables.kinds import RECOGNISED, is_recognised
 from hybridkg.tables.triples import values_of
 
 SEPARATORS = (" | ", "|", "; ", ";")
-"""Separators of values in a cell. Of one that is a part of another, the longer counts where the shorter is always in it."""
+"""Separators of values in a cell; one with spaces counts where its character never stands without them."""
 
 MIN_SEPARATED_SHARE = 0.1
 """Share of the filled cells that must have a separator."""
@@ -90,12 +90,11 @@ class ColumnProfile:
             self._see_parts(texts, before)
 
     def _see_keys(self, texts: Sequence[str], is_filled: bool) -> None:
-        hashes = [*map(hash, texts)]
-        if not is_filled or len(set(hashes)) < len(hashes) or max(map(len, texts), default=0) > MAX_KEY_LENGTH:
+        if not is_filled or len({*texts}) < len(texts) or max(map(len, texts), default=0) > MAX_KEY_LENGTH:
             self._hashes = None
         else:
             assert self._hashes is not None
-            self._hashes.extend(hashes)
+            self._hashes.extend(map(hash, texts))
 
     def _see_parts(self, texts: Sequence[str], before: Kinds) -> None:
         joined = "\n".join(texts)

@@ -23,7 +23,7 @@ def _table(table: TableMap, prefixes: dict[str, str]) -> Iterator[str]:
     part = f", {table.part}" if table.part else ""
     rows = "" if table.rows is None else f", {table.rows:,} rows" if table.rows != 1 else ", 1 row"
     yield f"{table.source}{part}{rows}: each row is <{_template(table.subject)}>" + (
-        f", a {', '.join(classes)}" if classes else ""
+        f", of class {', '.join(classes)}" if classes else ""
     )
     cells = [
         (

@@ -77,13 +77,11 @@ def guess(
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name]) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
     links = ForeignKeys.found(keyed)
-    return TableMapping(
-        tuple(
-            _table_map(table, profiles[table.name], keys[table.name], class_iris[table.name], subjects, links, namespace)
-            for table in tables
-        ),
-        namespace,
-    )
+    maps = [
+        _table_map(table, profiles[table.name], keys[table.name], class_iris[table.name], subjects, links, namespace)
+        for table in tables
+    ]
+    return TableMapping(tuple(maps), namespace)
 
 
 def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:
@@ -176,8 +174,8 @@ def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
 
 def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -> str | None:
     """The header whose values name the rows, as `rdfs:label` does."""
-    texts = [profile for profile in profiles if profile.filled and profile.kind is Kind.STRING and not profile.separator]
-    headers = {stem.lower(): stem for profile in texts[::-1] for stem in [stems.get(profile.name, profile.name)]}
+    texts = [one.name for one in profiles if one.filled and one.kind is Kind.STRING and not one.separator]
+    headers = {stem.lower(): stem for name in texts[::-1] for stem in [stems.get(name, name)]}
     return next((headers[name] for name in LABELS if name in headers), None)
 
 
@@ -196,7 +194,8 @@ def _namespace(prefix: str | None) -> str:
         NamedNode(namespace + "x")
     except ValueError as e:
         raise LoadError(
-            f"{namespace!r} cannot begin an IRI: {e}", hint="--prefix is the start of an IRI, such as http://example.org/"
+            f"{namespace!r} cannot begin an IRI: {e}",
+            hint="--prefix is the start of an IRI, such as http://example.org/",
         ) from e
     return namespace
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,6 @@ from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.opening import open_tables, reader_of
 from hybridkg.tables.readers.frame import FrameTable, is_frame
 from hybridkg.tables.table_source import TableSource
-
-EXAMPLE_ROWS = 3
-"""Rows of each table whose triples are shown as examples."""
-
 
 def is_table(value: Any) -> bool:
     """Whether an input is a table: a DataFrame, or a file with the extension of a table format.
@@ -90,7 +86,7 @@ def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableS
         if address not in known:
             raise LoadError(
                 f"the mapping names {_shown(one.source, one.part)}, which is not among the inputs",
-                hint=did_you_mean(one.source, [name for name, _ in known]) or "give the file, or take it out of the mapping",
+                hint=did_you_mean(one.source, [name for name, _ in known]) or "give it, or take it out of the mapping",
             )
         used.add(address)
         sources.append(TableSource(known[address], one))
@@ -108,16 +104,9 @@ def files_of(mapping: TableMapping, folder: Path) -> list[Path]:
     return [folder / name for name in dict.fromkeys(one.source for one in mapping.tables)]
 
 
-def example_triples(sources: Sequence[TableSource]) -> Iterator[str]:
-    """The triples of the first rows of each table, in N-Triples."""
-    for source in sources:
-        yield from source.examples(EXAMPLE_ROWS)
-
-
 def _address(source: str, part: str) -> tuple[str, str]:
     return re.split(r"[\\/]", source)[-1], part
 
 
 def _shown(source: str, part: str) -> str:
     return f"{source!r}, table {part!r}," if part else repr(source)
-

@@ -127,7 +127,7 @@ class TableMapping:
     """
 
     tables: tuple[TableMap, ...]
-    prefix: str = ""
+    prefix: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         from hybridkg.tables.describe_mapping import described
@@ -152,4 +152,3 @@ class TableMapping:
             Path(path).write_text(self.to_yarrrml(), encoding="utf-8")
         except OSError as e:
             raise LoadError(f"cannot write the mapping to {str(path)!r}: {e.strerror}") from e
-

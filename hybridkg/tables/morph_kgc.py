@@ -70,7 +70,7 @@ def materialized(mapping: Path, files: Sequence[Path], folder: Path, why: str) -
         data.mkdir()
         for file in files:
             (data / file.name).symlink_to(file.absolute())
-    command = [os.path.expanduser(python), "-m", "morph_kgc", str(settings)]
+    command = [str(Path(python).expanduser()), "-m", "morph_kgc", str(settings)]
     try:
         done = subprocess.run(command, cwd=data, capture_output=True, check=False, env=_environment())
     except OSError as e:

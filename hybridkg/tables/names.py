@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from hybridkg.tables.mapping import iri_safe
 
-LANGUAGES = frozenset(
-    "ar bg bn ca cs cy da de el en es et eu fa fi fr ga gl he hi hr hu hy it ja ka ko lt lv mk nb nl nn pl pt ro ru sk sl "
-    "sq sr sv ta te th tr uk ur vi zh".split()
-)
-"""Languages of ISO 639-1 that a header may end in, without those that are words or abbreviations, such as `id` and `no`."""
+_CODES = """
+ar bg bn ca cs cy da de el en es et eu fa fi fr ga gl he hi hr hu hy it ja ka ko lt lv mk nb nl nn pl pt ro ru sk sl sq
+sr sv ta te th tr uk ur vi zh
+"""
+LANGUAGES = frozenset(_CODES.split())
+"""Languages of ISO 639-1 in which a header may end; those that are words or abbreviations, such as `id`, are none."""
 
 _MARKED = re.compile(r"(.+)@([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
 _SUFFIXED = re.compile(r"(.+?)[_.\- ]([a-z]{2})(?:[_-]([A-Za-z]{2}))?")
@@ -82,7 +83,5 @@ def languages(headers: Sequence[str]) -> dict[str, tuple[str, str]]:
     stems = Counter(stem for stem, _ in suffixed.values())
     plain = {*headers}
     return found | {
-        header: (stem, language)
-        for header, (stem, language) in suffixed.items()
-        if stems[stem] > 1 or stem in plain
+        header: (stem, language) for header, (stem, language) in suffixed.items() if stems[stem] > 1 or stem in plain
     }

@@ -25,7 +25,7 @@ class TableSource(StatementSource):
     """
 
     def __init__(self, table: Table, table_map: TableMap):
-        self._table, self._map = table, table_map
+        self._table, self.map = table, table_map
         self._writer = TripleWriter(table, table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
 
@@ -39,13 +39,19 @@ class TableSource(StatementSource):
 
     def expected_statements(self) -> int | None:
         """Triples of a row, times the rows; a cell of several values counts as one."""
-        rows = self._map.rows
+        rows = self.map.rows
         if rows is None and self._table.size is not None:
             rows = self._table.size // (MIN_CELL_BYTES * max(len(self._table.columns), 1))
-        return None if rows is None else rows * sum(len(one.predicates) for one in self._map.properties)
+        return None if rows is None else rows * sum(len(one.predicates) for one in self.map.properties)
 
     def examples(self, rows: int) -> list[str]:
-        """The triples of the first rows, one a line."""
+        """The triples of the first rows, one a line, row by row."""
         for batch in self._table.batches():
-            return self._writer.of_rows(first_rows(batch, rows))
+            lines = self._writer.of_rows(first_rows(batch, rows))
+            order = {subject: i for i, subject in enumerate(dict.fromkeys(map(_subject, lines)))}
+            return sorted(lines, key=lambda line: order[_subject(line)])
         return []
+
+
+def _subject(line: str) -> str:
+    return line.partition(" ")[0]

@@ -279,11 +279,15 @@ class _Reader:
             NamedNode(text)
         except ValueError as e:
             prefix = text.partition(":")[0] if ":" in text else ""
-            hint = f"declare it: prefixes: {{{prefix}: http://...}}" if prefix.isalnum() else "write it whole: http://..."
+            hint = (
+                f"declare it: prefixes: {{{prefix}: http://...}}" if prefix.isalnum() else "write it whole: http://..."
+            )
             raise self._wrong(f"{text!r} is no IRI: {e}", hint) from e
         prefix = text.partition(":")[0]
         if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(//|.*:)|(mailto|urn|tel|doi):", text):
-            raise self._wrong(f"{text!r} has a prefix {prefix!r} that is not declared", f"prefixes: {{{prefix}: http://...}}")
+            raise self._wrong(
+                f"{text!r} has a prefix {prefix!r} that is not declared", f"prefixes: {{{prefix}: http://...}}"
+            )
 
     def _texts(self, value: Any, what: str) -> dict[str, str]:
         if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):

@@ -115,7 +115,7 @@ def _name(iri: str, prefixes: dict[str, str]) -> str:
         return "a"
     for prefix, namespace in prefixes.items():
         if iri.startswith(namespace) and _LOCAL_NAME.fullmatch(iri, len(namespace)):
-            return f"{prefix}:{iri[len(namespace):]}"
+            return f"{prefix}:{iri[len(namespace) :]}"
     return _quoted(iri)
 
 

@@ -75,8 +75,9 @@ def load_in_place_of(
     new = [quad for _, quads in read for quad in quads]
     old = state.graph.quads_of(target, MAX_QUADS + 1)
     if old and not new and all(isinstance(source, str | Path | StatementSource) for source in sources):
+        names = ", ".join(repr(name_of_source(source)) for source in sources)
         raise LoadError(
-            f"no statement in {', '.join(repr(name_of_source(source)) for source in sources)}, and the graph would be emptied",
+            f"no statement in {names}, and the graph would be emptied",
             hint="if that is meant: hybridkg update KB 'CLEAR " + ("DEFAULT'" if graph is None else f"GRAPH {graph}'"),
         )
     if len(old) > MAX_QUADS:

@@ -92,7 +92,8 @@ def warnings_of(counts: Iterable[tuple[Source, int]]) -> tuple[LoadWarning, ...]
     """A warning for each file of 0 statements: a download that failed, perhaps, or an export of nothing."""
     return tuple(
         LoadWarning(
-            f"no statement in {name_of_source(source)!r}", hint="nothing of it was added; check that it is the file you meant"
+            f"no statement in {name_of_source(source)!r}",
+            hint="nothing of it was added; check that it is the file you meant",
         )
         for source, statements in counts
         if isinstance(source, str | Path | StatementSource) and not statements

@@ -11,6 +11,7 @@ from pyoxigraph import RdfFormat
 from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import COMPRESSIONS, extensions
+from hybridkg.tables.opening import table_extensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,9 @@ class Format:
     name: str
     syntax: RdfFormat
 
+
+SIMILAR = 0.7
+"""Minimum similarity, of 1, of an extension that is suggested: `.html` is no slip for `.xml`."""
 
 RDF_XML = Format("RDF/XML", RdfFormat.RDF_XML)
 
@@ -52,10 +56,10 @@ def format_of(path: Path) -> Format:
                 f"{str(path)!r} has text documents, not RDF",
                 hint=f"they are given with --text {path}; in Python: kb.load(text={str(path)!r})",
             )
-        near = difflib.get_close_matches(extension, FORMATS, 1) if extension else []
+        near = difflib.get_close_matches(extension, FORMATS, 1, SIMILAR) if extension else []
         raise LoadError(
             f"cannot tell the RDF format of {str(path)!r} by its name; known: {', '.join(FORMATS)}, "
-            f"each also with {', '.join(COMPRESSIONS)}",
+            f"each also with {', '.join(COMPRESSIONS)}; and tables: {', '.join(table_extensions())}",
             hint=f"did you mean {near[0]!r}?" if near else "",
         )
     return known

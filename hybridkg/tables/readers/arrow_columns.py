@@ -31,7 +31,7 @@ def arrow_column(array: pyarrow.Array, name: str, place: str) -> Column:
     """
     with needs_extra("arrow", "tables of Arrow"):
         import pyarrow.compute as pc
-        import pyarrow.types as types
+        from pyarrow import types
     kind = array.type
     if types.is_dictionary(kind):
         array = array.dictionary_decode()

@@ -42,17 +42,14 @@ class FrameTable:
         size = rows_of_batch(len(self.columns))
         for start in range(0, len(self._frame), size):
             arrays = [self._array(i, start, size) for i in range(len(self.columns))]
-            columns = [
-                arrow_column(array, name, self.source) for name, array in zip(self.columns, arrays, strict=True)
-            ]
+            columns = [arrow_column(array, name, self.source) for name, array in zip(self.columns, arrays, strict=True)]
             yield RowBatch(start + 1, len(arrays[0]), columns)
 
     def _array(self, column: int, start: int, size: int) -> pyarrow.Array:
         with needs_extra("arrow", "DataFrames"):
             import pyarrow
         if not _is_pandas(self._frame):
-            piece = self._frame.column(column).slice(start, size).combine_chunks()
-            return piece
+            return self._frame.column(column).slice(start, size).combine_chunks()
         values = self._frame.iloc[start : start + size, column]
         try:
             array = pyarrow.array(values, from_pandas=True)

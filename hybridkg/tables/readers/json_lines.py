@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,8 @@ class JsonLinesTable(ObjectTable):
     def place(self, row: int) -> str:
         """File and line of a row, found by reading the file again up to it."""
         with InputFile(self.path) as file:
-            number, line_number = 0, 0
-            for line_number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
-                number += bool(line.strip())
-                if number == row:
-                    break
-            return f"{self.path}:{line_number}"
+            filled = (i for i, line in enumerate(file.lines(MAX_LINE_LENGTH), 1) if line.strip())
+            return f"{self.path}:{next(islice(filled, row - 1, None), 0)}"
 
 
 class JsonLinesReader:

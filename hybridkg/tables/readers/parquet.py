@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hybridkg.errors import LoadError
 from hybridkg.extras import needs_extra
@@ -27,7 +29,7 @@ class ParquetTable:
         self._failures = (pyarrow.ArrowException, OSError)
         self._read = 0
         try:
-            self._open = lambda: pyarrow.parquet.ParquetFile(path)
+            self._open: Callable[[], Any] = partial(pyarrow.parquet.ParquetFile, path)
             with self._open() as file:
                 self.columns = checked_header(file.schema_arrow.names, str(path))
                 self._rows = file.metadata.num_rows
@@ -42,10 +44,14 @@ class ParquetTable:
             with self._open() as file:
                 for batch in file.iter_batches(rows_of_batch(len(self.columns))):
                     self._read += batch.num_rows
-                    yield RowBatch(first, batch.num_rows, [
-                        arrow_column(array, name, self.source)
-                        for name, array in zip(self.columns, batch.columns, strict=True)
-                    ])
+                    yield RowBatch(
+                        first,
+                        batch.num_rows,
+                        [
+                            arrow_column(array, name, self.source)
+                            for name, array in zip(self.columns, batch.columns, strict=True)
+                        ],
+                    )
                     first += batch.num_rows
         except self._failures as e:
             raise self._unreadable(e) from e
@@ -53,7 +59,7 @@ class ParquetTable:
     def advanced(self) -> int:
         """The share of the bytes that the rows since the last call have."""
         rows, self._read = self._read, 0
-        return rows * (self.size or 0) // max(self._rows, 1)
+        return int(rows * (self.size or 0) // max(self._rows, 1))
 
     def place(self, row: int) -> str:
         """The place of a row."""

@@ -75,15 +75,9 @@ class SeparatedTable:
             rows = _rows(self._reader(_start(lines, self.path), lines), self.path)
             next(rows)
             first = 1
-            for batch in batched(rows, rows_of_batch(width)):
-                try:
-                    columns: Sequence[Sequence[str]] = [*zip(*batch, strict=True)]
-                except ValueError:
-                    columns = ()
-                if len(columns) != width:
-                    kept = self._kept(batch, first)
-                    columns = [*zip(*kept, strict=True)] or [()] * width
-                    batch = kept
+            for read in batched(rows, rows_of_batch(width)):
+                batch = read if len(read[0]) == width and {*map(len, read)} == {width} else self._kept(read, first)
+                columns: Sequence[Sequence[str]] = [*zip(*batch, strict=True)] or [()] * width
                 yield RowBatch(first, len(batch), [Column(cells) for cells in columns])
                 first += len(batch)
             self._file = None
@@ -177,8 +171,8 @@ def _start(lines: Iterator[str], path: Path) -> list[str]:
                 return start
     except UnicodeDecodeError as e:
         with path.open("rb") as file:
-            start = file.read(6)
-        if compression := "" if extensions(path)[1] else looks_compressed(start):
+            signature = file.read(6)
+        if compression := "" if extensions(path)[1] else looks_compressed(signature):
             raise LoadError(
                 f"not a table, but a {compression} archive",
                 hint=f"give it a name that ends in '{extensions(path)[0]}{compression}'",
@@ -189,37 +183,30 @@ def _start(lines: Iterator[str], path: Path) -> list[str]:
 
 
 def _lines(file: InputFile) -> Iterator[str]:
-    return iter(io.TextIOWrapper(io.BufferedReader(_Bytes(file), 1 << 20), encoding="utf-8", newline=""))
+    """The lines of a file with their ends: LF, CR LF or CR."""
+    return chain.from_iterable(io.StringIO(text, newline="") for text in _texts(file))
 
 
-class _Bytes(io.RawIOBase):
-    """The bytes of a file for a decoder. Raises LoadError: a line is too long, or has a NUL."""
-
-    def __init__(self, file: InputFile):
-        self._input, self._block, self._in_line = file, b"", 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if not self._block:
-            self._block = self._input.block()
-            self._check(self._block)
-        size = min(len(buffer), len(self._block))
-        buffer[:size] = self._block[:size]
-        self._block = self._block[size:]
-        return size
-
-    def _check(self, block: bytes) -> None:
+def _texts(file: InputFile) -> Iterator[str]:
+    """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a line that is too long."""
+    rest = b""
+    while block := file.block():
         if b"\0" in block:
             raise LoadError(
                 "a NUL byte: this is no text in UTF-8",
                 hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW, if it is UTF-16",
-                place=str(self._input.path),
+                place=str(file.path),
             )
-        end = max(block.rfind(b"\n"), block.rfind(b"\r"))
-        self._in_line = len(block) - end - 1 if end >= 0 else self._in_line + len(block)
-        if self._in_line > MAX_LINE_LENGTH:
+        # A CR at the end of a block may be half of a CR LF.
+        end = (block.rfind(b"\n") + 1) or (block.rfind(b"\r", 0, len(block) - 1) + 1)
+        if end:
+            yield (rest + block[:end]).decode()
+            rest = block[end:]
+        else:
+            rest += block
+        if len(rest) > MAX_LINE_LENGTH:
             raise LoadError(
-                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint="is it a CSV file?", place=str(self._input.path)
+                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint="is it a CSV file?", place=str(file.path)
             )
+    if rest:
+        yield rest.decode()

@@ -71,13 +71,8 @@ class SQLiteReader:
         check_readable(path)
         try:
             with closing(_connected(path)) as database:
-                names = [
-                    name
-                    for (name,) in database.execute(
-                        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
-                        "ORDER BY name"
-                    )
-                ]
+                rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+                names = [name for (name,) in rows if not name.startswith("sqlite_")]
                 found = [SQLiteTable(path, name, _columns(database, name)) for name in names]
         except sqlite3.Error as e:
             raise _unreadable(path, e) from e
