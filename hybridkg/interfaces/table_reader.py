@@ -78,15 +78,15 @@ class Table(Protocol):
     """
 
     @property
-    def name(self) -> str: ...  # noqa: D102 - see above
+    def name(self) -> str: ...
     @property
-    def source(self) -> str: ...  # noqa: D102
+    def source(self) -> str: ...
     @property
-    def part(self) -> str: ...  # noqa: D102
+    def part(self) -> str: ...
     @property
-    def columns(self) -> Sequence[str]: ...  # noqa: D102
+    def columns(self) -> Sequence[str]: ...
     @property
-    def size(self) -> int | None: ...  # noqa: D102
+    def size(self) -> int | None: ...
 
     def batches(self) -> Iterator[RowBatch]:
         """The rows from the first on, in batches of bounded size. Raises LoadError: the file is malformed."""
@@ -106,7 +106,7 @@ class TableReader(Protocol):
     """
 
     @property
-    def extensions(self) -> tuple[str, ...]: ...  # noqa: D102 - see above
+    def extensions(self) -> tuple[str, ...]: ...
 
     def open(self, path: Path) -> Sequence[Table]:
         """The tables of a file, whose headers have been read.

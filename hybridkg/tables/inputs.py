@@ -17,6 +17,7 @@ from hybridkg.tables.opening import open_tables, reader_of
 from hybridkg.tables.readers.frame import FrameTable, is_frame
 from hybridkg.tables.table_source import TableSource
 
+
 def is_table(value: Any) -> bool:
     """Whether an input is a table: a DataFrame, or a file with the extension of a table format.
 

@@ -36,7 +36,7 @@ _WEB_ADDRESS = r"""https?://[^\x00-\x20<>"{}|\\^`\x7f-\x9f]+"""
 RECOGNISED: Final = {
     Kind.INTEGER: r"-?(?:0|[1-9]\d{0,17})",
     Kind.DECIMAL: r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?",
-    Kind.DOUBLE: r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|NaN|-?INF",
+    Kind.DOUBLE: r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|NaN|-?INF",
     Kind.BOOLEAN: r"true|false|True|False|TRUE|FALSE",
     Kind.DATE: _DATE,
     Kind.DATETIME: _DATE + "[T ]" + _TIME,

@@ -31,9 +31,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
     names = draw(st.lists(st.sampled_from(sorted(CELLS)), max_size=4, unique=True))
     count = draw(st.integers(0, 7))
     ids = draw(st.lists(st.sampled_from([*"abcdefgh", "a b", "é/%", "0"]), min_size=count, max_size=count, unique=True))
-    columns = [
-        draw(st.lists(st.sampled_from([*CELLS[name], ""]), min_size=count, max_size=count)) for name in names
-    ]
+    columns = [draw(st.lists(st.sampled_from([*CELLS[name], ""]), min_size=count, max_size=count)) for name in names]
     return ["id", *names], [list(row) for row in zip(ids, *columns, strict=True)]
 
 

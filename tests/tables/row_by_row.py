@@ -18,14 +18,14 @@ UNRESERVED_BEYOND_ASCII = "éßαЖ中あ"
 
 def triples(columns: Sequence[str], rows: Sequence[Sequence[Any]], table_map: TableMap) -> list[Quad]:
     """The triples of all rows, in no special order; a cell is a text or a list of texts."""
-    found = []
+    found: list[Quad] = []
     for number, cells in enumerate(rows, 1):
         row = dict(zip(columns, cells, strict=True)) | {ROW_NUMBER: str(number)}
         (subject,) = values(table_map.subject, row)
         for one in table_map.properties:
             for text in values(one.target, row):
-                for predicate in one.predicates:
-                    found.append(Quad(NamedNode(subject), NamedNode(predicate), term(one.target, text)))
+                value = term(one.target, text)
+                found += [Quad(NamedNode(subject), NamedNode(predicate), value) for predicate in one.predicates]
     return found
 
 

@@ -75,9 +75,7 @@ def test_templates_of_several_columns_need_all_of_them(tmp_path):
 
 def test_a_wrong_cell_names_row_and_column_and_line(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["id", "year"], [["a\nb", "1999"], ["c", "nineteen"]])
-    mapping = mapped(
-        TermMap((EX, "id", ""), Kind.IRI), PropertyMap((EX + "year",), literal_of("year", Kind.INTEGER))
-    )
+    mapping = mapped(TermMap((EX, "id", ""), Kind.IRI), PropertyMap((EX + "year",), literal_of("year", Kind.INTEGER)))
     with pytest.raises(LoadError) as caught:
         written(path, mapping)
     assert str(caught.value) == (

@@ -43,7 +43,9 @@ def arrow_column(array: pyarrow.Array, name: str, place: str) -> Column:
     if types.is_date(kind):
         return Column(_texts(pc.cast(pc.cast(array, "date32"), "string")), _DATES)
     if types.is_timestamp(kind):
-        return Column([text.replace(" ", "T") for text in _texts(_timestamps(array, pc))], _DATETIMES)
+        suffix = "Z" if kind.tz is not None else ""
+        moments = pc.strftime(pc.cast(array, f"timestamp[{kind.unit}]"), format="%Y-%m-%dT%H:%M:%S")
+        return Column([_short(text) + suffix if text else "" for text in _texts(moments)], _DATETIMES)
     if types.is_null(kind):
         return Column([""] * len(array))
     if (
@@ -66,11 +68,9 @@ def _texts(array: Any) -> list[str]:
     return [text or "" for text in array.to_pylist()]
 
 
-def _timestamps(array: Any, pc: Any) -> Any:
-    """The texts of timestamps; those with a time zone in UTC."""
-    is_zoned = array.type.tz is not None
-    texts = pc.strftime(pc.cast(array, f"timestamp[{array.type.unit}]"), format="%Y-%m-%dT%H:%M:%S")
-    return pc.binary_join_element_wise(texts, "Z", "") if is_zoned else texts
+def _short(moment: str) -> str:
+    """A moment without the zeros at the end of its seconds."""
+    return moment.rstrip("0").rstrip(".") if "." in moment else moment
 
 
 def _refused(kind: str, name: str, place: str) -> LoadError:

@@ -40,8 +40,8 @@ def column_of(values: Sequence[Any], refuse: Refuse) -> Column:
     ['1', '', 'x']
     """
     if any(isinstance(value, list) for value in values):
-        if any(isinstance(one, list | dict) for value in values if isinstance(value, list) for one in value):
-            return Column([_json(value) for value in values], frozenset({Kind.JSON}))
+        if any(map(_is_nested, values)):
+            return Column([_json(value, i, refuse) for i, value in enumerate(values)], frozenset({Kind.JSON}))
         lists = [value if isinstance(value, list) else [value] for value in values]
         cells = [[_text(one, i, refuse) for one in value] for i, value in enumerate(lists)]
         return Column(cells, _kinds(one for value in lists for one in value), is_list=True)
@@ -73,10 +73,16 @@ def _text(value: Any, row: int, refuse: Refuse) -> str:
     raise refuse(row, value)
 
 
-def _json(value: Any) -> str:
-    """The text of a literal of rdf:JSON; None is blank."""
-    if value is None:
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, list | dict) for one in value)
+
+
+def _json(value: Any, row: int, refuse: Refuse) -> str:
+    """The text of a literal of rdf:JSON; None and an empty list are blank."""
+    if value is None or value == []:
         return ""
+    if not _is_nested(value):
+        raise refuse(row, value)  # in another batch of rows it would be a text
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

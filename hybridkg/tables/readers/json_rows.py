@@ -14,7 +14,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import Column, RowBatch
 from hybridkg.rdf.input_file import InputFile
 from hybridkg.tables.headers import MAX_COLUMNS, batched, checked_header, rows_of_batch
-from hybridkg.tables.readers.cells import column_of
+from hybridkg.tables.readers.cells import Refuse, column_of
 
 MAX_NESTING = 20
 """Objects inside each other that become columns."""
@@ -57,10 +57,17 @@ class ObjectTable(ABC):
             self._file = None
 
     def _columns(self, columns: Sequence[list[Any]], first: int) -> list[Column]:
-        def refuse(row: int, value: Any) -> LoadError:
-            return LoadError(f"row {first + row} has a value without a text: {value!r}", place=self.place(first + row))
+        return [column_of(cells, self._refusal(name, first)) for name, cells in zip(self.columns, columns, strict=True)]
 
-        return [column_of(cells, refuse) for cells in columns]
+    def _refusal(self, name: str, first: int) -> Refuse:
+        def refuse(row: int, value: Any) -> LoadError:
+            return LoadError(
+                f"row {first + row}, column {name!r} is {_kind(value)}, and other rows have lists of objects there",
+                hint="give them one form, or drop the column",
+                place=self.place(first + row),
+            )
+
+        return refuse
 
     def _flat(self, value: Any, row: int) -> dict[str, Any]:
         """The cells of an object by the names of their columns."""
