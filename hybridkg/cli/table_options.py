@@ -16,7 +16,6 @@ from hybridkg.errors import LoadError
 if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
     from hybridkg.kb.write.table_inputs import TableOptions
-    from hybridkg.tables.mapping import TableMapping
 
 TABLE_OPTIONS = (
     click.option("--mapping", metavar="FILE", type=PATH, help="How tables become triples, in YARRRML or RML."),
@@ -64,7 +63,7 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
     from hybridkg.kb.write.table_inputs import TableOptions
     from hybridkg.tables.inputs import guess_mapping, is_table
 
-    chosen = {"id": _choice(given.ids), "class_": _choice(given.classes), "prefix": given.prefix}
+    id_, class_ = _choice(given.ids), _choice(given.classes)
     tables = [file for file in files if is_table(file)]
     if given.mapping is not None or not tables:
         if given.save_mapping is not None:
@@ -73,8 +72,8 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
                 + ("a mapping is given" if given.mapping is not None else "no file is a table"),
                 hint="leave it out",
             )
-        return TableOptions(given.mapping, **chosen)
-    mapping: TableMapping = guess_mapping(*tables, **chosen, progress=progress)
+        return TableOptions(given.mapping, id_, class_, given.prefix)
+    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, progress=progress)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)

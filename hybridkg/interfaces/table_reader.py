@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 from hybridkg.registry import Registry
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """The kinds of values that a cell may have, from the strictest to the one that takes any text."""
 
     INTEGER = "integer"
@@ -37,7 +37,7 @@ Lists: TypeAlias = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """The cells of some rows in one column.
 
     Args:
@@ -47,7 +47,7 @@ class Column:
     """
 
     cells: Texts | Lists
-    kinds: frozenset[Kind] = frozenset()
+    kinds: frozenset[ValueKind] = frozenset()
     is_list: bool = False
 
 
@@ -63,7 +63,7 @@ class RowBatch:
 
     first: int
     rows: int
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
 
 
 class Table(Protocol):

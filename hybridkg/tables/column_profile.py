@@ -1,4 +1,4 @@
-"""What one pass over a column finds out: the kinds that all its values have, separators, blanks, uniqueness.
+"""Profiles of columns by one pass: the kinds that all values have, separators, blanks, uniqueness.
 
 Memory is bounded: a few counts a column, and 8 bytes a row for each column that may still identify the rows.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hybridkg.interfaces.table_reader import Column, Kind
+from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.tables.kinds import RECOGNISED, is_recognised
 from hybridkg.tables.triples import values_of
 
@@ -26,7 +26,7 @@ MAX_VALUE_LENGTH = 40
 MAX_KEY_LENGTH = 200
 """Characters of a value that identifies a row."""
 
-KEY_KINDS = frozenset({Kind.INTEGER, Kind.STRING, Kind.IRI})
+KEY_KINDS = frozenset({ValueKind.INTEGER, ValueKind.STRING, ValueKind.IRI})
 
 
 class Kinds:
@@ -35,14 +35,14 @@ class Kinds:
     >>> kinds = Kinds()
     >>> kinds.see(["1", "2.5"])
     >>> kinds.strictest
-    <Kind.DECIMAL: 'decimal'>
+    <ValueKind.DECIMAL: 'decimal'>
     """
 
     def __init__(self) -> None:
         self._left = [*RECOGNISED]
-        self.permitted = frozenset(Kind)
+        self.permitted = frozenset(ValueKind)
 
-    def see(self, texts: Sequence[str], permitted: frozenset[Kind] = frozenset()) -> None:
+    def see(self, texts: Sequence[str], permitted: frozenset[ValueKind] = frozenset()) -> None:
         """Takes texts, and the kinds that their format permits."""
         if permitted:
             self.permitted &= permitted
@@ -56,11 +56,11 @@ class Kinds:
         return other
 
     @property
-    def strictest(self) -> Kind:
-        """The first kind, in the order of Kind, that all texts have."""
-        if self.permitted == {Kind.JSON}:
-            return Kind.JSON
-        return self._left[0] if self._left else Kind.STRING
+    def strictest(self) -> ValueKind:
+        """The first kind, in the order of ValueKind, that all texts have."""
+        if self.permitted == {ValueKind.JSON}:
+            return ValueKind.JSON
+        return self._left[0] if self._left else ValueKind.STRING
 
 
 class ColumnProfile:
@@ -73,7 +73,7 @@ class ColumnProfile:
         self._parts = {separator: _Parts(separator) for separator in SEPARATORS}
         self._hashes: array[int] | None = array("q")
 
-    def see(self, column: Column, rows: int) -> None:
+    def see(self, column: TableColumn, rows: int) -> None:
         """Takes the cells of some rows."""
         values = values_of(column)
         texts = values.texts
@@ -86,7 +86,7 @@ class ColumnProfile:
         self.has_json_and_text = self.has_json_and_text or not self.kinds.permitted
         if self._hashes is not None:
             self._see_keys(texts, filled == rows and not column.is_list)
-        if not column.is_list and (not column.kinds or Kind.JSON not in column.kinds):
+        if not column.is_list and (not column.kinds or ValueKind.JSON not in column.kinds):
             self._see_parts(texts, before)
 
     def _see_keys(self, texts: Sequence[str], is_filled: bool) -> None:
@@ -109,7 +109,7 @@ class ColumnProfile:
     @property
     def separator(self) -> str:
         """The separator of the values of a cell; empty for none."""
-        if self.is_list or self.kinds.strictest is not Kind.STRING:
+        if self.is_list or self.kinds.strictest is not ValueKind.STRING:
             return ""
         counted = {separator: parts.found for separator, parts in self._parts.items()}
         for separator, parts in self._parts.items():
@@ -120,7 +120,7 @@ class ColumnProfile:
         return ""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         """The kind of the values."""
         separator = self.separator
         return self._parts[separator].kinds.strictest if separator else self.kinds.strictest

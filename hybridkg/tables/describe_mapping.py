@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.rdf.well_known import WELL_KNOWN, shortened
 from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap
 
@@ -49,7 +49,7 @@ def _template(term: TermMap) -> str:
 
 
 def _value(term: TermMap, prefixes: dict[str, str]) -> str:
-    if term.kind is Kind.IRI:
+    if term.kind is ValueKind.IRI:
         value = "IRI" if term.is_reference else f"<{_template(term)}>"
     elif term.language:
         value = f"text @{term.language}"

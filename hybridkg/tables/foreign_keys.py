@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hybridkg.interfaces.table_reader import Kind, Table
+from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.tables.column_profile import KEY_KINDS, ColumnProfile
 from hybridkg.tables.names import singular
 from hybridkg.tables.triples import values_of
@@ -113,7 +113,7 @@ def _candidates(one: KeyedTable, tables: Sequence[KeyedTable]) -> list[_Candidat
             if (target is one and profile.name == target.key) or not profile.filled or profile.kind not in KEY_KINDS:
                 continue
             is_named = _is_named_after(profile.name, names)
-            is_text = profile.kind is not Kind.INTEGER and target is not one
+            is_text = profile.kind is not ValueKind.INTEGER and target is not one
             if profile.kind is key.kind and (is_named or is_text):
                 found.append(_Candidate(profile.name, profile.separator, target.table.name, is_named))
     return found

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.interfaces.table_reader import Kind, Table
+from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
@@ -113,20 +113,20 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
                 f"no column {chosen!r} in {table.source!r}; its columns: {', '.join([*table.columns][:20])}",
                 hint=did_you_mean(chosen, [*table.columns]),
             )
-        return _Key(chosen, by_name[chosen].kind is Kind.IRI)
+        return _Key(chosen, by_name[chosen].kind is ValueKind.IRI)
     stem = re.sub(r"[\W_]+", "_", table.name).lower()
     usual = {"id", "identifier", "iri", "uri", f"{stem}_id", f"{singular(stem)}_id", f"{stem}id", f"{singular(stem)}id"}
     ordered = sorted(profiles, key=lambda profile: profile.name.lower() not in usual)
     for profile in ordered:
         if profile.rows and profile.is_unique():
-            return _Key(profile.name, profile.kind is Kind.IRI)
+            return _Key(profile.name, profile.kind is ValueKind.IRI)
     return _Key(None)
 
 
 def _subject(key: _Key, class_iri: str) -> TermMap:
     if key.is_iri and key.column is not None:
-        return TermMap(("", key.column, ""), Kind.IRI)
-    return TermMap((f"{class_iri}/", key.column or ROW_NUMBER, ""), Kind.IRI)
+        return TermMap(("", key.column, ""), ValueKind.IRI)
+    return TermMap((f"{class_iri}/", key.column or ROW_NUMBER, ""), ValueKind.IRI)
 
 
 def _table_map(
@@ -138,7 +138,7 @@ def _table_map(
     links: ForeignKeys,
     namespace: str,
 ) -> TableMap:
-    tongues = languages([profile.name for profile in profiles if profile.kind is Kind.STRING])
+    tongues = languages([profile.name for profile in profiles if profile.kind is ValueKind.STRING])
     stems = {header: stem for header, (stem, _) in tongues.items()}
     # Headers of one text in several languages share a predicate; all others have their own.
     local = local_names([*dict.fromkeys(stems.get(profile.name, profile.name) for profile in profiles)])
@@ -169,12 +169,12 @@ def _table_map(
 
 def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
     """The subject of the other table, with the value of this column in place of its key."""
-    return TermMap((subject.template[0], profile.name, subject.template[2]), Kind.IRI, separator=profile.separator)
+    return TermMap((subject.template[0], profile.name, subject.template[2]), ValueKind.IRI, separator=profile.separator)
 
 
 def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -> str | None:
     """The header whose values name the rows, as `rdfs:label` does."""
-    texts = [one.name for one in profiles if one.filled and one.kind is Kind.STRING and not one.separator]
+    texts = [one.name for one in profiles if one.filled and one.kind is ValueKind.STRING and not one.separator]
     headers = {stem.lower(): stem for name in texts[::-1] for stem in [stems.get(name, name)]}
     return next((headers[name] for name in LABELS if name in headers), None)
 

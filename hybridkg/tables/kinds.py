@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Final
 
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.rdf.terms import XSD, NamedNode
 
 RDF_JSON = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
 
 DATATYPES: Final = {
-    Kind.INTEGER: XSD + "integer",
-    Kind.DECIMAL: XSD + "decimal",
-    Kind.DOUBLE: XSD + "double",
-    Kind.BOOLEAN: XSD + "boolean",
-    Kind.DATE: XSD + "date",
-    Kind.DATETIME: XSD + "dateTime",
-    Kind.JSON: RDF_JSON,
+    ValueKind.INTEGER: XSD + "integer",
+    ValueKind.DECIMAL: XSD + "decimal",
+    ValueKind.DOUBLE: XSD + "double",
+    ValueKind.BOOLEAN: XSD + "boolean",
+    ValueKind.DATE: XSD + "date",
+    ValueKind.DATETIME: XSD + "dateTime",
+    ValueKind.JSON: RDF_JSON,
 }
 """Datatype IRIs of literals; strings and IRIs have none."""
 
@@ -34,43 +34,43 @@ _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-3])
 _WEB_ADDRESS = r"""https?://[^\x00-\x20<>"{}|\\^`\x7f-\x9f]+"""
 
 RECOGNISED: Final = {
-    Kind.INTEGER: r"-?(?:0|[1-9]\d{0,17})",
-    Kind.DECIMAL: r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?",
-    Kind.DOUBLE: r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|NaN|-?INF",
-    Kind.BOOLEAN: r"true|false|True|False|TRUE|FALSE",
-    Kind.DATE: _DATE,
-    Kind.DATETIME: _DATE + "[T ]" + _TIME,
-    Kind.IRI: _WEB_ADDRESS,
+    ValueKind.INTEGER: r"-?(?:0|[1-9]\d{0,17})",
+    ValueKind.DECIMAL: r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?",
+    ValueKind.DOUBLE: r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,3})?|NaN|-?INF",
+    ValueKind.BOOLEAN: r"true|false|True|False|TRUE|FALSE",
+    ValueKind.DATE: _DATE,
+    ValueKind.DATETIME: _DATE + "[T ]" + _TIME,
+    ValueKind.IRI: _WEB_ADDRESS,
 }
 """Forms by which the guess recognises a kind. A longer number is an identifier: Oxigraph compares it as a text."""
 
 PERMITTED: Final = {
-    Kind.INTEGER: r"[+-]?\d+",
-    Kind.DECIMAL: r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)",
-    Kind.DOUBLE: r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|NaN|[+-]?INF",
-    Kind.BOOLEAN: r"true|false|True|False|TRUE|FALSE|0|1",
-    Kind.DATE: _DATE + r"(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d|[+-]14:00)?",
-    Kind.DATETIME: RECOGNISED[Kind.DATETIME],
-    Kind.IRI: r"""[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`\x7f-\x9f]+""",
+    ValueKind.INTEGER: r"[+-]?\d+",
+    ValueKind.DECIMAL: r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)",
+    ValueKind.DOUBLE: r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|NaN|[+-]?INF",
+    ValueKind.BOOLEAN: r"true|false|True|False|TRUE|FALSE|0|1",
+    ValueKind.DATE: _DATE + r"(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d|[+-]14:00)?",
+    ValueKind.DATETIME: RECOGNISED[ValueKind.DATETIME],
+    ValueKind.IRI: r"""[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`\x7f-\x9f]+""",
 }
 """Forms that a mapping accepts for a kind."""
 
 EXAMPLES: Final = {
-    Kind.INTEGER: "42",
-    Kind.DECIMAL: "3.14",
-    Kind.DOUBLE: "6.02e23",
-    Kind.BOOLEAN: "true or false",
-    Kind.DATE: "1999-12-31",
-    Kind.DATETIME: "1999-12-31T23:59:00",
-    Kind.IRI: "http://example.org/a",
+    ValueKind.INTEGER: "42",
+    ValueKind.DECIMAL: "3.14",
+    ValueKind.DOUBLE: "6.02e23",
+    ValueKind.BOOLEAN: "true or false",
+    ValueKind.DATE: "1999-12-31",
+    ValueKind.DATETIME: "1999-12-31T23:59:00",
+    ValueKind.IRI: "http://example.org/a",
 }
 
 
-def _joined(forms: dict[Kind, str]) -> dict[Kind, re.Pattern[str]]:
+def _joined(forms: dict[ValueKind, str]) -> dict[ValueKind, re.Pattern[str]]:
     return {kind: re.compile(rf"(?:(?:{form})?\n)*+", re.ASCII) for kind, form in forms.items()}
 
 
-def _single(forms: dict[Kind, str]) -> dict[Kind, re.Pattern[str]]:
+def _single(forms: dict[ValueKind, str]) -> dict[ValueKind, re.Pattern[str]]:
     return {kind: re.compile(form, re.ASCII) for kind, form in forms.items()}
 
 
@@ -78,27 +78,27 @@ _COLUMNS = {"recognised": _joined(RECOGNISED), "permitted": _joined(PERMITTED)}
 _CELLS = {"recognised": _single(RECOGNISED), "permitted": _single(PERMITTED)}
 
 
-def is_recognised(kind: Kind, texts: Sequence[str]) -> bool:
+def is_recognised(kind: ValueKind, texts: Sequence[str]) -> bool:
     """Whether every text that is not blank has the form by which the guess knows a kind.
 
-    >>> is_recognised(Kind.INTEGER, ["7", "", "-12"]), is_recognised(Kind.INTEGER, ["007"])
+    >>> is_recognised(ValueKind.INTEGER, ["7", "", "-12"]), is_recognised(ValueKind.INTEGER, ["007"])
     (True, False)
-    >>> is_recognised(Kind.DATE, ["2023-02-29"])
+    >>> is_recognised(ValueKind.DATE, ["2023-02-29"])
     False
     """
     return _first_misfit(kind, texts, "recognised") is None
 
 
-def first_misfit(kind: Kind, texts: Sequence[str]) -> int | None:
+def first_misfit(kind: ValueKind, texts: Sequence[str]) -> int | None:
     """The index of the first text that is neither blank nor permitted for a kind; None if there is none.
 
-    >>> first_misfit(Kind.INTEGER, ["007", "", "x"])
+    >>> first_misfit(ValueKind.INTEGER, ["007", "", "x"])
     2
     """
     return _first_misfit(kind, texts, "permitted")
 
 
-def _first_misfit(kind: Kind, texts: Sequence[str], forms: str) -> int | None:
+def _first_misfit(kind: ValueKind, texts: Sequence[str], forms: str) -> int | None:
     column = _COLUMNS[forms].get(kind)
     if column is None:
         return None
@@ -140,18 +140,22 @@ def _is_iri(text: str) -> bool:
     return True
 
 
-_FURTHER: dict[Kind, Callable[[str], bool]] = {Kind.DATE: _is_date, Kind.DATETIME: _is_datetime, Kind.IRI: _is_iri}
+_FURTHER: dict[ValueKind, Callable[[str], bool]] = {
+    ValueKind.DATE: _is_date,
+    ValueKind.DATETIME: _is_datetime,
+    ValueKind.IRI: _is_iri,
+}
 """Tests that a form cannot make, of each distinct text: 2023-02-29 is no date."""
 
 
-def lexical(kind: Kind, texts: Sequence[str]) -> Sequence[str]:
+def lexical(kind: ValueKind, texts: Sequence[str]) -> Sequence[str]:
     """The lexical forms of RDF of texts that are permitted for a kind (R2RML, section 10.2: natural mapping).
 
-    >>> lexical(Kind.BOOLEAN, ["True", ""]), lexical(Kind.DATETIME, ["2001-02-03 04:05:06"])
+    >>> lexical(ValueKind.BOOLEAN, ["True", ""]), lexical(ValueKind.DATETIME, ["2001-02-03 04:05:06"])
     (['true', ''], ['2001-02-03T04:05:06'])
     """
-    if kind is Kind.BOOLEAN:
+    if kind is ValueKind.BOOLEAN:
         return [text.lower() for text in texts]
-    if kind is Kind.DATETIME:
+    if kind is ValueKind.DATETIME:
         return [text.replace(" ", "T") for text in texts]
     return texts

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.tables.kinds import DATATYPES
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -50,12 +50,12 @@ class TermMap:
         language: language tag of a string; empty for none.
         separator: text between the values of a cell with several; empty for one value.
 
-    >>> TermMap(("http://e/", "id", ""), Kind.IRI).columns
+    >>> TermMap(("http://e/", "id", ""), ValueKind.IRI).columns
     ('id',)
     """
 
     template: tuple[str, ...]
-    kind: Kind = Kind.STRING
+    kind: ValueKind = ValueKind.STRING
     datatype: str = ""
     language: str = ""
     separator: str = ""
@@ -73,10 +73,10 @@ class TermMap:
 
 def constant_iri(iri: str) -> TermMap:
     """The same IRI in each row."""
-    return TermMap((iri,), Kind.IRI)
+    return TermMap((iri,), ValueKind.IRI)
 
 
-def literal_of(column: str, kind: Kind, *, language: str = "", separator: str = "") -> TermMap:
+def literal_of(column: str, kind: ValueKind, *, language: str = "", separator: str = "") -> TermMap:
     """The literal, or the IRI, that stands in a column."""
     return TermMap(("", column, ""), kind, DATATYPES.get(kind, ""), language, separator)
 

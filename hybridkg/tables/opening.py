@@ -9,8 +9,8 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import TABLE_READERS, Table, TableReader
 from hybridkg.rdf.input_file import COMPRESSIONS, check_readable, extensions
 
-STREAMED = frozenset({".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson"})
-"""Extensions of built-in formats that are read from the first byte to the last, so that they may be compressed."""
+IN_PARTS = frozenset({".parquet", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db"})
+"""Extensions of formats that are not read from the first byte to the last, so that they cannot be compressed."""
 
 
 def reader_of(path: Path) -> TableReader | None:
@@ -28,8 +28,9 @@ def reader_of(path: Path) -> TableReader | None:
 
 
 def table_extensions() -> list[str]:
-    """The extensions of all built-in formats."""
-    return [extension for name in TABLE_READERS.builtin_names for extension in TABLE_READERS.get(name).extensions]
+    """The extensions of all formats."""
+    built_in = [TABLE_READERS.get(name) for name in TABLE_READERS.builtin_names]
+    return [extension for one in (*built_in, *TABLE_READERS.plugins()) for extension in one.extensions]
 
 
 def open_tables(path: Path) -> Sequence[Table]:
@@ -46,7 +47,7 @@ def open_tables(path: Path) -> Sequence[Table]:
             place=str(path),
         )
     extension, compression = extensions(path)
-    if compression and extension not in STREAMED and extension in table_extensions():
+    if compression and extension in IN_PARTS:
         check_readable(path)
         raise LoadError(
             f"{extension} files are read in parts, so they cannot be compressed with {COMPRESSIONS[compression]}",

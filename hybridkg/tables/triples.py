@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hybridkg.errors import LoadError
-from hybridkg.interfaces.table_reader import Column, Kind, RowBatch, Table
+from hybridkg.interfaces.table_reader import RowBatch, Table, TableColumn, ValueKind
 from hybridkg.rdf.terms import XSD
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.kinds import DATATYPES, EXAMPLES, KINDS_OF_DATATYPES, first_misfit, lexical
@@ -31,7 +31,7 @@ unsignedInt unsignedLong unsignedShort unsignedByte
 _DERIVED_INTEGERS = frozenset(XSD + name for name in _INTEGERS.split())
 
 
-_PLAIN_KINDS = frozenset(DATATYPES) - {Kind.JSON}
+_PLAIN_KINDS = frozenset(DATATYPES) - {ValueKind.JSON}
 """Kinds whose permitted forms have no character to escape."""
 
 
@@ -111,7 +111,7 @@ class TripleWriter:
     def _objects(self, one: PropertyMap, batch: RowBatch) -> _Values:
         term = one.target
         values = self._values(term, batch)
-        if term.kind is Kind.IRI:
+        if term.kind is ValueKind.IRI:
             return values
         texts = lexical(term.kind, values.texts)
         if term.kind not in _PLAIN_KINDS and _needs_escapes("".join(texts)):
@@ -131,7 +131,7 @@ class TripleWriter:
             return values
         before, after = term.template[0], term.template[2]
         texts = values.texts
-        if term.kind is Kind.IRI and _bytes("".join(texts)).translate(None, _UNRESERVED):
+        if term.kind is ValueKind.IRI and _bytes("".join(texts)).translate(None, _UNRESERVED):
             texts = [iri_safe(text) for text in texts]
         return _Values([f"{before}{text}{after}" for text in texts], values.rows)
 
@@ -141,7 +141,7 @@ class TripleWriter:
         rows = [i for i in range(batch.rows) if all(len(cells[i]) for cells in found)]
         texts = []
         for i in rows:
-            parts = [iri_safe(cells[i][0]) if term.kind is Kind.IRI else cells[i][0] for cells in found]
+            parts = [iri_safe(cells[i][0]) if term.kind is ValueKind.IRI else cells[i][0] for cells in found]
             pieces = [*term.template]
             pieces[1::2] = parts
             texts.append("".join(pieces))
@@ -156,15 +156,19 @@ class TripleWriter:
     def _check(self, term: TermMap, column: str, values: _Values, batch: RowBatch) -> None:
         """Raises LoadError: a cell has a NUL, or a text that its datatype does not permit."""
         texts = values.texts
-        kind = Kind.INTEGER if term.datatype in _DERIVED_INTEGERS else KINDS_OF_DATATYPES.get(term.datatype, term.kind)
-        if kind is Kind.IRI and not term.is_reference:
+        kind = (
+            ValueKind.INTEGER
+            if term.datatype in _DERIVED_INTEGERS
+            else KINDS_OF_DATATYPES.get(term.datatype, term.kind)
+        )
+        if kind is ValueKind.IRI and not term.is_reference:
             return
         if kind not in _PLAIN_KINDS and "\0" in "".join(texts):
             wrong = next(i for i, text in enumerate(texts) if "\0" in text)
             raise self._error(batch, _row(values, wrong), f"column {column!r} has a NUL character", "remove it")
         bad = first_misfit(kind, texts)
         if bad is not None:
-            name = "an absolute IRI" if kind is Kind.IRI else f"of the datatype {kind}"
+            name = "an absolute IRI" if kind is ValueKind.IRI else f"of the datatype {kind}"
             raise self._error(
                 batch,
                 _row(values, bad),
@@ -190,14 +194,14 @@ class TripleWriter:
 
 def first_rows(batch: RowBatch, rows: int) -> RowBatch:
     """The first rows of a batch."""
-    columns = [Column(column.cells[:rows], column.kinds, column.is_list) for column in batch.columns]
+    columns = [TableColumn(column.cells[:rows], column.kinds, column.is_list) for column in batch.columns]
     return RowBatch(batch.first, min(rows, batch.rows), columns)
 
 
-def values_of(column: Column, separator: str = "") -> _Values:
+def values_of(column: TableColumn, separator: str = "") -> _Values:
     """The values of a column that are not blank: not empty, and not of spaces alone.
 
-    >>> values_of(Column(["a|b", " ", "c"]), "|")
+    >>> values_of(TableColumn(["a|b", " ", "c"]), "|")
     _Values(texts=['a', 'b', 'c'], rows=[0, 0, 2])
     """
     cells = column.cells
@@ -238,7 +242,7 @@ def _row(values: _Values, index: int) -> int:
 
 def _around(predicate: str, term: TermMap) -> tuple[str, str]:
     """The text between a subject and an object, and the text behind the object."""
-    if term.kind is Kind.IRI:
+    if term.kind is ValueKind.IRI:
         return f" <{predicate}> <", "> .\n"
     suffix = f"@{term.language}" if term.language else f"^^<{term.datatype}>" if term.datatype else ""
     return f' <{predicate}> "', f'"{suffix} .\n'

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hybridkg.errors import HybridkgError, LoadError
+from hybridkg.errors import LoadError
 from hybridkg.extras import needs_extra
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.tables.kinds import KINDS_OF_DATATYPES
@@ -40,8 +40,11 @@ _FORMULATIONS = ("csv", "jsonpath")
 _TOKEN = re.compile(r"\\(.)|\$\(((?:[^\\)]|\\.)*)\)", re.DOTALL)
 
 
-class BeyondRowsError(HybridkgError):
-    """A mapping uses a feature that needs more than one row, or functions: it is for morph-kgc. Never shown."""
+class BeyondRowsError(Exception):
+    """A mapping uses a feature that needs more than one row, or functions, so it is for morph-kgc.
+
+    Its text names the feature.
+    """
 
 
 def read_yarrrml(path: Path) -> TableMapping:
@@ -196,7 +199,7 @@ class _Reader:
         is_class = predicates == (RDF_TYPE,) and "type" not in details
         if kind == "iri" or is_class:
             term = self._iri_term(text, name)
-            return TermMap(term.template, Kind.IRI, separator=separator)
+            return TermMap(term.template, ValueKind.IRI, separator=separator)
         language, datatype = str(details.get("language", "")), str(details.get("datatype", ""))
         if suffix.endswith("~lang"):
             language = suffix.removesuffix("~lang")
@@ -213,7 +216,7 @@ class _Reader:
         iri = self._iri(datatype) if datatype else ""
         if iri == self._prefixes["xsd"] + "string":
             iri = ""
-        return TermMap(template, KINDS_OF_DATATYPES.get(iri, Kind.STRING), iri, language.lower(), separator)
+        return TermMap(template, KINDS_OF_DATATYPES.get(iri, ValueKind.STRING), iri, language.lower(), separator)
 
     def _split(self, details: Mapping[str, Any]) -> tuple[Any, str]:
         """(value, separator) of an object with keys."""
@@ -241,7 +244,7 @@ class _Reader:
             raise self._beyond("a blank node")
         template = self._template(text)
         template = (self._expanded(template[0]) if template[0] else "", *template[1:])
-        term = TermMap(template, Kind.IRI)
+        term = TermMap(template, ValueKind.IRI)
         if term.is_reference:
             if not is_marked and not text:
                 raise self._wrong(f"the mapping {name!r} has an empty IRI")
@@ -298,4 +301,4 @@ class _Reader:
         return LoadError(f"wrong mapping: {message}", hint=hint, place=str(self._path))
 
     def _beyond(self, what: str) -> BeyondRowsError:
-        return BeyondRowsError(what, place=str(self._path))
+        return BeyondRowsError(what)

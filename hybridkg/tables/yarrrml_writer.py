@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.rdf.terms import XSD
 from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap
 
@@ -72,7 +72,7 @@ def _property(one: PropertyMap, prefixes: dict[str, str]) -> Iterator[str]:
         if names == ["a"] and not term.columns:
             yield f"      - [a, {_name(text, prefixes)}]"
             return
-        value = _quoted(f"{text}~iri" if term.kind is Kind.IRI else text)
+        value = _quoted(f"{text}~iri" if term.kind is ValueKind.IRI else text)
         yield f"      - [{predicate}, {value}{f', {suffix}' if suffix else ''}]"
         return
     yield f"      - p: {predicate}"
@@ -85,7 +85,7 @@ def _property(one: PropertyMap, prefixes: dict[str, str]) -> Iterator[str]:
     else:
         yield f"          value: {_quoted(text)}"
         yield f"          split: {_quoted(term.separator)}"
-    if term.kind is Kind.IRI:
+    if term.kind is ValueKind.IRI:
         yield "          type: iri"
     elif term.language:
         yield f"          language: {term.language}"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.tables.mapping import ROW_NUMBER, TableMap, TermMap
 
 UNRESERVED_BEYOND_ASCII = "éßαЖ中あ"
@@ -39,7 +39,7 @@ def values(term_map: TermMap, row: dict[str, Any]) -> list[str]:
         cell = row[part]
         parts = cell if isinstance(cell, list) else cell.split(term_map.separator) if term_map.separator else [cell]
         kept = [one for one in parts if one.strip()]
-        if term_map.kind is Kind.IRI and not term_map.is_reference:
+        if term_map.kind is ValueKind.IRI and not term_map.is_reference:
             kept = ["".join(c if c in UNRESERVED_BEYOND_ASCII else quote(c, safe="") for c in one) for one in kept]
         texts = [text + one for text in texts for one in kept]
     return texts
@@ -47,13 +47,13 @@ def values(term_map: TermMap, row: dict[str, Any]) -> list[str]:
 
 def term(term_map: TermMap, text: str) -> NamedNode | Literal:
     """The term of a text."""
-    if term_map.kind is Kind.IRI:
+    if term_map.kind is ValueKind.IRI:
         return NamedNode(text)
-    if term_map.kind is Kind.BOOLEAN:
+    if term_map.kind is ValueKind.BOOLEAN:
         text = text.lower()
-    if term_map.kind is Kind.DATETIME:
+    if term_map.kind is ValueKind.DATETIME:
         text = text.replace(" ", "T")
-    if term_map.kind is Kind.JSON:
+    if term_map.kind is ValueKind.JSON:
         json.loads(text)
     if term_map.language:
         return Literal(text, language=term_map.language)

@@ -8,7 +8,7 @@ import pytest
 from made_tables import write_csv
 
 from hybridkg.errors import LoadError
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.tables.inputs import guess_mapping
 
 EX = "http://example.org/"
@@ -25,22 +25,22 @@ def guessed(tmp_path, column, cells):
 @pytest.mark.parametrize(
     ("cells", "kind"),
     [
-        (["1", "", "-20"], Kind.INTEGER),
-        (["1", "2.50"], Kind.DECIMAL),
-        (["1", "2e-3"], Kind.DOUBLE),
-        (["TRUE", "false"], Kind.BOOLEAN),
-        (["1999-12-31"], Kind.DATE),
-        (["1999-12-31 23:59:00", "1999-12-31T23:59:00.5Z"], Kind.DATETIME),
-        (["http://e.org/a", "https://e.org/b"], Kind.IRI),
-        (["007", "12"], Kind.STRING),  # an identifier
-        (["1234567890123456789"], Kind.STRING),  # longer than Oxigraph computes with
-        (["1", "n/a"], Kind.STRING),
-        (["1,5"], Kind.STRING),
-        (["2023-02-29"], Kind.STRING),  # not in the calendar
-        (["31.12.1999"], Kind.STRING),
-        (["1999-12-31", "1999-12-31T00:00:00"], Kind.STRING),
-        (["http://e.org/a", "http://e.org/a b"], Kind.STRING),
-        (["yes", "no"], Kind.STRING),
+        (["1", "", "-20"], ValueKind.INTEGER),
+        (["1", "2.50"], ValueKind.DECIMAL),
+        (["1", "2e-3"], ValueKind.DOUBLE),
+        (["TRUE", "false"], ValueKind.BOOLEAN),
+        (["1999-12-31"], ValueKind.DATE),
+        (["1999-12-31 23:59:00", "1999-12-31T23:59:00.5Z"], ValueKind.DATETIME),
+        (["http://e.org/a", "https://e.org/b"], ValueKind.IRI),
+        (["007", "12"], ValueKind.STRING),  # an identifier
+        (["1234567890123456789"], ValueKind.STRING),  # longer than Oxigraph computes with
+        (["1", "n/a"], ValueKind.STRING),
+        (["1,5"], ValueKind.STRING),
+        (["2023-02-29"], ValueKind.STRING),  # not in the calendar
+        (["31.12.1999"], ValueKind.STRING),
+        (["1999-12-31", "1999-12-31T00:00:00"], ValueKind.STRING),
+        (["http://e.org/a", "http://e.org/a b"], ValueKind.STRING),
+        (["yes", "no"], ValueKind.STRING),
     ],
 )
 def test_the_kind_is_the_strictest_of_all_cells(tmp_path, cells, kind):
@@ -48,20 +48,20 @@ def test_the_kind_is_the_strictest_of_all_cells(tmp_path, cells, kind):
 
 
 def test_the_last_row_counts_as_much_as_the_first(tmp_path):
-    assert guessed(tmp_path, "v", ["1"] * 50_000 + ["x"]).kind is Kind.STRING
+    assert guessed(tmp_path, "v", ["1"] * 50_000 + ["x"]).kind is ValueKind.STRING
 
 
 @pytest.mark.parametrize(
     ("cells", "separator", "kind"),
     [
-        (["drama|war", "drama"], "", Kind.STRING),  # one cell is no rule
-        (["drama|war", "war|noir"], "|", Kind.STRING),
-        (["drama; war", "war; noir", "war"], "; ", Kind.STRING),
-        (["a; b", "b;c"], ";", Kind.STRING),
-        (["1|2", "3|4"], "|", Kind.INTEGER),
-        (["x", "1|2", "3|4"], "|", Kind.STRING),
-        ([*["plain"] * 30, "a|b", "c|d"], "", Kind.STRING),  # too rare
-        ([f"{'word ' * 20}; {'word ' * 20}"] * 3, "", Kind.STRING),  # punctuation
+        (["drama|war", "drama"], "", ValueKind.STRING),  # one cell is no rule
+        (["drama|war", "war|noir"], "|", ValueKind.STRING),
+        (["drama; war", "war; noir", "war"], "; ", ValueKind.STRING),
+        (["a; b", "b;c"], ";", ValueKind.STRING),
+        (["1|2", "3|4"], "|", ValueKind.INTEGER),
+        (["x", "1|2", "3|4"], "|", ValueKind.STRING),
+        ([*["plain"] * 30, "a|b", "c|d"], "", ValueKind.STRING),  # too rare
+        ([f"{'word ' * 20}; {'word ' * 20}"] * 3, "", ValueKind.STRING),  # punctuation
     ],
 )
 def test_cells_of_several_values(tmp_path, cells, separator, kind):
@@ -141,14 +141,14 @@ def test_foreign_keys_between_the_tables_of_a_call(tmp_path):
     assert terms["actors"].template == (EX + "People/", "actors", "")
     assert terms["actors"].separator == "|"
     assert terms["sequel_of_film"].template == (EX + "Film/", "sequel_of_film", "")
-    assert terms["year"].kind is Kind.INTEGER  # numbers refer to a table only by name
+    assert terms["year"].kind is ValueKind.INTEGER  # numbers refer to a table only by name
 
 
 def test_a_dangling_reference_stays_a_value_and_a_note(tmp_path):
     films = write_csv(tmp_path / "films.csv", ["id", "director_id"], [["1", "10"], ["2", "99"]])
     directors = write_csv(tmp_path / "directors.csv", ["id"], [["10"], ["11"]])
     table = guess_mapping(films, directors).tables[0]
-    assert {one.target.columns: one.target.kind for one in table.properties}[("director_id",)] is Kind.INTEGER
+    assert {one.target.columns: one.target.kind for one in table.properties}[("director_id",)] is ValueKind.INTEGER
     assert table.notes == ("column 'director_id' is no reference to 'directors': no row there has '99'",)
 
 

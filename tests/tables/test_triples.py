@@ -11,7 +11,7 @@ from pyoxigraph import RdfFormat, parse, serialize
 from row_by_row import triples
 
 from hybridkg.errors import LoadError
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.store.rdf_io.blank_nodes import MARK
 from hybridkg.tables import headers
 from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
@@ -64,9 +64,11 @@ def mapped(subject: TermMap, *properties: PropertyMap) -> TableMapping:
 
 def test_templates_of_several_columns_need_all_of_them(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["a", "b"], [["1", "x y"], ["2", ""]])
-    both = TermMap((EX, "a", "/", "b", ""), Kind.IRI)
+    both = TermMap((EX, "a", "/", "b", ""), ValueKind.IRI)
     name = TermMap(("", "a", " of ", "b", ""))
-    mapping = mapped(TermMap((EX, "a", ""), Kind.IRI), PropertyMap((EX + "p",), both), PropertyMap((EX + "q",), name))
+    mapping = mapped(
+        TermMap((EX, "a", ""), ValueKind.IRI), PropertyMap((EX + "p",), both), PropertyMap((EX + "q",), name)
+    )
     assert written(path, mapping).decode().splitlines() == [
         "<http://e.org/1> <http://e.org/p> <http://e.org/1/x%20y> .",
         '<http://e.org/1> <http://e.org/q> "1 of x y" .',
@@ -75,7 +77,9 @@ def test_templates_of_several_columns_need_all_of_them(tmp_path):
 
 def test_a_wrong_cell_names_row_and_column_and_line(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["id", "year"], [["a\nb", "1999"], ["c", "nineteen"]])
-    mapping = mapped(TermMap((EX, "id", ""), Kind.IRI), PropertyMap((EX + "year",), literal_of("year", Kind.INTEGER)))
+    mapping = mapped(
+        TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "year",), literal_of("year", ValueKind.INTEGER))
+    )
     with pytest.raises(LoadError) as caught:
         written(path, mapping)
     assert str(caught.value) == (
@@ -88,17 +92,17 @@ def test_a_wrong_cell_names_row_and_column_and_line(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
     [
-        (Kind.INTEGER, "+007", "1.0"),
-        (Kind.DECIMAL, ".5", "1e5"),
-        (Kind.DOUBLE, "-INF", "infinity"),
-        (Kind.BOOLEAN, "1", "yes"),
-        (Kind.DATE, "2024-02-29", "2023-02-29"),
-        (Kind.DATETIME, "2024-02-29T23:59:59+01:00", "2024-02-29T12:00"),
-        (Kind.IRI, "urn:isbn:1", "http://e.org/a b"),
+        (ValueKind.INTEGER, "+007", "1.0"),
+        (ValueKind.DECIMAL, ".5", "1e5"),
+        (ValueKind.DOUBLE, "-INF", "infinity"),
+        (ValueKind.BOOLEAN, "1", "yes"),
+        (ValueKind.DATE, "2024-02-29", "2023-02-29"),
+        (ValueKind.DATETIME, "2024-02-29T23:59:59+01:00", "2024-02-29T12:00"),
+        (ValueKind.IRI, "urn:isbn:1", "http://e.org/a b"),
     ],
 )
 def test_what_a_mapping_accepts(tmp_path, kind, good, bad):
-    mapping = mapped(TermMap((EX, "id", ""), Kind.IRI), PropertyMap((EX + "p",), literal_of("v", kind)))
+    mapping = mapped(TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "p",), literal_of("v", kind)))
     path = write_csv(tmp_path / "t.csv", ["id", "v"], [["a", good], ["b", ""]])
     assert written(path, mapping).count(b"\n") == 1
     write_csv(path, ["id", "v"], [["a", good], ["b", f"{good}\n{good}"]])
@@ -117,7 +121,9 @@ def test_rows_without_a_subject_are_an_error(tmp_path):
 
 def test_a_map_of_another_table_is_an_error(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["id", "year"], [["a", "1"]])
-    mapping = mapped(TermMap((EX, "id", ""), Kind.IRI), PropertyMap((EX + "p",), literal_of("yaer", Kind.STRING)))
+    mapping = mapped(
+        TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "p",), literal_of("yaer", ValueKind.STRING))
+    )
     with pytest.raises(LoadError) as caught:
         written(path, mapping)
     assert "a column 'yaer', which" in str(caught.value)
@@ -126,7 +132,7 @@ def test_a_map_of_another_table_is_an_error(tmp_path):
 
 def test_constants_have_a_triple_in_each_row(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["id"], [["a"], ["b"]])
-    mapping = mapped(TermMap((EX, "id", ""), Kind.IRI), PropertyMap((EX + "p",), constant_iri(EX + "c")))
+    mapping = mapped(TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "p",), constant_iri(EX + "c")))
     assert written(path, mapping).count(b"<http://e.org/p> <http://e.org/c>") == 2
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.errors import LoadError
-from hybridkg.interfaces.table_reader import Kind
+from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.tables.kinds import DATATYPES
 from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap, constant_iri, literal_of
 from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
@@ -30,12 +30,12 @@ def objects(draw):
         case 0:
             return constant_iri(EX + "c")
         case 1:
-            return TermMap((EX + "x/", column, "#y"), Kind.IRI, separator=separator)
+            return TermMap((EX + "x/", column, "#y"), ValueKind.IRI, separator=separator)
         case 2:
-            return literal_of(column, Kind.STRING, language="de", separator=separator)
+            return literal_of(column, ValueKind.STRING, language="de", separator=separator)
         case 3:
             return TermMap(("", column, " of ", draw(COLUMNS), "$(no"))
-    return literal_of(column, draw(st.sampled_from([*DATATYPES, Kind.IRI, Kind.STRING])), separator=separator)
+    return literal_of(column, draw(st.sampled_from([*DATATYPES, ValueKind.IRI, ValueKind.STRING])), separator=separator)
 
 
 maps = st.builds(
@@ -43,7 +43,7 @@ maps = st.builds(
     st.sampled_from(["films", "a: b", "#x"]),
     st.sampled_from(["films.csv", "data/films.tsv.gz", "books.jsonl", "all.sqlite", "x.json"]),
     st.sampled_from(["", "Sheet 1"]),
-    st.builds(lambda column: TermMap((EX + "f/", column, ""), Kind.IRI), COLUMNS),
+    st.builds(lambda column: TermMap((EX + "f/", column, ""), ValueKind.IRI), COLUMNS),
     st.lists(st.builds(PropertyMap, st.tuples(PREDICATES), objects()), max_size=4).map(tuple),
 ).filter(lambda one: not (one.part and ".json" in one.source))
 
@@ -60,7 +60,7 @@ def test_a_written_mapping_is_read_back(tmp_path_factory, tables, prefix):
             one.source,
             one.part,
             one.subject,
-            tuple(p for p in one.properties if p.predicates != (RDF_TYPE,) or p.target.kind is Kind.IRI),
+            tuple(p for p in one.properties if p.predicates != (RDF_TYPE,) or p.target.kind is ValueKind.IRI),
         )
         for one in mapping.tables
     )
@@ -102,12 +102,12 @@ mapping:
     assert (film.source, film.part, film.subject.template) == ("films.csv", "", (EX + "film/", "id", ""))
     assert film.properties == (
         PropertyMap((RDF_TYPE,), constant_iri(EX + "Film")),
-        PropertyMap((EX + "title", EX + "name"), literal_of("title", Kind.STRING, language="en")),
-        PropertyMap((EX + "year",), literal_of("year", Kind.INTEGER)),
-        PropertyMap((EX + "page",), literal_of("page", Kind.IRI)),
-        PropertyMap((EX + "by",), TermMap((EX + "person/", "by", ""), Kind.IRI)),
-        PropertyMap((EX + "by",), literal_of("by", Kind.STRING, language="de")),
-        PropertyMap((EX + "rated",), literal_of("rated", Kind.BOOLEAN)),
+        PropertyMap((EX + "title", EX + "name"), literal_of("title", ValueKind.STRING, language="en")),
+        PropertyMap((EX + "year",), literal_of("year", ValueKind.INTEGER)),
+        PropertyMap((EX + "page",), literal_of("page", ValueKind.IRI)),
+        PropertyMap((EX + "by",), TermMap((EX + "person/", "by", ""), ValueKind.IRI)),
+        PropertyMap((EX + "by",), literal_of("by", ValueKind.STRING, language="de")),
+        PropertyMap((EX + "rated",), literal_of("rated", ValueKind.BOOLEAN)),
     )
 
 

@@ -82,7 +82,7 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
         try:
             found = read_yarrrml(path)
         except BeyondRowsError as e:
-            why = e.message
+            why = str(e)
         else:
             if not tables:
                 tables = files_of(found, path.parent)

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.errors import LoadError
 from hybridkg.extras import needs_extra
-from hybridkg.interfaces.table_reader import Column, Kind
+from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.tables.readers.cells import column_of
 
 if TYPE_CHECKING:
     import pyarrow
 
-_INTEGERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING})
-_DATES = frozenset({Kind.DATE, Kind.STRING})
-_DATETIMES = frozenset({Kind.DATETIME, Kind.STRING})
-_STRINGS = frozenset({Kind.DATE, Kind.DATETIME, Kind.IRI, Kind.STRING})
+_INTEGERS = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.STRING})
+_DATES = frozenset({ValueKind.DATE, ValueKind.STRING})
+_DATETIMES = frozenset({ValueKind.DATETIME, ValueKind.STRING})
+_STRINGS = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.IRI, ValueKind.STRING})
 
 
-def arrow_column(array: pyarrow.Array, name: str, place: str) -> Column:
+def arrow_column(array: pyarrow.Array, name: str, place: str) -> TableColumn:
     """The column of an array; null is blank.
 
     Args:
@@ -37,17 +37,17 @@ def arrow_column(array: pyarrow.Array, name: str, place: str) -> Column:
         array = array.dictionary_decode()
         kind = array.type
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return Column(_texts(array), _STRINGS)
+        return TableColumn(_texts(array), _STRINGS)
     if types.is_integer(kind):
-        return Column(_texts(pc.cast(array, "string")), _INTEGERS)
+        return TableColumn(_texts(pc.cast(array, "string")), _INTEGERS)
     if types.is_date(kind):
-        return Column(_texts(pc.cast(pc.cast(array, "date32"), "string")), _DATES)
+        return TableColumn(_texts(pc.cast(pc.cast(array, "date32"), "string")), _DATES)
     if types.is_timestamp(kind):
         suffix = "Z" if kind.tz is not None else ""
         moments = pc.strftime(pc.cast(array, f"timestamp[{kind.unit}]"), format="%Y-%m-%dT%H:%M:%S")
-        return Column([_short(text) + suffix if text else "" for text in _texts(moments)], _DATETIMES)
+        return TableColumn([_short(text) + suffix if text else "" for text in _texts(moments)], _DATETIMES)
     if types.is_null(kind):
-        return Column([""] * len(array))
+        return TableColumn([""] * len(array))
     if (
         types.is_floating(kind)
         or types.is_boolean(kind)

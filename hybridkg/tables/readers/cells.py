@@ -9,19 +9,19 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from hybridkg.interfaces.table_reader import Column, Kind
+from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.rdf.terms import double_text
 
-NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING})
-_TEXTS = frozenset({Kind.DATE, Kind.DATETIME, Kind.IRI, Kind.STRING})
-_KINDS: dict[type, frozenset[Kind]] = {
+NUMBERS = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.STRING})
+_TEXTS = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.IRI, ValueKind.STRING})
+_KINDS: dict[type, frozenset[ValueKind]] = {
     str: _TEXTS,
-    bool: frozenset({Kind.BOOLEAN, Kind.STRING}),
+    bool: frozenset({ValueKind.BOOLEAN, ValueKind.STRING}),
     int: NUMBERS,
-    float: frozenset({Kind.DOUBLE, Kind.STRING}),
-    Decimal: frozenset({Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
-    datetime: frozenset({Kind.DATETIME, Kind.STRING}),
-    date: frozenset({Kind.DATE, Kind.STRING}),
+    float: frozenset({ValueKind.DOUBLE, ValueKind.STRING}),
+    Decimal: frozenset({ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.STRING}),
+    datetime: frozenset({ValueKind.DATETIME, ValueKind.STRING}),
+    date: frozenset({ValueKind.DATE, ValueKind.STRING}),
 }
 """Kinds that a value of a type may have: a text of digits was no number to whoever wrote the file."""
 
@@ -29,7 +29,7 @@ Refuse = Callable[[int, Any], Exception]
 """The error for a value of the row at an index that no literal stands for."""
 
 
-def column_of(values: Sequence[Any], refuse: Refuse) -> Column:
+def column_of(values: Sequence[Any], refuse: Refuse) -> TableColumn:
     """The column of some values; None is blank, and a list is several values.
 
     Args:
@@ -41,17 +41,17 @@ def column_of(values: Sequence[Any], refuse: Refuse) -> Column:
     """
     if any(isinstance(value, list) for value in values):
         if any(map(_is_nested, values)):
-            return Column([_json(value, i, refuse) for i, value in enumerate(values)], frozenset({Kind.JSON}))
+            return TableColumn([_json(value, i, refuse) for i, value in enumerate(values)], frozenset({ValueKind.JSON}))
         lists = [value if isinstance(value, list) else [value] for value in values]
         cells = [[_text(one, i, refuse) for one in value] for i, value in enumerate(lists)]
-        return Column(cells, _kinds(one for value in lists for one in value), is_list=True)
-    return Column([_text(value, i, refuse) for i, value in enumerate(values)], _kinds(values))
+        return TableColumn(cells, _kinds(one for value in lists for one in value), is_list=True)
+    return TableColumn([_text(value, i, refuse) for i, value in enumerate(values)], _kinds(values))
 
 
-def _kinds(values: Any) -> frozenset[Kind]:
+def _kinds(values: Any) -> frozenset[ValueKind]:
     found = {type(value) for value in values}
     sets = [_KINDS[kind] for kind in found if kind in _KINDS]
-    return frozenset.intersection(*sets) if sets else frozenset(Kind)
+    return frozenset.intersection(*sets) if sets else frozenset(ValueKind)
 
 
 def _text(value: Any, row: int, refuse: Refuse) -> str:

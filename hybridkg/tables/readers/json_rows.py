@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import LoadError
-from hybridkg.interfaces.table_reader import Column, RowBatch
+from hybridkg.interfaces.table_reader import RowBatch, TableColumn
 from hybridkg.rdf.input_file import InputFile
 from hybridkg.tables.headers import MAX_COLUMNS, batched, checked_header, rows_of_batch
 from hybridkg.tables.readers.cells import Refuse, column_of
@@ -56,7 +56,7 @@ class ObjectTable(ABC):
                 first += len(values)
             self._file = None
 
-    def _columns(self, columns: Sequence[list[Any]], first: int) -> list[Column]:
+    def _columns(self, columns: Sequence[list[Any]], first: int) -> list[TableColumn]:
         return [column_of(cells, self._refusal(name, first)) for name, cells in zip(self.columns, columns, strict=True)]
 
     def _refusal(self, name: str, first: int) -> Refuse:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import LoadError
-from hybridkg.interfaces.table_reader import Column, RowBatch
+from hybridkg.interfaces.table_reader import RowBatch, TableColumn
 from hybridkg.rdf.input_file import CONVERT, InputFile, extensions, looks_compressed
 from hybridkg.tables.headers import MAX_CELL_LENGTH, MAX_LINE_LENGTH, batched, checked_header, rows_of_batch
 
@@ -78,7 +78,7 @@ class SeparatedTable:
             for read in batched(rows, rows_of_batch(width)):
                 batch = read if len(read[0]) == width and {*map(len, read)} == {width} else self._kept(read, first)
                 columns: Sequence[Sequence[str]] = [*zip(*batch, strict=True)] or [()] * width
-                yield RowBatch(first, len(batch), [Column(cells) for cells in columns])
+                yield RowBatch(first, len(batch), [TableColumn(cells) for cells in columns])
                 first += len(batch)
             self._file = None
 
