@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
+from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.table_reader import Table, ValueKind
+from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
@@ -143,7 +146,7 @@ def _table_map(
     # Headers of one text in several languages share a predicate; all others have their own.
     local = local_names([*dict.fromkeys(stems.get(profile.name, profile.name) for profile in profiles)])
     label = _label_header(profiles, stems)
-    properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(key, profiles)
+    properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
         if not profile.filled:
@@ -179,9 +182,11 @@ def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -
     return next((headers[name] for name in LABELS if name in headers), None)
 
 
-def _key_notes(key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
+def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
     if key.column is None:
         return ["no column has a value of its own in each row, so the number of the row identifies it"]
+    if key.is_iri and extensions(Path(table.source))[0] in TEXT_DOCUMENTS:
+        return [f"if these are texts for search that shall not be in the graph: --text {table.source}"]
     profile = next(one for one in profiles if one.name == key.column)
     if profile.rows and not profile.is_unique() and profile.filled == profile.rows:
         return [f"rows with the same {key.column!r} describe one entity"]
