@@ -60,8 +60,8 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
     Raises:
         LoadError: a table is malformed, or an option is for tables and there are none.
     """
-    from hybridkg.kb.write.table_inputs import TableOptions
-    from hybridkg.tables.inputs import guess_mapping, is_table
+    from hybridkg.kb.write.table_inputs import TableOptions, is_table
+    from hybridkg.tables.inputs import guess_mapping
 
     id_, class_ = _choice(given.ids), _choice(given.classes)
     tables = [file for file in files if is_table(file)]

@@ -6,7 +6,7 @@ same rules for every format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -131,6 +131,3 @@ TABLE_READERS = Registry(
     extra="tables",
 )
 """Each is a TableReader."""
-
-ReportMapping: TypeAlias = Callable[[str], None]
-"""Receives the description of a mapping before anything is loaded."""

@@ -18,10 +18,10 @@ from hybridkg.tables.readers.frame import FrameTable, is_frame
 from hybridkg.tables.table_source import TableSource
 
 
-def is_table(value: Any) -> bool:
+def has_reader(value: Any) -> bool:
     """Whether an input is a table: a DataFrame, or a file with the extension of a table format.
 
-    >>> is_table("films.csv"), is_table("films.ttl")
+    >>> has_reader("films.csv"), has_reader("films.ttl")
     (True, False)
     """
     if isinstance(value, str | Path):

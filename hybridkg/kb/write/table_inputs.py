@@ -11,16 +11,23 @@ from typing import Any
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.rdf.input_file import check_readable
+from hybridkg.rdf.input_file import check_readable, extensions
 from hybridkg.store.loading import Source
+from hybridkg.store.rdf_io.formats import FORMATS
 from hybridkg.tables.guess import guess
-from hybridkg.tables.inputs import files_of, is_table, opened_tables, table_sources
+from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.morph_kgc import materialized
 from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
 
 YARRRML = (".yml", ".yaml", ".yarrrml")
 """Extensions of mappings in YARRRML; all others are RML in Turtle or another syntax of RDF."""
+
+
+def is_table(value: Any) -> bool:
+    """Whether an input is a table. The readers, and the plug-ins, are asked only about files that are not RDF."""
+    is_rdf = isinstance(value, str | Path) and extensions(Path(value))[0] in FORMATS
+    return not is_rdf and has_reader(value)
 
 
 @dataclass(frozen=True)
