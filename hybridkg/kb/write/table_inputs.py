@@ -18,10 +18,11 @@ from hybridkg.tables.guess import guess
 from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.morph_kgc import materialized
+from hybridkg.tables.rml_reader import read_rml
 from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
 
 YARRRML = (".yml", ".yaml", ".yarrrml")
-"""Extensions of mappings in YARRRML; all others are RML in Turtle or another syntax of RDF."""
+"""Extensions of mappings in YARRRML; all others are RML in Turtle."""
 
 
 def is_table(value: Any) -> bool:
@@ -84,17 +85,13 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
         return
     path = Path(mapping)
     check_readable(path)
-    why = "RML"
-    if path.suffix.lower() in YARRRML:
-        try:
-            found = read_yarrrml(path)
-        except BeyondRowsError as e:
-            why = str(e)
-        else:
-            if not tables:
-                tables = files_of(found, path.parent)
-            yield [*others, *table_sources(opened_tables(tables), found)]
-            return
+    try:
+        found = read_yarrrml(path) if path.suffix.lower() in YARRRML else read_rml(path)
+    except BeyondRowsError as e:
+        why = str(e)
+    else:
+        yield [*others, *table_sources(opened_tables(tables or files_of(found, path.parent)), found)]
+        return
     if frames := [one for one in tables if not isinstance(one, str | Path)]:
         raise LoadError(
             f"{why} is for morph-kgc, which reads files, and {type(frames[0]).__name__} is none",

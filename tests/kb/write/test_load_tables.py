@@ -197,15 +197,15 @@ def test_what_is_no_table_and_no_statement():
 def test_morph_kgc_that_is_not_there(kb, films, tmp_path, monkeypatch):
     monkeypatch.delenv(INTERPRETER, raising=False)
     monkeypatch.setattr("hybridkg.tables.morph_kgc.find_spec", lambda name: None)
-    (tmp_path / "m.rml.ttl").write_text("")
+    (tmp_path / "m.rml.ttl").write_text(GRAPHS)
     done = run("load", tmp_path / "x.kb", films, "--mapping", tmp_path / "m.rml.ttl")
     assert done.exit_code == 2
-    assert "RML needs morph-kgc" in done.stderr
+    assert "the property 'graph' of RML needs morph-kgc" in done.stderr
     assert f"export {INTERPRETER}=" in done.stderr
 
 
 def test_a_morph_kgc_that_fails_loads_nothing(kb, films, tmp_path, monkeypatch):
-    (tmp_path / "m.rml.ttl").write_text("")
+    (tmp_path / "m.rml.ttl").write_text(GRAPHS)
     monkeypatch.setenv(INTERPRETER, sys.executable)  # has no module morph_kgc
     with pytest.raises(LoadError, match=r"morph-kgc failed: .*No module named morph_kgc"):
         kb.load(films, mapping=tmp_path / "m.rml.ttl")
@@ -222,16 +222,29 @@ RML = """
   rr:subjectMap [ rr:template "http://e.org/{imdb_id}" ] ;
   rr:predicateObjectMap [ rr:predicate <http://e.org/title> ; rr:objectMap [ rml:reference "title" ] ] .
 """
+GRAPHS = RML.replace('{imdb_id}" ]', '{imdb_id}" ; rr:graph <http://e.org/g> ]')
+
+
+def test_rml_of_single_rows_needs_no_morph_kgc(kb, films, tmp_path, monkeypatch):
+    monkeypatch.setattr("hybridkg.tables.morph_kgc.interpreter", lambda: None)
+    mapping = tmp_path / "m.rml.ttl"
+    mapping.write_text(RML)
+    assert kb.load(films, mapping=mapping).triples == 3
+    assert kb.load(mapping=mapping).statements == 3  # the files beside the mapping
+    assert triple("http://e.org/tt1", "http://e.org/title", "Alien") in triples(kb)
+
+
 needs_morph_kgc = pytest.mark.skipif(interpreter() is None, reason=f"no morph-kgc; set {INTERPRETER}")
 
 
 @needs_morph_kgc
 def test_rml_through_morph_kgc(kb, films, tmp_path):
     mapping = tmp_path / "m.rml.ttl"
-    mapping.write_text(RML)
+    mapping.write_text(GRAPHS)
     assert kb.load(films, mapping=mapping).triples == 3
-    assert triple("http://e.org/tt1", "http://e.org/title", "Alien") in triples(kb)
     assert kb.load(mapping=mapping).statements == 3  # the files beside the mapping
+    found = kb.query("SELECT ?t { GRAPH <http://e.org/g> { ?f <http://e.org/title> ?t } }")
+    assert {str(row["t"]) for row in found} == {"Alien", "Solaris", "Jaws"}
 
 
 @needs_morph_kgc
