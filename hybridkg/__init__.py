@@ -7,8 +7,8 @@
         print(row["p"], row.scores["s"])
 
 Public names: KnowledgeBase, Transaction and PreparedQuery; their results Result, ResultSet, ResultStream, Row, Why,
-Explanation, UpdateReport and UpdateExplanation; Profile and Schema; every error (hybridkg.errors). They are imported at
-their first use, so that `import hybridkg` costs nothing.
+Explanation, UpdateReport and UpdateExplanation; Profile and Schema; guess_mapping and its TableMapping; every error
+(hybridkg.errors). They are imported at their first use, so that `import hybridkg` costs nothing.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from hybridkg.results.result_set import ResultSet
     from hybridkg.results.result_stream import ResultStream
     from hybridkg.results.why import MatchExplanation, Why
+    from hybridkg.tables.inputs import guess_mapping
+    from hybridkg.tables.mapping import TableMapping
 
 __all__ = [
     "ConfigError",
@@ -114,6 +116,7 @@ __all__ = [
     "Schema",
     "ServiceError",
     "StorageError",
+    "TableMapping",
     "TextQueryError",
     "TextServerError",
     "Transaction",
@@ -127,6 +130,7 @@ __all__ = [
     "VectorReport",
     "Why",
     "__version__",
+    "guess_mapping",
 ]
 __version__ = "0.1.0"
 
@@ -152,6 +156,8 @@ _HOMES = {
     "MatchExplanation": "hybridkg.results.why",
     "Why": "hybridkg.results.why",
     "Schema": "hybridkg.graph.schema",
+    "TableMapping": "hybridkg.tables.mapping",
+    "guess_mapping": "hybridkg.tables.inputs",
 }
 """Modules of the exported names that are not errors."""
 

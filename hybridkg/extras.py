@@ -27,6 +27,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
         "torch": ">=2.9",
     },
     "pyterrier": {"python-terrier": ">=1.0"},
+    "tables": {"openpyxl": ">=3.1", "pyarrow": ">=18", "pyyaml": ">=6"},
 }
 """Extra -> distribution -> supported versions, as in pyproject.toml."""
 
@@ -37,6 +38,7 @@ PURPOSES: Mapping[str, str] = {
     "hnsw": "the vector index hnsw",
     "models": "encoders and rerankers that are neural models",
     "pyterrier": "queries as transformers of PyTerrier",
+    "tables": "Parquet, Excel, DataFrames and mappings in YARRRML",
 }
 """Purpose of each extra, in a few words."""
 
@@ -44,10 +46,12 @@ MODULES: Mapping[str, str] = {
     "faiss": "hnsw",
     "huggingface_hub": "models",
     "matplotlib": "eval",
+    "openpyxl": "tables",
     "pandas": "eval",
     "pyterrier": "pyterrier",
     "sentence_transformers": "models",
     "transformers": "models",
+    "yaml": "tables",
     **{name: extra for extra in ("arrow", "elasticsearch") for name in EXTRAS[extra]},
     **dict.fromkeys(("onnx", "onnxruntime", "tokenizers", "torch"), "models"),
 }

@@ -48,7 +48,7 @@ def test_every_error_that_a_user_may_catch_is_exported():
 @pytest.mark.parametrize("name", [name for name in hybridkg.__all__ if name != "__version__"])
 def test_every_exported_name_is_documented(name):
     value = getattr(hybridkg, name)
-    own = vars(value).get("__doc__")
+    own = vars(value).get("__doc__") if isinstance(value, type) else value.__doc__
     assert own, name
     assert not own.startswith(f"{name}("), name  # what a dataclass writes of itself
     assert name in dir(hybridkg)

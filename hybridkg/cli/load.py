@@ -19,6 +19,7 @@ from hybridkg.cli.options import (
     wait_option,
     yes_option,
 )
+from hybridkg.cli.table_options import TableArguments, print_examples, shown_mapping, table_options
 
 
 @click.command()
@@ -43,6 +44,7 @@ from hybridkg.cli.options import (
     metavar="GRAPH|default",
     help="Put the triples in place of those of a graph, given by its IRI, or of the default graph.",
 )
+@table_options
 @profile_option
 @encoder_option
 @click.option("--text-engine", metavar="NAME", help=TEXT_ENGINE_HELP)
@@ -54,6 +56,12 @@ def load(
     texts: tuple[Path, ...],
     with_index: bool | None,
     replace: str | None,
+    mapping: Path | None,
+    ids: tuple[str, ...],
+    classes: tuple[str, ...],
+    prefix: str | None,
+    save_mapping: Path | None,
+    dry_run: bool,
     profile: str | None,
     encoder: str | None,
     text_engine: str | None,
@@ -62,21 +70,23 @@ def load(
 ) -> None:
     """Create a knowledge base, or add files to one.
 
-    Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
-    step: if one of them is malformed, nothing is added. The first load builds the indexes. They follow a later
+    Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz, and tables: CSV, TSV,
+    JSON, JSON Lines, Parquet, Excel and SQLite, whose mapping to triples is guessed and shown, or given. All files are
+    one step: if one of them is malformed, nothing is added. The first load builds the indexes. They follow a later
     load of few triples, and one with --replace, if they were up to date; others need --index, --profile,
     --encoder or --text-engine. The last three are written to kb.toml.
 
     \b
-    Example:
+    Examples:
       hybridkg load films.kb films.ttl --encoder lsa
+      hybridkg load films.kb films.csv --id imdb_id --class Film --prefix http://example.org/
     """
     from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.cli.search_kernels import tell_what_remains
     from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
     from hybridkg.kb import KnowledgeBase
 
-    if not files and not texts:
+    if not files and not texts and mapping is None:
         raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
     settings = {"profile": profile, "encoder": encoder, "text_engine": text_engine}
     chosen = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value is not None]
@@ -87,12 +97,21 @@ def load(
             f"{str(kb)!r} is a file, not a knowledge base folder",
             hint="the knowledge base comes first: hybridkg load KB FILE...",
         )
+    progress = TerminalProgress()
+    tables = TableArguments(mapping, ids, classes, prefix, save_mapping, dry_run)
+    table_mapping = shown_mapping(files, tables, progress)
+    if dry_run:
+        print_examples(files, table_mapping)
+        return
     existed = (kb / "CURRENT").exists()
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
-        progress = TerminalProgress()
         report = base.load(
             *files,
+            mapping=table_mapping.mapping,
+            id=table_mapping.id,
+            class_=table_mapping.class_,
+            prefix=table_mapping.prefix,
             text=texts,
             replace=replace,
             index=with_index,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hybridkg.kb.write.explaining import UpdateExplanation
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex, UpdateReport
+    from hybridkg.store.loading import Source
+    from hybridkg.tables.mapping import TableMapping
 
 QUICKLY_INDEXED = 50_000
 """Triples up to which the indexes are built from scratch where they cannot follow a small load: about a second."""
@@ -104,10 +106,20 @@ class KnowledgeBase(Care):
         return remove(Folder.open(checked_path(path)))
 
     @classmethod
-    def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> KnowledgeBase:
-        """Makes an indexed knowledge base of RDF files or rdflib graphs in a temporary folder.
+    def temporary(
+        cls,
+        *inputs: Any,
+        mapping: str | Path | TableMapping | None = None,
+        id: str | Mapping[str, str] | None = None,
+        class_: str | Mapping[str, str] | None = None,
+        prefix: str | None = None,
+        profile: str | Path | None = None,
+        progress: Progress = SILENT,
+    ) -> KnowledgeBase:
+        """Makes an indexed knowledge base of RDF files, tables, DataFrames or rdflib graphs in a temporary folder.
 
         `close`, the end of `with` or of the process, or garbage collection deletes it; `load_report` is that of `load`.
+        The arguments are those of `load`.
 
         Raises:
             LoadError: there is no input, or an input is malformed.
@@ -115,7 +127,16 @@ class KnowledgeBase(Care):
 
         def make(path: Path) -> KnowledgeBase:
             kb = cls.create(path)
-            kb.load_report = kb.load(*inputs, index=True, profile=profile, progress=progress)
+            kb.load_report = kb.load(
+                *inputs,
+                mapping=mapping,
+                id=id,
+                class_=class_,
+                prefix=prefix,
+                index=True,
+                profile=profile,
+                progress=progress,
+            )
             return kb
 
         kb, removal = make_in_temporary_folder(make)
@@ -134,7 +155,11 @@ class KnowledgeBase(Care):
 
     def load(
         self,
-        *inputs: str | Path | rdflib.Graph,
+        *inputs: str | Path | rdflib.Graph | Any,
+        mapping: str | Path | TableMapping | None = None,
+        id: str | Mapping[str, str] | None = None,
+        class_: str | Mapping[str, str] | None = None,
+        prefix: str | None = None,
         text: str | Path | Sequence[str | Path] = (),
         replace: str | None = None,
         index: bool | None = None,
@@ -145,13 +170,19 @@ class KnowledgeBase(Care):
         progress: Progress = SILENT,
         confirm: ConfirmUpload | None = None,
     ) -> LoadReport:
-        """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
+        """Adds RDF files, tables, DataFrames, rdflib graphs and text documents: all of them, or nothing.
 
         The first load builds the indexes. They follow a later one of few triples, and one with `replace`, if they were
         up to date. After any other they are stale, and results carry a warning.
 
         Args:
-            inputs: files of any supported format, or rdflib graphs.
+            inputs: files of any supported format of RDF or of tables, DataFrames, or rdflib graphs.
+            mapping: how tables become triples: a file in YARRRML or RML, or the value of `guess_mapping`; default:
+                a guess.
+            id: for the guess: the column that identifies the rows of the table; with several tables, a dict by their
+                names.
+            class_: for the guess: the class of the rows; with several tables, a dict by their names.
+            prefix: for the guess: the namespace of everything that gets a name.
             text: files of text documents that are not in the graph.
             replace: a graph, by its IRI, or `default`, whose triples the inputs replace; at most 2,000,000 triples.
             index: whether to build the indexes in the same step; None: if there are none yet, if `profile`, `encoder`
@@ -168,14 +199,34 @@ class KnowledgeBase(Care):
             UnknownNameError: no such encoder or text engine.
             LockedError: another writer has the lock.
         """
+        from hybridkg.kb.write.table_inputs import TableOptions, with_tables
+
+        texts = [text] if isinstance(text, str | Path) else text
+        if not inputs and not texts and mapping is None:
+            raise LoadError(
+                "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
+            )
+        with with_tables(inputs, TableOptions(mapping, id, class_, prefix), progress) as sources:
+            return self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+
+    def _load(
+        self,
+        inputs: Sequence[Source],
+        texts: Sequence[str | Path],
+        replace: str | None,
+        index: bool | None,
+        profile: str | Path | None,
+        encoder: str | None,
+        text_engine: str | None,
+        wait: float,
+        progress: Progress,
+        confirm: ConfirmUpload | None,
+    ) -> LoadReport:
         from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
         from hybridkg.kb.write.open_transaction import TransactionOptions
         from hybridkg.kb.write.small_load import can_follow, load_small
         from hybridkg.kb.write.transaction import load
 
-        texts = [text] if isinstance(text, str | Path) else text
-        if not inputs and not texts:
-            raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
         if replace is not None:
             return self._replace(folder, inputs, texts, replace, index, wait, progress, confirm)

@@ -17,6 +17,7 @@ from pyoxigraph import RdfFormat, Store, parse
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.rdf.input_file import InputFile, check_readable
 from hybridkg.rdf.terms import Quad
 from hybridkg.store.generations.next_generation import Building
@@ -34,8 +35,8 @@ FEW = 10_000
 Also = Callable[[bytes], None]
 """Receives the loaded statements as N-Quads."""
 
-Source = Path | str | Iterable[Any]
-"""A file, an rdflib graph, or an iterable of triples or quads of rdflib or pyoxigraph terms."""
+Source = Path | str | StatementSource | Iterable[Any]
+"""A file, a table with its map, an rdflib graph, or an iterable of triples or quads of rdflib or pyoxigraph terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,10 @@ def check_sources(sources: Sequence[Source]) -> None:
                 f"{source!r} is a {type(source).__name__} of file names, and they are taken one by one",
                 hint="unpack it: kb.load(*files)",
             )
-        elif not isinstance(source, Iterable):
+        elif not isinstance(source, Iterable | StatementSource):
             raise LoadError(
                 f"{source!r} cannot be loaded: it is not a file name, graph or collection of statements",
-                hint="give RDF files, rdflib graphs, or iterables of triples or quads",
+                hint="give RDF files, tables, DataFrames, rdflib graphs, or iterables of triples or quads",
             )
 
 
@@ -79,7 +80,7 @@ def load(
 
     Args:
         building: the unfinished generation.
-        sources: files of any format of FORMATS, plain or compressed, and rdflib graphs.
+        sources: files of any format of FORMATS, plain or compressed, tables with their maps, and rdflib graphs.
         progress: receives each input's name and size, and the bytes and statements read.
         base_iri: base of relative IRIs in files; without it they are errors.
         also: receives every statement as well, with its blank nodes renamed, in whole lines.
@@ -102,6 +103,8 @@ def load(
 
 def name_of_source(source: Source) -> str:
     """The name of an input in errors and progress."""
+    if isinstance(source, StatementSource):
+        return source.name
     return str(source) if isinstance(source, Path | str) else name_of(source)
 
 
@@ -193,7 +196,13 @@ def _tell(batch: StatementBatch, also: Also | None) -> None:
 class _Reading:
     """The quads of one source in batches, counted and reported."""
 
-    def __init__(self, name: str, batches: Iterator[StatementBatch], progress: Progress, file: InputFile | None):
+    def __init__(
+        self,
+        name: str,
+        batches: Iterator[StatementBatch],
+        progress: Progress,
+        file: InputFile | StatementSource | None,
+    ):
         self.name, self.statements = name, 0
         self._batches, self._progress, self._file = batches, progress, file
 
@@ -216,6 +225,11 @@ def _opened(
     source: Source, document: int, progress: Progress, base_iri: str | None, declared: dict[str, str]
 ) -> Iterator[_Reading]:
     names = BlankNodeNames(document)
+    if isinstance(source, StatementSource):
+        progress.start(source.name, source.size)
+        batches = (StatementBatch(number, text, number) for text, number in source.lines())
+        yield _Reading(source.name, batches, progress, source)
+        return
     if not isinstance(source, Path | str):
         name = name_of(source)
         declared |= prefixes_of_rdflib(source)

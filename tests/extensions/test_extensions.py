@@ -194,3 +194,17 @@ def test_a_built_in_name_is_never_taken_over(install, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(package)
     install()
     assert OUTPUT_FORMATS.get("csv").__module__ == "hybridkg.results.formats.separated"
+
+
+def test_a_table_format_is_loaded_and_listed(environment, tmp_path):
+    own = environment("toy_table_reader")
+    file = tmp_path / "films.toy"
+    file.write_text("id=f1|title=red fish\nid=f2|title=blue\n")
+    kb = tmp_path / "films.kb"
+    done = cli(own, "load", kb, file, "--index")
+    assert done.returncode == 0, done.stderr
+    assert "films.toy, 2 rows: each row is <http://example.org/Film/{id}>" in done.stderr
+    found = cli(own, "query", kb, 'SELECT ?x { ?x MATCH "fish" AS ?s } RANK BY ?s', "--format", "csv")
+    assert found.stdout.split() == ["x", "http://example.org/Film/f1"]
+    unknown = cli(own, "load", kb, tmp_path / "films.tyo")
+    assert ".toy" in unknown.stderr

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 
 from hybridkg.errors import ElsewhereWarning, LoadError
+from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import DefaultGraph, NamedNode, Quad, has_blank_node
@@ -32,6 +33,9 @@ def is_small(source: Source) -> bool:
     >>> is_small([("a:s", "a:p", "a:o")])
     True
     """
+    if isinstance(source, StatementSource):
+        expected = source.expected_statements()
+        return expected is not None and expected <= SMALL_QUADS
     if isinstance(source, str | Path):
         try:
             size = Path(source).stat().st_size
@@ -72,9 +76,10 @@ def load_in_place_of(
     read, declared = _read(state, sources, target)
     new = [quad for _, quads in read for quad in quads]
     old = state.graph.quads_of(target, MAX_QUADS + 1)
-    if old and not new and all(isinstance(source, str | Path) for source in sources):
+    if old and not new and all(isinstance(source, str | Path | StatementSource) for source in sources):
+        names = ", ".join(repr(name_of_source(source)) for source in sources)
         raise LoadError(
-            f"no statement in {', '.join(repr(str(source)) for source in sources)}, and the graph would be emptied",
+            f"no statement in {names}, and the graph would be emptied",
             hint="if that is meant: hybridkg update KB 'CLEAR " + ("DEFAULT'" if graph is None else f"GRAPH {graph}'"),
         )
     if len(old) > MAX_QUADS:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
@@ -24,6 +25,7 @@ from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
+from hybridkg.kb.write.table_inputs import TableOptions, with_tables
 from hybridkg.kb.write.transaction import prefix_warnings, refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
@@ -33,6 +35,7 @@ from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import Source, check_sources
+from hybridkg.tables.mapping import TableMapping
 
 
 class Transaction:
@@ -78,27 +81,37 @@ class Transaction:
         self._warnings += run.warnings
         return report_of(run, state)
 
-    def load(self, *inputs: Source, replace: str | None = None) -> UpdateReport:
-        """Adds RDF files, rdflib graphs or iterables of triples; with `replace`, in place of a graph or `default`.
+    def load(
+        self,
+        *inputs: Any,
+        mapping: str | Path | TableMapping | None = None,
+        id: str | Mapping[str, str] | None = None,
+        class_: str | Mapping[str, str] | None = None,
+        prefix: str | None = None,
+        replace: str | None = None,
+    ) -> UpdateReport:
+        """Adds RDF files, tables, rdflib graphs or iterables of triples; with `replace`, in place of a graph.
 
-        Large inputs go through the bulk loader, which does not tell their subjects: `entities` of the report is 0.
+        The arguments are those of `KnowledgeBase.load`. Large inputs go through the bulk loader, which does not tell
+        their subjects: `entities` of the report is 0.
 
         Raises:
             LoadError: an input is malformed. After that of a large one nothing else can be done in the transaction.
         """
         state = self._open
-        if not inputs:
-            raise LoadError("nothing to load", hint="give RDF files or rdflib graphs")
-        check_sources(inputs)
-        with _undone_on_failure(state):
-            if replace is not None:
-                load_in_place_of(state, inputs, graph_named(replace))
-            elif all(map(is_small, inputs)):
-                load_into(state, inputs, None)
-            else:
-                added = sum(count.new for count in state.load(inputs))
-                self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
-                return UpdateReport(added, 0, 0, is_behind=state.step is None)
+        if not inputs and mapping is None:
+            raise LoadError("nothing to load", hint="give RDF files, tables or rdflib graphs")
+        with with_tables(inputs, TableOptions(mapping, id, class_, prefix), state.progress) as sources:
+            check_sources(sources)
+            with _undone_on_failure(state):
+                if replace is not None:
+                    load_in_place_of(state, sources, graph_named(replace))
+                elif all(map(is_small, sources)):
+                    load_into(state, sources, None)
+                else:
+                    added = sum(count.new for count in state.load(sources))
+                    self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
+                    return UpdateReport(added, 0, 0, is_behind=state.step is None)
         self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
         return report_of(None, state)
 

@@ -15,6 +15,7 @@ from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import ConfigError, LoadWarning, PrefixWarning, UserError
 from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.build_projection import copying
 from hybridkg.kb.write.configured import text_engine
@@ -24,12 +25,10 @@ from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.kept_prefixes import PrefixClash
 from hybridkg.store.generations.next_generation import Building
-from hybridkg.store.loading import check_sources
+from hybridkg.store.loading import Source, check_sources, name_of_source
 from hybridkg.store.loading import load as load_sources
 
 if TYPE_CHECKING:
-    import rdflib
-
     from hybridkg.graph.build.builder import ProjectionBuilder
 
 TEXT_INDEX = ("nodes", "text", VECTORS)
@@ -38,7 +37,7 @@ TEXT_INDEX = ("nodes", "text", VECTORS)
 
 def load(
     folder: Folder,
-    inputs: Sequence[str | Path | rdflib.Graph],
+    inputs: Sequence[Source],
     texts: Sequence[Path],
     profile: Profile | None,
     progress: Progress,
@@ -93,14 +92,15 @@ def load(
     )
 
 
-def warnings_of(counts: Iterable[tuple[object, int]]) -> tuple[LoadWarning, ...]:
+def warnings_of(counts: Iterable[tuple[Source, int]]) -> tuple[LoadWarning, ...]:
     """A warning for each file of 0 statements: a download that failed, perhaps, or an export of nothing."""
     return tuple(
         LoadWarning(
-            f"no statement in {str(source)!r}", hint="nothing of it was added; check that it is the file you meant"
+            f"no statement in {name_of_source(source)!r}",
+            hint="nothing of it was added; check that it is the file you meant",
         )
         for source, statements in counts
-        if isinstance(source, str | Path) and not statements
+        if isinstance(source, str | Path | StatementSource) and not statements
     )
 
 

@@ -11,6 +11,7 @@ from pyoxigraph import RdfFormat
 from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import COMPRESSIONS, extensions
+from hybridkg.tables.opening import table_extensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,16 @@ def format_of(path: Path) -> Format:
                 f"{str(path)!r} has text documents, not RDF",
                 hint=f"they are given with --text {path}; in Python: kb.load(text={str(path)!r})",
             )
-        near = difflib.get_close_matches(extension, FORMATS, 1) if extension else []
+        tables = table_extensions()
+        if extension in tables:
+            raise LoadError(
+                f"{str(path)!r} is a table, and RDF is needed here", hint="hybridkg load and kb.load() take tables"
+            )
+        # `.html` is no slip for `.xml`: a slip in the first letter is rare.
+        near = [name for name in difflib.get_close_matches(extension, FORMATS, 3) if name[:2] == extension[:2]]
         raise LoadError(
             f"cannot tell the RDF format of {str(path)!r} by its name; known: {', '.join(FORMATS)}, "
-            f"each also with {', '.join(COMPRESSIONS)}",
+            f"each also with {', '.join(COMPRESSIONS)}; and tables: {', '.join(tables)}",
             hint=f"did you mean {near[0]!r}?" if near else "",
         )
     return known

@@ -165,6 +165,8 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
             place=place,
         )
     hint = "a relative IRI needs a base: " + BASE[form.name] if "No scheme" in reason and form.name in BASE else ""
+    if line == 1 and _looks_like_a_table(file):
+        hint = "its first line looks like the header of a table: give it a name that ends in .csv"
     if "UTF-8" in reason:
         reason, hint = "invalid UTF-8", CONVERT
     return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
@@ -187,6 +189,13 @@ def _hidden_compression(file: InputFile) -> str:
         return ""
     with file.path.open("rb") as again:
         return looks_compressed(again.read(6))
+
+
+def _looks_like_a_table(file: InputFile) -> bool:
+    """Whether the first line is names with commas, semicolons or tabs between them, and nothing of RDF."""
+    with InputFile(file.path) as again:
+        line = again.block().partition(b"\n")[0].strip()
+    return re.fullmatch(rb"[^<>@{}:]*[,;\t][^<>@{}:]*", line) is not None and not line.endswith((b".", b";"))
 
 
 def _line_of_error(form: Format, file: InputFile, base_iri: str | None) -> int | None:

@@ -59,6 +59,8 @@ def _statements(source: Any) -> Iterable[Any]:
 def _quad(statement: Any) -> Quad:
     if isinstance(statement, Quad):
         return statement
+    if not isinstance(statement, Iterable) or isinstance(statement, str) or len(statement := tuple(statement)) < 3:
+        raise LoadError(f"not an RDF statement: {statement!r}: it needs a subject, a predicate and an object")
     try:
         s, p, o, *rest = statement
         subject, predicate, graph = from_rdflib(s), from_rdflib(p), _graph(rest[0] if rest else None)

@@ -1,0 +1,103 @@
+"""Inputs of a load with their tables made into streams of triples, by a mapping that is given or guessed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.rdf.input_file import check_readable, extensions
+from hybridkg.store.loading import Source
+from hybridkg.store.rdf_io.formats import FORMATS
+from hybridkg.tables.guess import guess
+from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
+from hybridkg.tables.mapping import TableMapping
+from hybridkg.tables.morph_kgc import materialized
+from hybridkg.tables.rml_reader import read_rml
+from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
+
+YARRRML = (".yml", ".yaml", ".yarrrml")
+"""Extensions of mappings in YARRRML; all others are RML in Turtle."""
+
+
+def is_table(value: Any) -> bool:
+    """Whether an input is a table. The readers, and the plug-ins, are asked only about files that are not RDF."""
+    is_rdf = isinstance(value, str | Path) and extensions(Path(value))[0] in FORMATS
+    return not is_rdf and has_reader(value)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How the tables of a load become triples.
+
+    Args:
+        mapping: a mapping, or its file; None for a guess.
+        id: for the guess, see `guess_mapping`.
+        class_: the same.
+        prefix: the same.
+    """
+
+    mapping: str | Path | TableMapping | None = None
+    id: str | Mapping[str, str] | None = None
+    class_: str | Mapping[str, str] | None = None
+    prefix: str | None = None
+
+    @property
+    def for_the_guess(self) -> list[str]:
+        """Names of the options for the guess that are set."""
+        named = {"id": self.id, "class": self.class_, "prefix": self.prefix}
+        return [name for name, value in named.items() if value is not None]
+
+
+@contextmanager
+def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress = SILENT) -> Iterator[list[Source]]:
+    """The inputs, with a stream of triples in place of each table; temporary files live as long as the block.
+
+    Raises:
+        LoadError: a table or the mapping is wrong, or an option is for tables and there are none.
+        MissingExtraError: the mapping, or a format, needs a package that is not installed.
+    """
+    tables = [one for one in inputs if is_table(one)]
+    others = [one for one in inputs if not is_table(one)]
+    chosen = options.for_the_guess
+    if chosen and (options.mapping is not None or not tables):
+        raise LoadError(
+            f"{chosen[0]} is for tables without a mapping, and "
+            + ("a mapping is given" if options.mapping is not None else "no input is a table"),
+            hint="leave it out, or edit the mapping" if options.mapping is not None else "leave it out",
+        )
+    mapping = options.mapping
+    if mapping is None:
+        if not tables:
+            yield others
+            return
+        opened = opened_tables(tables)
+        found = guess(opened, id=options.id, class_=options.class_, prefix=options.prefix, progress=progress)
+        yield [*others, *table_sources(opened, found)]
+        return
+    if isinstance(mapping, TableMapping):
+        yield [*others, *table_sources(opened_tables(tables), mapping)]
+        return
+    path = Path(mapping)
+    check_readable(path)
+    try:
+        found = read_yarrrml(path) if path.suffix.lower() in YARRRML else read_rml(path)
+    except BeyondRowsError as e:
+        why = str(e)
+    else:
+        yield [*others, *table_sources(opened_tables(tables or files_of(found, path.parent)), found)]
+        return
+    if frames := [one for one in tables if not isinstance(one, str | Path)]:
+        raise LoadError(
+            f"{why} is for morph-kgc, which reads files, and {type(frames[0]).__name__} is none",
+            hint="write it to a file first: df.to_csv('table.csv', index=False)",
+        )
+    for table in tables:
+        check_readable(Path(table))
+    with tempfile.TemporaryDirectory(prefix="hybridkg-") as folder:
+        yield [*others, materialized(path, [Path(table) for table in tables], Path(folder), why)]

@@ -1,0 +1,247 @@
+"""The guess of a mapping from the tables themselves, by rules that its description states (docs/tables.md).
+
+One pass over every row finds the types, so no later row contradicts the guess. Where a column may refer to the rows of
+another table, a second pass compares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.table_reader import Table, ValueKind
+from hybridkg.rdf.input_file import extensions
+from hybridkg.rdf.terms import NamedNode
+from hybridkg.registry import did_you_mean
+from hybridkg.tables.column_profile import ColumnProfile
+from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
+from hybridkg.tables.mapping import (
+    RDF_TYPE,
+    ROW_NUMBER,
+    PropertyMap,
+    TableMap,
+    TableMapping,
+    TermMap,
+    constant_iri,
+    iri_safe,
+    literal_of,
+)
+from hybridkg.tables.names import LABELS, class_name, languages, local_names, singular
+
+DEFAULT_PREFIX = "http://example.org/"
+
+RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+Choice: TypeAlias = "str | Mapping[str, str] | None"
+"""A column or a class: of the only table, or of each table by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The column that identifies rows; None for their numbers."""
+
+    column: str | None
+    is_iri: bool = False
+
+
+def guess(
+    tables: Sequence[Table],
+    *,
+    id: Choice = None,
+    class_: Choice = None,
+    prefix: str | None = None,
+    progress: Progress = SILENT,
+) -> TableMapping:
+    """The mapping of tables that are loaded together.
+
+    Args:
+        tables: with different names.
+        id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
+            values differ, else the number of the row.
+        class_: class of the rows, a name or an IRI; default: the name of the table, in the singular.
+        prefix: namespace of classes, predicates and rows; default: DEFAULT_PREFIX.
+        progress: receives the bytes read.
+
+    Raises:
+        LoadError: a table is malformed, a choice names nothing, or a row has no value in its `id`.
+    """
+    namespace = _namespace(prefix)
+    _check_names(tables)
+    ids, classes = _choices(id, "id", tables), _choices(class_, "class", tables)
+    profiles = {table.name: _profiles(table, progress) for table in tables}
+    keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
+    class_iris = {table.name: _class(classes.get(table.name) or class_name(table.name), namespace) for table in tables}
+    subjects = {table.name: _subject(keys[table.name], class_iris[table.name]) for table in tables}
+    keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
+    links = ForeignKeys.found(keyed)
+    maps = [
+        _table_map(table, profiles[table.name], keys[table.name], class_iris[table.name], subjects, links, namespace)
+        for table in tables
+    ]
+    return TableMapping(tuple(maps), namespace)
+
+
+def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:
+    """The profiles of the columns, by one pass."""
+    progress.start(f"{table.source} (types)", table.size)
+    found, rows = [ColumnProfile(name) for name in table.columns], 0
+    for batch in table.batches():
+        for profile, column in zip(found, batch.columns, strict=True):
+            profile.see(column, batch.rows)
+        rows += batch.rows
+        progress.advance(table.advanced(), batch.rows)
+    progress.done(rows)
+    for profile in found:
+        if profile.has_json_and_text:
+            raise LoadError(
+                f"column {profile.name!r} has lists of objects in some rows, and texts or numbers in others",
+                hint="give them one form, or drop the column",
+                place=table.source,
+            )
+    return found
+
+
+def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) -> _Key:
+    """The column that identifies the rows."""
+    by_name = {profile.name: profile for profile in profiles}
+    if chosen is not None:
+        if chosen not in by_name:
+            raise LoadError(
+                f"no column {chosen!r} in {table.source!r}; its columns: {', '.join([*table.columns][:20])}",
+                hint=did_you_mean(chosen, [*table.columns]),
+            )
+        return _Key(chosen, by_name[chosen].kind is ValueKind.IRI)
+    stem = re.sub(r"[\W_]+", "_", table.name).lower()
+    usual = {"id", "identifier", "iri", "uri", f"{stem}_id", f"{singular(stem)}_id", f"{stem}id", f"{singular(stem)}id"}
+    ordered = sorted(profiles, key=lambda profile: profile.name.lower() not in usual)
+    for profile in ordered:
+        if profile.rows and profile.is_unique():
+            return _Key(profile.name, profile.kind is ValueKind.IRI)
+    return _Key(None)
+
+
+def _subject(key: _Key, class_iri: str) -> TermMap:
+    if key.is_iri and key.column is not None:
+        return TermMap(("", key.column, ""), ValueKind.IRI)
+    return TermMap((f"{class_iri}/", key.column or ROW_NUMBER, ""), ValueKind.IRI)
+
+
+def _table_map(
+    table: Table,
+    profiles: Sequence[ColumnProfile],
+    key: _Key,
+    class_iri: str,
+    subjects: Mapping[str, TermMap],
+    links: ForeignKeys,
+    namespace: str,
+) -> TableMap:
+    tongues = languages([profile.name for profile in profiles if profile.kind is ValueKind.STRING])
+    stems = {header: stem for header, (stem, _) in tongues.items()}
+    # Headers of one text in several languages share a predicate; all others have their own.
+    local = local_names([*dict.fromkeys(stems.get(profile.name, profile.name) for profile in profiles)])
+    label = _label_header(profiles, stems)
+    properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
+    for profile in profiles:
+        stem = stems.get(profile.name, profile.name)
+        if not profile.filled:
+            notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
+            continue
+        predicates = [namespace + local[stem]]
+        if stem == label:
+            predicates.append(RDFS_LABEL)
+        target = literal_of(
+            profile.name,
+            profile.kind,
+            language=tongues.get(profile.name, ("", ""))[1],
+            separator=profile.separator,
+        )
+        if (other := links.target(table.name, profile.name)) is not None:
+            target = _link(profile, subjects[other])
+        properties.append(PropertyMap(tuple(predicates), target))
+    notes += links.notes(table.name)
+    file_name = re.split(r"[\\/]", table.source)[-1]
+    rows = profiles[0].rows if profiles else 0
+    return TableMap(table.name, file_name, table.part, subjects[table.name], tuple(properties), tuple(notes), rows)
+
+
+def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
+    """The subject of the other table, with the value of this column in place of its key."""
+    return TermMap((subject.template[0], profile.name, subject.template[2]), ValueKind.IRI, separator=profile.separator)
+
+
+def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -> str | None:
+    """The header whose values name the rows, as `rdfs:label` does."""
+    texts = [one.name for one in profiles if one.filled and one.kind is ValueKind.STRING and not one.separator]
+    headers = {stem.lower(): stem for name in texts[::-1] for stem in [stems.get(name, name)]}
+    return next((headers[name] for name in LABELS if name in headers), None)
+
+
+def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
+    if key.column is None:
+        return ["no column has a value of its own in each row, so the number of the row identifies it"]
+    if key.is_iri and extensions(Path(table.source))[0] in TEXT_DOCUMENTS:
+        return [f"if these are texts for search that shall not be in the graph: --text {table.source}"]
+    profile = next(one for one in profiles if one.name == key.column)
+    if profile.rows and not profile.is_unique() and profile.filled == profile.rows:
+        return [f"rows with the same {key.column!r} describe one entity"]
+    return []
+
+
+def _namespace(prefix: str | None) -> str:
+    namespace = DEFAULT_PREFIX if prefix is None else prefix
+    try:
+        NamedNode(namespace + "x")
+    except ValueError as e:
+        raise LoadError(
+            f"{namespace!r} cannot begin an IRI: {e}",
+            hint="--prefix is the start of an IRI, such as http://example.org/",
+        ) from e
+    return namespace
+
+
+def _class(name: str, namespace: str) -> str:
+    """The IRI of a class that is given by its name, or whole."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
+        try:
+            return NamedNode(name).value
+        except ValueError as e:
+            raise LoadError(f"{name!r} is no IRI of a class: {e}") from e
+    return namespace + iri_safe(name)
+
+
+def _check_names(tables: Sequence[Table]) -> None:
+    seen: dict[str, str] = {}
+    for table in tables:
+        if table.name in seen:
+            raise LoadError(
+                f"two tables are called {table.name!r}: one of {seen[table.name]!r} and one of {table.source!r}",
+                hint="rename a file, or load them one after the other",
+            )
+        seen[table.name] = table.source
+
+
+def _choices(choice: Choice, name: str, tables: Sequence[Table]) -> Mapping[str, str]:
+    """The choice for each table by its name. Raises LoadError: it does not tell which table it is for."""
+    if choice is None:
+        return {}
+    known = [table.name for table in tables]
+    if isinstance(choice, str):
+        if len(known) > 1:
+            raise LoadError(
+                f"{name} {choice!r} is for one table, and there are {len(known)}: {', '.join(known)}",
+                hint=f"say for which: --{name} {known[0]}={choice}; in Python a dict: {{{known[0]!r}: {choice!r}}}",
+            )
+        return {known[0]: choice} if known else {}
+    for table in choice:
+        if table not in known:
+            raise LoadError(
+                f"{name} is given for a table {table!r}; the tables: {', '.join(known)}",
+                hint=did_you_mean(table, known),
+            )
+    return choice

@@ -1,0 +1,71 @@
+"""Checks of headers, and the sizes that every reader keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from hybridkg.errors import LoadError
+
+MAX_COLUMNS = 10_000
+"""Columns of a table: more are a table on its side, or no table."""
+
+MAX_CELL_LENGTH = 16_000_000
+"""Characters of a cell: no term of Oxigraph's parsers is longer."""
+
+MAX_LINE_LENGTH = 64 << 20
+"""Bytes of a line of a text file."""
+
+BATCH_CELLS = 40_000
+"""Cells of a batch: some MB of text, and enough rows that the work by columns outweighs that by batches."""
+
+
+def rows_of_batch(columns: int) -> int:
+    """Number of rows of a batch.
+
+    >>> rows_of_batch(10), rows_of_batch(10_000)
+    (4000, 4)
+    """
+    return max(1, BATCH_CELLS // max(columns, 1))
+
+
+def checked_header(names: Sequence[Any], place: str) -> tuple[str, ...]:
+    """The names of the columns; one without a name, as pandas writes for its index, is called `column_N`.
+
+    Raises:
+        LoadError: no column, too many, or two of one name.
+
+    >>> checked_header(["", " title "], "films.csv")
+    ('column_1', 'title')
+    """
+    if len(names) > MAX_COLUMNS:
+        raise LoadError(
+            f"{len(names):,} columns, and a table may have {MAX_COLUMNS:,}",
+            hint="is it the transpose of a table? turn it, or drop columns",
+            place=place,
+        )
+    stripped = [str(name).strip() if name is not None else "" for name in names]
+    if not any(stripped):
+        raise LoadError("no header: the first row must have the names of the columns", place=place)
+    found = tuple(name or f"column_{i}" for i, name in enumerate(stripped, 1))
+    seen: dict[str, int] = {}
+    for i, name in enumerate(found, 1):
+        if name in seen:
+            raise LoadError(
+                f"two columns are called {name!r}: columns {seen[name]} and {i}",
+                hint="rename one of them in the header",
+                place=place,
+            )
+        seen[name] = i
+    return found
+
+
+def batched(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of consecutive rows.
+
+    >>> [*batched(iter(range(5)), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    while batch := list(islice(rows, size)):
+        yield batch

@@ -1,0 +1,113 @@
+"""Tables among the inputs of a load: opening them, guessing their mapping, and matching them with a mapping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.table_reader import Table
+from hybridkg.registry import did_you_mean
+from hybridkg.tables.guess import Choice, guess
+from hybridkg.tables.mapping import TableMapping
+from hybridkg.tables.opening import open_tables, reader_of
+from hybridkg.tables.readers.frame import FrameTable, is_frame
+from hybridkg.tables.table_source import TableSource
+
+
+def has_reader(value: Any) -> bool:
+    """Whether an input is a table: a DataFrame, or a file with the extension of a table format.
+
+    >>> has_reader("films.csv"), has_reader("films.ttl")
+    (True, False)
+    """
+    if isinstance(value, str | Path):
+        return reader_of(Path(value)) is not None
+    return is_frame(value)
+
+
+def opened_tables(values: Sequence[Any]) -> list[Table]:
+    """The tables of some inputs. Raises LoadError: an input is no table."""
+    tables: list[Table] = []
+    frames = sum(not isinstance(value, str | Path) for value in values)
+    number = 0
+    for value in values:
+        if isinstance(value, str | Path):
+            tables += open_tables(Path(value))
+        elif is_frame(value):
+            number += 1
+            tables.append(FrameTable(value, "table" if frames == 1 else f"table{number}"))
+        else:
+            raise LoadError(f"{type(value).__name__!r} is no table", hint="give DataFrames or files of tables")
+    return tables
+
+
+def guess_mapping(
+    *tables: Any,
+    id: Choice = None,
+    class_: Choice = None,
+    prefix: str | None = None,
+    progress: Progress = SILENT,
+) -> TableMapping:
+    """The mapping that a load of tables without a mapping uses.
+
+    `print` shows it, `save` writes it to a file, and `kb.load(..., mapping=...)` takes it.
+
+    Args:
+        tables: files or DataFrames that are loaded together.
+        id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
+            values differ, else the number of the row. With several tables, a dict by their names.
+        class_: class of the rows, a name or an IRI; default: the name of the table, in the singular. With several
+            tables, a dict by their names.
+        prefix: namespace of everything that gets a name; default: `http://example.org/`.
+        progress: receives the bytes read.
+
+    Raises:
+        LoadError: a table is malformed, or a choice names nothing.
+    """
+    return guess(opened_tables(tables), id=id, class_=class_, prefix=prefix, progress=progress)
+
+
+def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableSource]:
+    """The tables with their maps, in the order of the mapping.
+
+    Raises:
+        LoadError: a table has no map, a map has no table, or they do not fit.
+    """
+    maps = mapping.tables
+    if len({(one.source, one.part) for one in maps}) == 1 and len(tables) == 1:
+        return [TableSource(tables[0], one) for one in maps]  # whatever the file is called this month
+    known = {_address(table.source, table.part): table for table in tables}
+    sources, used = [], set()
+    for one in maps:
+        address = _address(one.source, one.part)
+        if address not in known:
+            raise LoadError(
+                f"the mapping names {_shown(one.source, one.part)}, which is not among the inputs",
+                hint=did_you_mean(one.source, [name for name, _ in known]) or "give it, or take it out of the mapping",
+            )
+        used.add(address)
+        sources.append(TableSource(known[address], one))
+    for address, table in known.items():
+        if address not in used:
+            raise LoadError(
+                f"the mapping does not name {_shown(table.source, table.part)}",
+                hint="add it to the mapping, or load it by itself",
+            )
+    return sources
+
+
+def files_of(mapping: TableMapping, folder: Path) -> list[Path]:
+    """The files that a mapping names, those with a relative name in a folder."""
+    return [folder / name for name in dict.fromkeys(one.source for one in mapping.tables)]
+
+
+def _address(source: str, part: str) -> tuple[str, str]:
+    return re.split(r"[\\/]", source)[-1], part
+
+
+def _shown(source: str, part: str) -> str:
+    return f"{source!r}, table {part!r}," if part else repr(source)

@@ -1,0 +1,87 @@
+"""Names of classes and predicates from file names and headers, and languages in headers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from hybridkg.tables.mapping import iri_safe
+
+_CODES = """
+ar bg bn ca cs cy da de el en es et eu fa fi fr ga gl he hi hr hu hy it ja ka ko lt lv mk nb nl nn pl pt ro ru sk sl sq
+sr sv ta te th tr uk ur vi zh
+"""
+LANGUAGES = frozenset(_CODES.split())
+"""Languages of ISO 639-1 in which a header may end; those that are words or abbreviations, such as `id`, are none."""
+
+_MARKED = re.compile(r"(.+)@([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
+_SUFFIXED = re.compile(r"(.+?)[_.\- ]([a-z]{2})(?:[_-]([A-Za-z]{2}))?")
+
+LABELS = ("label", "name", "title")
+"""Headers of names of entities, from the first choice on."""
+
+
+def local_names(headers: Sequence[str]) -> dict[str, str]:
+    """The last part of the predicate of each header; no two headers have the same.
+
+    Spaces become `_`, and what an IRI cannot have is percent-encoded. Headers that would have the same name are
+    percent-encoded as they are, and that is one to one.
+
+    >>> local_names(["release date", "50%"])
+    {'release date': 'release_date', '50%': '50%25'}
+    >>> local_names(["a b", "a_b"])
+    {'a b': 'a%20b', 'a_b': 'a_b'}
+    """
+    names = {header: iri_safe(re.sub(r"\s+", "_", header)) for header in headers}
+    while True:
+        counts = Counter(names.values())
+        wrong = [header for header, name in names.items() if counts[name] > 1 and name != iri_safe(header)]
+        if not wrong:
+            return names
+        names |= {header: iri_safe(header) for header in wrong}
+
+
+def class_name(name: str) -> str:
+    """The class of the rows of a table, by its name: in the singular of English and in CamelCase.
+
+    >>> class_name("films"), class_name("film_reviews-2024"), class_name("categories")
+    ('Film', 'FilmReviews2024', 'Category')
+    """
+    words = [word for word in re.split(r"[\W_]+", name) if word]
+    if words:
+        words[-1] = singular(words[-1])
+    return iri_safe("".join(word[:1].upper() + word[1:] for word in words)) or "Row"
+
+
+def singular(word: str) -> str:
+    """The singular of a regular English plural; other words as they are.
+
+    >>> [singular(word) for word in ("films", "categories", "class", "status", "people")]
+    ['film', 'category', 'class', 'status', 'people']
+    """
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "sui" else word
+
+
+def languages(headers: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The name without its language, and the language, of headers that have one.
+
+    `title@en` always has. `title_en` has if another header is called `title` or `title_de`.
+
+    >>> languages(["title@en-GB", "plot_en", "plot_de", "film_id", "film"])
+    {'title@en-GB': ('title', 'en-gb'), 'plot_en': ('plot', 'en'), 'plot_de': ('plot', 'de')}
+    """
+    found: dict[str, tuple[str, str]] = {}
+    suffixed: dict[str, tuple[str, str]] = {}
+    for header in headers:
+        if marked := _MARKED.fullmatch(header):
+            found[header] = marked[1].strip(), marked[2].lower()
+        elif (end := _SUFFIXED.fullmatch(header)) and end[2] in LANGUAGES:
+            suffixed[header] = end[1], f"{end[2]}-{end[3].lower()}" if end[3] else end[2]
+    stems = Counter(stem for stem, _ in suffixed.values())
+    plain = {*headers}
+    return found | {
+        header: (stem, language) for header, (stem, language) in suffixed.items() if stems[stem] > 1 or stem in plain
+    }

@@ -1,0 +1,91 @@
+"""Text and kinds of cells that have a type of Python, for formats whose cells differ in type (JSON, SQLite, Excel)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from hybridkg.interfaces.table_reader import TableColumn, ValueKind
+from hybridkg.rdf.terms import double_text
+
+NUMBERS = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.STRING})
+_TEXTS = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.IRI, ValueKind.STRING})
+_KINDS: dict[type, frozenset[ValueKind]] = {
+    str: _TEXTS,
+    bool: frozenset({ValueKind.BOOLEAN, ValueKind.STRING}),
+    int: NUMBERS,
+    float: frozenset({ValueKind.DOUBLE, ValueKind.STRING}),
+    Decimal: frozenset({ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.STRING}),
+    datetime: frozenset({ValueKind.DATETIME, ValueKind.STRING}),
+    date: frozenset({ValueKind.DATE, ValueKind.STRING}),
+}
+"""Kinds that a value of a type may have: a text of digits was no number to whoever wrote the file."""
+
+Refuse = Callable[[int, Any], Exception]
+"""The error for a value of the row at an index that no literal stands for."""
+
+
+def column_of(values: Sequence[Any], refuse: Refuse) -> TableColumn:
+    """The column of some values; None is blank, and a list is several values.
+
+    Args:
+        values: one for each row.
+        refuse: makes the error for a value without a text.
+
+    >>> column_of([1, None, "x"], lambda row, value: TypeError(value)).cells
+    ['1', '', 'x']
+    """
+    if any(isinstance(value, list) for value in values):
+        if any(map(_is_nested, values)):
+            return TableColumn([_json(value, i, refuse) for i, value in enumerate(values)], frozenset({ValueKind.JSON}))
+        lists = [value if isinstance(value, list) else [value] for value in values]
+        cells = [[_text(one, i, refuse) for one in value] for i, value in enumerate(lists)]
+        return TableColumn(cells, _kinds(one for value in lists for one in value), is_list=True)
+    return TableColumn([_text(value, i, refuse) for i, value in enumerate(values)], _kinds(values))
+
+
+def _kinds(values: Any) -> frozenset[ValueKind]:
+    found = {type(value) for value in values}
+    sets = [_KINDS[kind] for kind in found if kind in _KINDS]
+    return frozenset.intersection(*sets) if sets else frozenset(ValueKind)
+
+
+def _text(value: Any, row: int, refuse: Refuse) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return double_text(value)
+        case Decimal() if value.is_finite():
+            return format(value, "f")
+        case datetime() | date():
+            return value.isoformat()
+    raise refuse(row, value)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, list | dict) for one in value)
+
+
+def _json(value: Any, row: int, refuse: Refuse) -> str:
+    """The text of a literal of rdf:JSON; None and an empty list are blank."""
+    if value is None or value == []:
+        return ""
+    if not _is_nested(value):
+        raise refuse(row, value)  # in another batch of rows it would be a text
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, or not a number in a column of pandas."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,167 @@
+"""Excel workbooks (.xlsx): every sheet with a header, values in place of formulas.
+
+A workbook is a ZIP archive, so the sizes in its directory are checked first: `zipfile` reads no more than these.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import datetime, time
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import LoadError
+from hybridkg.extras import needs_extra
+from hybridkg.interfaces.table_reader import RowBatch
+from hybridkg.rdf.input_file import check_readable
+from hybridkg.tables.headers import batched, checked_header, rows_of_batch
+from hybridkg.tables.readers.cells import column_of
+
+MAX_UNPACKED = 2 << 30
+"""Bytes of an unpacked workbook."""
+
+MAX_SHARED_STRINGS = 256 << 20
+"""Bytes of its table of texts, which has to be in memory."""
+
+SHARED_STRINGS = "xl/sharedStrings.xml"
+
+
+class ExcelTable:
+    """The rows of one sheet; rows without any cell are skipped."""
+
+    size: int | None = None
+
+    def __init__(self, path: Path, part: str, header: Sequence[Any], name: str, is_only: bool):
+        self.path, self.source, self.name, self.sheet = path, str(path), name, part
+        self.part = "" if is_only else part
+        self.columns = checked_header(header, f"{path}, sheet {part}")
+
+    def batches(self) -> Iterator[RowBatch]:
+        """The rows in batches. Raises LoadError: a cell holds an error, or a formula that was never computed."""
+        width, first = len(self.columns), 1
+        for batch in batched(_rows(self.path, self.sheet), rows_of_batch(width)):
+            rows = [(number, cells) for number, cells in batch if number > 1]
+            values = [self._checked(number, cells) for number, cells in rows]
+            columns = [*zip(*values, strict=True)] or [()] * width
+            yield RowBatch(first, len(values), [column_of(cells, self._refuse) for cells in columns])
+            first += len(values)
+
+    def _checked(self, number: int, cells: Sequence[Any]) -> list[Any]:
+        """The values of a row, as many as the header has names. Raises LoadError: there are more."""
+        width = len(self.columns)
+        if any(value is not None for value in cells[width:]):
+            raise LoadError(
+                f"a cell stands right of the header, which has {width} names",
+                place=f"{self.path}, sheet {self.sheet}, row {number}",
+            )
+        return [*cells[:width], *[None] * (width - len(cells))]
+
+    def advanced(self) -> int:
+        """0: the position in the file is not known."""
+        return 0
+
+    def place(self, row: int) -> str:
+        """The place of a row: its number in the sheet, where no row before it is empty."""
+        return f"{self.path}, sheet {self.sheet}, row {row + 1}"
+
+    def _refuse(self, row: int, value: Any) -> LoadError:
+        return LoadError(f"a value of type {type(value).__name__} has no text", place=self.place(row + 1))
+
+
+class ExcelReader:
+    """Opens workbooks."""
+
+    extensions = (".xlsx", ".xlsm")
+
+    def open(self, path: Path) -> Sequence[ExcelTable]:
+        """The sheets of a workbook that have cells. Raises LoadError: it is no workbook, too large, or empty."""
+        check_readable(path)
+        _check_archive(path)
+        headers = []
+        for sheet in _sheets(path):
+            first = next(_rows(path, sheet), None)
+            if first is not None:
+                headers.append((sheet, first[1]))
+        if not headers:
+            raise LoadError("no cell in this workbook", place=str(path))
+        only = len(headers) == 1
+        stem = path.name.partition(".")[0]
+        return [ExcelTable(path, sheet, cells, stem if only else sheet, only) for sheet, cells in headers]
+
+
+EXCEL = ExcelReader()
+
+
+def _check_archive(path: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {info.filename: info.file_size for info in archive.infolist()}
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as e:
+        raise LoadError("not an Excel workbook (.xlsx): it is no ZIP archive", place=str(path)) from e
+    if sum(sizes.values()) > MAX_UNPACKED or sizes.get(SHARED_STRINGS, 0) > MAX_SHARED_STRINGS:
+        raise LoadError(
+            f"a workbook of {sum(sizes.values()):,} bytes unpacked; at most {MAX_UNPACKED:,} are read, and "
+            f"{MAX_SHARED_STRINGS:,} of texts",
+            hint="save its sheets as CSV",
+            place=str(path),
+        )
+
+
+def _opened(path: Path, *, values: bool) -> Any:
+    with needs_extra("tables", "Excel workbooks"):
+        import openpyxl
+    try:
+        return openpyxl.load_workbook(path, read_only=True, data_only=values)
+    except Exception as e:  # openpyxl passes on whatever its XML and ZIP readers raise
+        raise _unreadable(path, e) from e
+
+
+def _sheets(path: Path) -> list[str]:
+    with closing(_opened(path, values=True)) as book:
+        return [sheet.title for sheet in book.worksheets]
+
+
+def _rows(path: Path, sheet: str) -> Iterator[tuple[int, list[Any]]]:
+    """(number from 1 for the first row with a cell, values) of the rows with a cell.
+
+    Formulas are read beside values, because a formula that no program has computed has no value, and would be a blank.
+    """
+    with closing(_opened(path, values=True)) as values, closing(_opened(path, values=False)) as formulas:
+        number = 0
+        try:
+            for cells, sources in zip(values[sheet].iter_rows(), formulas[sheet].iter_rows(), strict=True):
+                row = [_value(cell, source, path, sheet) for cell, source in zip(cells, sources, strict=True)]
+                if any(value is not None for value in row):
+                    number += 1
+                    yield number, row
+        except LoadError:
+            raise
+        except Exception as e:
+            raise _unreadable(path, e) from e
+
+
+def _value(cell: Any, source: Any, path: Path, sheet: str) -> Any:
+    value = cell.value
+    if value is None:
+        if isinstance(source.value, str) and source.data_type == "f":
+            raise LoadError(
+                f"cell {source.coordinate} has a formula, {source.value!r}, and no value",
+                hint="open the workbook in a spreadsheet program, which computes it, and save it",
+                place=f"{path}, sheet {sheet}",
+            )
+        return None
+    if cell.data_type == "e":
+        raise LoadError(f"cell {cell.coordinate} has the error {value}", place=f"{path}, sheet {sheet}")
+    if isinstance(value, datetime) and "h" not in str(cell.number_format).lower():
+        return value.date()
+    if isinstance(value, time):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    return value
+
+
+def _unreadable(path: Path, error: Exception) -> LoadError:
+    return LoadError(f"not a readable Excel workbook: {type(error).__name__}: {error}", place=str(path))

@@ -1,0 +1,115 @@
+"""Rows that are JSON objects: the columns of a stream of them, nested objects as `a.b`.
+
+The columns are known only after all objects have been read, so a table of objects is read once for its header.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.table_reader import RowBatch, TableColumn
+from hybridkg.rdf.input_file import InputFile
+from hybridkg.tables.headers import MAX_COLUMNS, batched, checked_header, rows_of_batch
+from hybridkg.tables.readers.cells import Refuse, column_of
+
+MAX_NESTING = 20
+"""Objects inside each other that become columns."""
+
+
+class ObjectTable(ABC):
+    """A table whose rows are the JSON objects of a file."""
+
+    part = ""
+
+    def __init__(self, path: Path):
+        self.path, self.source, self.name = path, str(path), path.name.partition(".")[0]
+        self._file: InputFile | None = None
+        names: dict[str, None] = {}
+        with InputFile(path) as file:
+            self.size: int | None = file.size
+            for row, value in enumerate(self.objects(file), 1):
+                before = len(names)
+                names.update(dict.fromkeys(self._flat(value, row)))
+                if before != len(names) > MAX_COLUMNS:
+                    raise LoadError(f"more than {MAX_COLUMNS:,} names in its objects", place=str(path))
+        self.columns = checked_header([*names], str(path)) if names else ()
+
+    @abstractmethod
+    def objects(self, file: InputFile) -> Iterator[Any]:
+        """The values that should be objects. Raises LoadError: the file is malformed."""
+
+    def batches(self) -> Iterator[RowBatch]:
+        """The rows in batches."""
+        names = {name: i for i, name in enumerate(self.columns)}
+        with InputFile(self.path) as file:
+            self._file, first = file, 1
+            for values in batched(iter(self.objects(file)), rows_of_batch(len(names))):
+                columns: list[list[Any]] = [[None] * len(values) for _ in names]
+                for i, value in enumerate(values):
+                    for name, cell in self._flat(value, first + i).items():
+                        columns[names[name]][i] = cell
+                yield RowBatch(first, len(values), self._columns(columns, first))
+                first += len(values)
+            self._file = None
+
+    def _columns(self, columns: Sequence[list[Any]], first: int) -> list[TableColumn]:
+        return [column_of(cells, self._refusal(name, first)) for name, cells in zip(self.columns, columns, strict=True)]
+
+    def _refusal(self, name: str, first: int) -> Refuse:
+        def refuse(row: int, value: Any) -> LoadError:
+            return LoadError(
+                f"row {first + row}, column {name!r} is {_kind(value)}, and other rows have lists of objects there",
+                hint="give them one form, or drop the column",
+                place=self.place(first + row),
+            )
+
+        return refuse
+
+    def _flat(self, value: Any, row: int) -> dict[str, Any]:
+        """The cells of an object by the names of their columns."""
+        if not isinstance(value, dict):
+            raise LoadError(
+                f"row {row} is {_kind(value)}, and each row must be an object",
+                hint='such as {"id": "tt1", "title": "Alien"}',
+                place=self.place(row),
+            )
+        flat: dict[str, Any] = {}
+        waiting: list[tuple[str, Any, int]] = [(str(name).strip(), cell, 1) for name, cell in value.items()][::-1]
+        while waiting:
+            name, cell, depth = waiting.pop()
+            if isinstance(cell, dict) and depth < MAX_NESTING:
+                waiting += [(f"{name}.{str(inner).strip()}", one, depth + 1) for inner, one in cell.items()][::-1]
+            elif not name or name in flat:
+                raise LoadError(
+                    f"row {row} has the name {name!r} twice" if name else f"row {row} has an empty name",
+                    hint="a name with a dot is the same as one inside another object; rename one of them",
+                    place=self.place(row),
+                )
+            else:
+                flat[name] = [cell] if isinstance(cell, dict) else cell  # so deep that it stays JSON
+        return flat
+
+    def advanced(self) -> int:
+        """Bytes of the file read since the last call."""
+        return 0 if self._file is None else self._file.advanced()
+
+    def place(self, row: int) -> str:
+        """The place of a row."""
+        return f"{self.path}, object {row}"
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+    return "a list"

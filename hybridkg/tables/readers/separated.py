@@ -1,0 +1,212 @@
+"""CSV and TSV (RFC 4180): UTF-8, plain or compressed, with a header.
+
+A .csv file may be separated by commas, semicolons or tabs: the one with the most columns in the header counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, dropwhile, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.table_reader import RowBatch, TableColumn
+from hybridkg.rdf.input_file import CONVERT, InputFile, extensions, looks_compressed
+from hybridkg.tables.headers import MAX_CELL_LENGTH, MAX_LINE_LENGTH, batched, checked_header, rows_of_batch
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+DELIMITERS = ",;\t"
+"""Delimiters of a .csv file; of several that give as many columns, the first."""
+
+
+MAX_EMPTY_LINES = 100
+"""Empty lines before a header."""
+
+
+class SeparatedReader:
+    """Opens files of separated values.
+
+    Args:
+        extensions: of the files.
+        delimiters: candidates for the delimiter.
+    """
+
+    def __init__(self, extensions: tuple[str, ...], delimiters: str):
+        self.extensions, self._delimiters = extensions, delimiters
+
+    def open(self, path: Path) -> Sequence[SeparatedTable]:
+        """The only table of a file. Raises LoadError: it cannot be read, or has no header."""
+        return [SeparatedTable(path, self._delimiters)]
+
+
+CSV = SeparatedReader((".csv",), DELIMITERS)
+TSV = SeparatedReader((".tsv", ".tab"), "\t")
+
+
+class SeparatedTable:
+    """The rows of a file of separated values."""
+
+    part = ""
+
+    def __init__(self, path: Path, delimiters: str):
+        self.path, self.source, self.name = path, str(path), path.name.partition(".")[0]
+        self._file: InputFile | None = None
+        with InputFile(path) as file:
+            self.size: int | None = file.size
+            lines = _lines(file)
+            start = _start(lines, path)
+            self._delimiter = max(delimiters, key=lambda d: (len(_cells(start[-1], d)), -delimiters.index(d)))
+            # A quoted name may hold a line end, so the header is read by the reader of the rows.
+            header = next(_rows(self._reader(start, lines), path), [])
+            self.columns = checked_header(header, f"{path}:{len(start)}")
+
+    def batches(self) -> Iterator[RowBatch]:
+        """The rows in batches. Raises LoadError: a row has another number of cells than the header, or no UTF-8."""
+        width = len(self.columns)
+        with InputFile(self.path) as file:
+            self._file = file
+            lines = _lines(file)
+            rows = _rows(self._reader(_start(lines, self.path), lines), self.path)
+            next(rows)
+            first = 1
+            for read in batched(rows, rows_of_batch(width)):
+                batch = read if len(read[0]) == width and {*map(len, read)} == {width} else self._kept(read, first)
+                columns: Sequence[Sequence[str]] = [*zip(*batch, strict=True)] or [()] * width
+                yield RowBatch(first, len(batch), [TableColumn(cells) for cells in columns])
+                first += len(batch)
+            self._file = None
+
+    def advanced(self) -> int:
+        """Bytes of the file read since the last call."""
+        return 0 if self._file is None else self._file.advanced()
+
+    def place(self, row: int) -> str:
+        """File and line of a row, found by reading the file again up to it."""
+        with InputFile(self.path) as file:
+            lines = _lines(file)
+            reader = self._reader(_start(lines, self.path), lines)
+            number, line = -1, 1
+            with suppress(csv.Error, UnicodeDecodeError):
+                for cells in reader:
+                    number += bool(cells)
+                    if number == row:
+                        break
+                    line = reader.line_num + 1
+            return f"{self.path}:{line}"
+
+    def _reader(self, start: Sequence[str], lines: Iterator[str]) -> Reader:
+        if csv.field_size_limit() < MAX_CELL_LENGTH:
+            csv.field_size_limit(MAX_CELL_LENGTH)  # one setting for all readers of a process
+        return csv.reader(chain(start, lines), delimiter=self._delimiter, strict=True)
+
+    def _kept(self, rows: list[list[str]], first: int) -> list[list[str]]:
+        """The rows without empty lines. Raises LoadError: one of them is ragged."""
+        kept = [row for row in rows if row]
+        width = len(self.columns)
+        for i, row in enumerate(kept):
+            if len(row) != width:
+                number = first + i
+                raise LoadError(
+                    f"row {number} has {_counted(len(row))}, and the header has {width}",
+                    hint="a cell with the delimiter in it is written in double quotes, and each row has every cell",
+                    place=self.place(number),
+                )
+        return kept
+
+
+def _counted(cells: int) -> str:
+    return "1 cell" if cells == 1 else f"{cells:,} cells"
+
+
+def _rows(reader: Reader, path: Path) -> Iterator[list[str]]:
+    """The rows from the header on. Raises LoadError: a quote, a cell or a character is wrong."""
+    try:
+        yield from dropwhile(lambda row: not row, reader)
+    except csv.Error as e:
+        raise _malformed(e, reader, path) from e
+    except UnicodeDecodeError as e:
+        raise _not_utf8(path, reader.line_num + 1) from e
+
+
+def _malformed(error: csv.Error, reader: Reader, path: Path) -> LoadError:
+    text = str(error)
+    place = f"{path}:{reader.line_num}"
+    if "field limit" in text:
+        return LoadError(
+            f"a cell of more than {MAX_CELL_LENGTH:,} characters ends here",
+            hint="is a double quote missing at its end? in a quoted cell, a double quote is written twice",
+            place=place,
+        )
+    if "unexpected end of data" in text:
+        return LoadError("a quoted cell is not closed at the end of the file", hint='its end is a "', place=place)
+    return LoadError(
+        f"not valid CSV: {text}", hint='in a quoted cell, a double quote is written twice: "6"" nails"', place=place
+    )
+
+
+def _not_utf8(path: Path, line: int) -> LoadError:
+    return LoadError("invalid UTF-8", hint=CONVERT, place=f"{path}:{line}")
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter))
+    except (csv.Error, StopIteration):
+        return []
+
+
+def _start(lines: Iterator[str], path: Path) -> list[str]:
+    """The lines up to the first that is not empty. Raises LoadError: there is none, or it is not text."""
+    start: list[str] = []
+    try:
+        for line in islice(lines, MAX_EMPTY_LINES):
+            start.append(line)
+            if line.strip():
+                return start
+    except UnicodeDecodeError as e:
+        with path.open("rb") as file:
+            signature = file.read(6)
+        if compression := "" if extensions(path)[1] else looks_compressed(signature):
+            raise LoadError(
+                f"not a table, but a {compression} archive",
+                hint=f"give it a name that ends in '{extensions(path)[0]}{compression}'",
+                place=str(path),
+            ) from e
+        raise _not_utf8(path, 1) from e
+    raise LoadError("no header: the file is empty, or begins with empty lines", place=str(path))
+
+
+def _lines(file: InputFile) -> Iterator[str]:
+    """The lines of a file with their ends: LF, CR LF or CR."""
+    return chain.from_iterable(io.StringIO(text, newline="") for text in _texts(file))
+
+
+def _texts(file: InputFile) -> Iterator[str]:
+    """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a line that is too long."""
+    rest = b""
+    while block := file.block():
+        if b"\0" in block:
+            raise LoadError(
+                "a NUL byte: this is no text in UTF-8",
+                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW, if it is UTF-16",
+                place=str(file.path),
+            )
+        # A CR at the end of a block may be half of a CR LF.
+        end = (block.rfind(b"\n") + 1) or (block.rfind(b"\r", 0, len(block) - 1) + 1)
+        if end:
+            yield (rest + block[:end]).decode()
+            rest = block[end:]
+        else:
+            rest += block
+        if len(rest) > MAX_LINE_LENGTH:
+            raise LoadError(
+                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint="is it a CSV file?", place=str(file.path)
+            )
+    if rest:
+        yield rest.decode()

@@ -1,0 +1,57 @@
+"""A table with its map as an input of a load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridkg.interfaces.statement_source import StatementSource
+from hybridkg.interfaces.table_reader import Table
+from hybridkg.tables.mapping import TableMap
+from hybridkg.tables.triples import TripleWriter, first_rows
+
+MIN_CELL_BYTES = 4
+"""Bytes of a cell, at least on average, by which rows are estimated that nobody has counted."""
+
+
+class TableSource(StatementSource):
+    """The triples of a table.
+
+    Args:
+        table: read anew at each call of `lines`.
+        table_map: its map.
+
+    Raises:
+        LoadError: the map does not fit the table.
+    """
+
+    def __init__(self, table: Table, table_map: TableMap):
+        self._table, self.map = table, table_map
+        self._writer = TripleWriter(table, table_map)
+        self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
+
+    def lines(self) -> Iterator[tuple[bytes, int]]:
+        """The triples of each batch of rows. Raises LoadError: a cell is wrong; names file, row and column."""
+        yield from self._writer.lines()
+
+    def advanced(self) -> int:
+        """Bytes of the file read since the last call."""
+        return self._table.advanced()
+
+    def expected_statements(self) -> int | None:
+        """Triples of a row, times the rows; a cell of several values counts as one."""
+        rows = self.map.rows
+        if rows is None and self._table.size is not None:
+            rows = self._table.size // (MIN_CELL_BYTES * max(len(self._table.columns), 1))
+        return None if rows is None else rows * sum(len(one.predicates) for one in self.map.properties)
+
+    def examples(self, rows: int) -> list[str]:
+        """The triples of the first rows, one a line, row by row."""
+        for batch in self._table.batches():
+            lines = self._writer.of_rows(first_rows(batch, rows))
+            order = {subject: i for i, subject in enumerate(dict.fromkeys(map(_subject, lines)))}
+            return sorted(lines, key=lambda line: order[_subject(line)])
+        return []
+
+
+def _subject(line: str) -> str:
+    return line.partition(" ")[0]

@@ -1,0 +1,252 @@
+"""The triples of a table by a map, as N-Triples, by blocks of rows and column by column.
+
+tests/tables/row_by_row.py states the same one cell at a time. A triple costs about 0.5 us here, most of it one string:
+blanks, escapes and encodings are rare, and are looked for in whole columns first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.table_reader import RowBatch, Table, TableColumn, ValueKind
+from hybridkg.rdf.terms import XSD
+from hybridkg.registry import did_you_mean
+from hybridkg.tables.kinds import DATATYPES, EXAMPLES, KINDS_OF_DATATYPES, first_misfit, lexical
+from hybridkg.tables.mapping import ROW_NUMBER, PropertyMap, TableMap, TermMap, iri_safe
+
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+_ESCAPES = {code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF)} | str.maketrans(
+    {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+)
+_ESCAPED_BYTES = bytes(code for code in _ESCAPES if code < 0x80)
+"""Characters that canonical N-Triples escapes, as Oxigraph writes them; two noncharacters are not ASCII."""
+
+_INTEGERS = """
+int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
+unsignedInt unsignedLong unsignedShort unsignedByte
+"""
+_DERIVED_INTEGERS = frozenset(XSD + name for name in _INTEGERS.split())
+
+
+_PLAIN_KINDS = frozenset(DATATYPES) - {ValueKind.JSON}
+"""Kinds whose permitted forms have no character to escape."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Values of some rows: texts, and the row of each within its batch; None for one of each row, in order."""
+
+    texts: Sequence[str]
+    rows: Sequence[int] | None = None
+
+
+class TripleWriter:
+    """Writes the triples of the rows of a table.
+
+    Args:
+        table: gives the rows.
+        table_map: of this table.
+
+    Raises:
+        LoadError: the map names a column that the table does not have.
+    """
+
+    def __init__(self, table: Table, table_map: TableMap):
+        self._table, self._map = table, table_map
+        self._places = {name: i for i, name in enumerate(table.columns)}
+        for term in table_map.term_maps():
+            for name in term.columns:
+                if name != ROW_NUMBER and name not in self._places:
+                    known = [*table.columns]
+                    raise LoadError(
+                        f"the mapping names a column {name!r}, which {table.source!r} does not have; its columns: "
+                        f"{', '.join(known[:20])}{' ...' if len(known) > 20 else ''}",
+                        hint=did_you_mean(name, known),
+                    )
+
+    def lines(self) -> Iterator[tuple[bytes, int]]:
+        """(N-Triples, number of triples) of each batch of rows. Raises LoadError: a cell is wrong; names its place."""
+        for batch in self._table.batches():
+            lines = self._lines(batch)
+            try:
+                yield "".join(lines).encode(), len(lines)
+            except UnicodeEncodeError as e:
+                raise self._lone_surrogate(batch) from e
+
+    def of_rows(self, batch: RowBatch) -> list[str]:
+        """The triples of some rows, a line each without its end. Raises LoadError: a cell is wrong."""
+        return [line.rstrip("\n") for line in self._lines(batch)]
+
+    def _lines(self, batch: RowBatch) -> list[str]:
+        subjects = self._subjects(batch)
+        lines: list[str] = []
+        for one in self._map.properties:
+            objects = self._objects(one, batch)
+            of_rows = subjects if objects.rows is None else [subjects[row] for row in objects.rows]
+            for predicate in one.predicates:
+                before, after = _around(predicate, one.target)
+                lines += [f"{s}{before}{o}{after}" for s, o in zip(of_rows, objects.texts, strict=True)]
+        return lines
+
+    def _subjects(self, batch: RowBatch) -> Sequence[str]:
+        """The subject of each row, in angle brackets. Raises LoadError: a row has none."""
+        term = self._map.subject
+        values = self._values(term, batch)
+        if values.rows is not None:
+            row = next((i for i in range(batch.rows) if i not in set(values.rows)), 0)
+            name = ", ".join(repr(column) for column in term.columns)
+            raise self._error(
+                batch,
+                row,
+                f"no value in column {name}, which identifies the rows"
+                if len(values.rows) < batch.rows
+                else f"several values in column {name}, which identifies the rows",
+                "fill the cell, or choose another column with --id",
+            )
+        return [f"<{text}>" for text in values.texts]
+
+    def _objects(self, one: PropertyMap, batch: RowBatch) -> _Values:
+        term = one.target
+        values = self._values(term, batch)
+        if term.kind is ValueKind.IRI:
+            return values
+        texts = lexical(term.kind, values.texts)
+        if term.kind not in _PLAIN_KINDS and _needs_escapes("".join(texts)):
+            texts = [text.translate(_ESCAPES) for text in texts]
+        return _Values(texts, values.rows)
+
+    def _values(self, term: TermMap, batch: RowBatch) -> _Values:
+        """The values of a term map in the rows that have them, checked."""
+        columns = term.columns
+        if not columns:
+            return _Values([term.template[0]] * batch.rows)
+        if len(columns) > 1:
+            return self._of_several(term, batch)
+        values = self._cells(columns[0], batch, term.separator)
+        self._check(term, columns[0], values, batch)
+        if term.is_reference:
+            return values
+        before, after = term.template[0], term.template[2]
+        texts = values.texts
+        if term.kind is ValueKind.IRI and _bytes("".join(texts)).translate(None, _UNRESERVED):
+            texts = [iri_safe(text) for text in texts]
+        return _Values([f"{before}{text}{after}" for text in texts], values.rows)
+
+    def _of_several(self, term: TermMap, batch: RowBatch) -> _Values:
+        """The values of a template of several columns: none in a row where one of them is blank."""
+        found = [_by_row(self._cells(name, batch, ""), batch.rows) for name in term.columns]
+        rows = [i for i in range(batch.rows) if all(len(cells[i]) for cells in found)]
+        texts = []
+        for i in rows:
+            parts = [iri_safe(cells[i][0]) if term.kind is ValueKind.IRI else cells[i][0] for cells in found]
+            pieces = [*term.template]
+            pieces[1::2] = parts
+            texts.append("".join(pieces))
+        return _Values(texts, None if len(rows) == batch.rows else rows)
+
+    def _cells(self, name: str, batch: RowBatch, separator: str) -> _Values:
+        """The values in a column that are not blank."""
+        if name == ROW_NUMBER and name not in self._places:
+            return _Values([str(number) for number in range(batch.first, batch.first + batch.rows)])
+        return values_of(batch.columns[self._places[name]], separator)
+
+    def _check(self, term: TermMap, column: str, values: _Values, batch: RowBatch) -> None:
+        """Raises LoadError: a cell has a NUL, or a text that its datatype does not permit."""
+        texts = values.texts
+        kind = (
+            ValueKind.INTEGER
+            if term.datatype in _DERIVED_INTEGERS
+            else KINDS_OF_DATATYPES.get(term.datatype, term.kind)
+        )
+        if kind is ValueKind.IRI and not term.is_reference:
+            return
+        if kind not in _PLAIN_KINDS and "\0" in "".join(texts):
+            wrong = next(i for i, text in enumerate(texts) if "\0" in text)
+            raise self._error(batch, _row(values, wrong), f"column {column!r} has a NUL character", "remove it")
+        bad = first_misfit(kind, texts)
+        if bad is not None:
+            name = "an absolute IRI" if kind is ValueKind.IRI else f"of the datatype {kind}"
+            raise self._error(
+                batch,
+                _row(values, bad),
+                f"column {column!r}: {_shown(texts[bad])} is not {name}, such as {EXAMPLES[kind]}",
+                "correct the cell, or map the column to a string",
+            )
+
+    def _error(self, batch: RowBatch, row: int, message: str, hint: str) -> LoadError:
+        number = batch.first + row
+        return LoadError(f"row {number}, {message}", hint=hint, place=self._table.place(number))
+
+    def _lone_surrogate(self, batch: RowBatch) -> LoadError:
+        for name, column in zip(self._table.columns, batch.columns, strict=True):
+            for i, cell in enumerate(column.cells):
+                try:
+                    "".join(cell).encode()
+                except UnicodeEncodeError:
+                    return self._error(
+                        batch, i, f"column {name!r} has half a character (a lone surrogate)", "write the text anew"
+                    )
+        return LoadError("a character that is no Unicode", place=self._table.source)
+
+
+def first_rows(batch: RowBatch, rows: int) -> RowBatch:
+    """The first rows of a batch."""
+    columns = [TableColumn(column.cells[:rows], column.kinds, column.is_list) for column in batch.columns]
+    return RowBatch(batch.first, min(rows, batch.rows), columns)
+
+
+def values_of(column: TableColumn, separator: str = "") -> _Values:
+    """The values of a column that are not blank: not empty, and not of spaces alone.
+
+    >>> values_of(TableColumn(["a|b", " ", "c"]), "|")
+    _Values(texts=['a', 'b', 'c'], rows=[0, 0, 2])
+    """
+    cells = column.cells
+    if column.is_list or separator:
+        found = [
+            (i, one)
+            for i, cell in enumerate(cells)
+            for one in (cell.split(separator) if isinstance(cell, str) else cell)
+            if one and not one.isspace()
+        ]
+        return _Values([one for _, one in found], [i for i, _ in found])
+    texts: Sequence[str] = cells  # type: ignore[assignment]
+    if all(texts) and not any(map(str.isspace, texts)):
+        return _Values(texts)
+    rows = [i for i, text in enumerate(texts) if text and not text.isspace()]
+    return _Values([texts[i] for i in rows], rows)
+
+
+def _needs_escapes(text: str) -> bool:
+    raw = _bytes(text)
+    return len(raw.translate(None, _ESCAPED_BYTES)) < len(raw) or "\ufffe" in text or "\uffff" in text
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")  # half characters get their error with the whole line
+
+
+def _by_row(values: _Values, rows: int) -> list[list[str]]:
+    found: list[list[str]] = [[] for _ in range(rows)]
+    for row, text in zip(range(rows) if values.rows is None else values.rows, values.texts, strict=True):
+        found[row].append(text)
+    return found
+
+
+def _row(values: _Values, index: int) -> int:
+    return index if values.rows is None else values.rows[index]
+
+
+def _around(predicate: str, term: TermMap) -> tuple[str, str]:
+    """The text between a subject and an object, and the text behind the object."""
+    if term.kind is ValueKind.IRI:
+        return f" <{predicate}> <", "> .\n"
+    suffix = f"@{term.language}" if term.language else f"^^<{term.datatype}>" if term.datatype else ""
+    return f' <{predicate}> "', f'"{suffix} .\n'
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")

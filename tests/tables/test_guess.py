@@ -1,0 +1,187 @@
+"""The rules of the guess, one by one; tests/tables/test_triples.py has the law that what is guessed always loads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from made_tables import write_csv
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.table_reader import ValueKind
+from hybridkg.tables.inputs import guess_mapping
+
+EX = "http://example.org/"
+
+
+def guessed(tmp_path, column, cells):
+    """The term map of a column with these cells."""
+    rows = [[f"r{i}", cell] for i, cell in enumerate(cells)]
+    path = write_csv(tmp_path / "things.csv", ["id", column], rows)
+    (table,) = guess_mapping(path, id="id").tables
+    return {one.target.columns[0]: one.target for one in table.properties if one.target.columns}.get(column)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "", "-20"], ValueKind.INTEGER),
+        (["1", "2.50"], ValueKind.DECIMAL),
+        (["1", "2e-3"], ValueKind.DOUBLE),
+        (["TRUE", "false"], ValueKind.BOOLEAN),
+        (["1999-12-31"], ValueKind.DATE),
+        (["1999-12-31 23:59:00", "1999-12-31T23:59:00.5Z"], ValueKind.DATETIME),
+        (["http://e.org/a", "https://e.org/b"], ValueKind.IRI),
+        (["007", "12"], ValueKind.STRING),  # an identifier
+        (["1234567890123456789"], ValueKind.STRING),  # longer than Oxigraph computes with
+        (["1", "n/a"], ValueKind.STRING),
+        (["1,5"], ValueKind.STRING),
+        (["2023-02-29"], ValueKind.STRING),  # not in the calendar
+        (["31.12.1999"], ValueKind.STRING),
+        (["1999-12-31", "1999-12-31T00:00:00"], ValueKind.STRING),
+        (["http://e.org/a", "http://e.org/a b"], ValueKind.STRING),
+        (["yes", "no"], ValueKind.STRING),
+    ],
+)
+def test_the_kind_is_the_strictest_of_all_cells(tmp_path, cells, kind):
+    assert guessed(tmp_path, "v", cells).kind is kind
+
+
+def test_the_last_row_counts_as_much_as_the_first(tmp_path):
+    assert guessed(tmp_path, "v", ["1"] * 50_000 + ["x"]).kind is ValueKind.STRING
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator", "kind"),
+    [
+        (["drama|war", "drama"], "", ValueKind.STRING),  # one cell is no rule
+        (["drama|war", "war|noir"], "|", ValueKind.STRING),
+        (["drama; war", "war; noir", "war"], "; ", ValueKind.STRING),
+        (["a; b", "b;c"], ";", ValueKind.STRING),
+        (["1|2", "3|4"], "|", ValueKind.INTEGER),
+        (["x", "1|2", "3|4"], "|", ValueKind.STRING),
+        ([*["plain"] * 30, "a|b", "c|d"], "", ValueKind.STRING),  # too rare
+        ([f"{'word ' * 20}; {'word ' * 20}"] * 3, "", ValueKind.STRING),  # punctuation
+    ],
+)
+def test_cells_of_several_values(tmp_path, cells, separator, kind):
+    term = guessed(tmp_path, "v", cells)
+    assert (term.separator, term.kind) == (separator, kind)
+
+
+def test_blank_columns_give_no_triple_and_a_note(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "v"], [["a", ""], ["b", "  "]])
+    (table,) = guess_mapping(path).tables
+    assert [one.predicates[-1] for one in table.properties[1:]] == [EX + "id"]
+    assert table.notes == ("column 'v' is blank in every row, so it gives no triple",)
+
+
+def subject(tmp_path, header, rows, name="films.csv", **options):
+    (table,) = guess_mapping(write_csv(tmp_path / name, header, rows), **options).tables
+    return "".join(f"{{{part}}}" if i % 2 else part for i, part in enumerate(table.subject.template))
+
+
+def test_the_column_that_identifies_the_rows(tmp_path):
+    assert subject(tmp_path, ["name", "Id"], [["a", "1"], ["b", "2"]]) == EX + "Film/{Id}"
+    assert subject(tmp_path, ["name", "film_id"], [["a", "1"], ["b", "2"]]) == EX + "Film/{film_id}"
+    assert subject(tmp_path, ["id", "code"], [["a", "1"], ["a", "2"]]) == EX + "Film/{code}"  # the id is not unique
+    assert subject(tmp_path, ["rating", "name"], [["1.5", "x"], ["2.5", "y"]]) == EX + "Film/{name}"
+    assert subject(tmp_path, ["name"], [["x"], ["x"]]) == EX + "Film/{#row}"
+    assert subject(tmp_path, ["id"], [["http://e.org/a"], ["http://e.org/b"]]) == "{id}"
+    chosen = subject(tmp_path, ["id", "n"], [["1", "x"]], id="n", class_="Movie", prefix="http://e.org/#")
+    assert chosen == "http://e.org/#Movie/{n}"
+
+
+def test_rows_of_one_identifier_are_one_entity_and_a_note(tmp_path):
+    path = write_csv(tmp_path / "cast.csv", ["film", "actor"], [["a", "x"], ["a", "y"]])
+    (table,) = guess_mapping(path, id="film").tables
+    assert "rows with the same 'film' describe one entity" in table.notes
+
+
+def test_the_first_of_label_name_title_is_a_label_too(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "Title", "name"], [["1", "a", "b"]])
+    (table,) = guess_mapping(path).tables
+    labels = [
+        one.target.columns for one in table.properties if "http://www.w3.org/2000/01/rdf-schema#label" in one.predicates
+    ]
+    assert labels == [("name",)]
+
+
+def test_languages_of_headers(tmp_path):
+    header = ["id", "title_en", "title_de", "plot@fr-CA", "film_id", "film", "year_it", "year"]
+    path = write_csv(tmp_path / "t.csv", header, [["1", "a", "b", "c", "d", "e", "7", "x"]])
+    (table,) = guess_mapping(path).tables
+    found = {one.target.columns[0]: (one.predicates[0], one.target.language) for one in table.properties[1:]}
+    assert found["title_en"] == (EX + "title", "en")
+    assert found["title_de"] == (EX + "title", "de")
+    assert found["plot@fr-CA"] == (EX + "plot", "fr-ca")
+    assert found["film_id"] == (EX + "film_id", "")
+    assert found["year_it"] == (EX + "year_it", "")  # numbers have no language
+
+
+def test_two_headers_never_share_a_predicate(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "a b", "a_b", "a%20b", "a/b"], [["1", "w", "x", "y", "z"]])
+    (table,) = guess_mapping(path).tables
+    names = [one.predicates[0] for one in table.properties[1:]]
+    assert len(set(names)) == 5
+    assert {EX + "a%20b", EX + "a%2520b"} < set(names)
+
+
+def test_foreign_keys_between_the_tables_of_a_call(tmp_path):
+    films = write_csv(
+        tmp_path / "films.csv",
+        ["id", "director_id", "actors", "sequel_of_film", "year"],
+        [["1", "10", "nm1|nm2", "", "10"], ["2", "11", "nm2", "1", "11"], ["3", "10", "nm1|nm2", "1", "10"]],
+    )
+    directors = write_csv(tmp_path / "directors.csv", ["id", "name"], [["10", "x"], ["11", "y"]])
+    people = write_csv(tmp_path / "people.csv", ["person", "born"], [["nm1", "1"], ["nm2", "1"], ["nm3", "2"]])
+    mapping = guess_mapping(films, directors, people)
+    terms = {one.target.columns[0]: one.target for one in mapping.tables[0].properties[1:]}
+    assert terms["director_id"].template == (EX + "Director/", "director_id", "")
+    assert terms["actors"].template == (EX + "People/", "actors", "")
+    assert terms["actors"].separator == "|"
+    assert terms["sequel_of_film"].template == (EX + "Film/", "sequel_of_film", "")
+    assert terms["year"].kind is ValueKind.INTEGER  # numbers refer to a table only by name
+
+
+def test_a_dangling_reference_stays_a_value_and_a_note(tmp_path):
+    films = write_csv(tmp_path / "films.csv", ["id", "director_id"], [["1", "10"], ["2", "99"]])
+    directors = write_csv(tmp_path / "directors.csv", ["id"], [["10"], ["11"]])
+    table = guess_mapping(films, directors).tables[0]
+    assert {one.target.columns: one.target.kind for one in table.properties}[("director_id",)] is ValueKind.INTEGER
+    assert table.notes == ("column 'director_id' is no reference to 'directors': no row there has '99'",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"id": "imbd"}, r"no column 'imbd' in .*did you mean 'imdb'"),
+        ({"prefix": "no iri"}, "'no iri' cannot begin an IRI"),
+        ({"class_": {"fims": "Film"}}, r"given for a table 'fims'.*did you mean 'films'"),
+        ({"class_": "http://e.org/a b"}, "no IRI of a class"),
+    ],
+)
+def test_wrong_choices(tmp_path, options, message):
+    path = write_csv(tmp_path / "films.csv", ["imdb", "b"], [["1", "2"]])
+    with pytest.raises(LoadError) as caught:
+        guess_mapping(path, **options)
+    assert re.search(message, str(caught.value), re.DOTALL)
+
+
+def test_one_choice_for_several_tables_says_how_to_write_it(tmp_path):
+    one = write_csv(tmp_path / "a.csv", ["x"], [["1"]])
+    two = write_csv(tmp_path / "b.csv", ["x"], [["1"]])
+    with pytest.raises(LoadError, match=r"--id a=x"):
+        guess_mapping(one, two, id="x")
+    assert guess_mapping(one, two, id={"a": "x"}).tables[0].subject.columns == ("x",)
+
+
+def test_the_description_has_a_line_for_each_column(tmp_path):
+    path = write_csv(tmp_path / "films.csv", ["id", "title", "tags"], [["1", "a", "x|y"], ["2", "b", "z|x"]])
+    assert str(guess_mapping(path)) == (
+        "prefix ex: <http://example.org/>\n"
+        "films.csv, 2 rows: each row is <http://example.org/Film/{id}>, of class ex:Film\n"
+        "  id     ex:id                 xsd:integer\n"
+        "  title  ex:title, rdfs:label  text\n"
+        "  tags   ex:tags               text, several separated by '|'"
+    )

@@ -1,0 +1,364 @@
+"""Law: the same table gives the same triples in every format; and what each format refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sqlite3
+import zipfile
+from datetime import date, datetime
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from made_tables import write_csv
+
+from hybridkg.errors import LoadError
+from hybridkg.rdf import input_file
+from hybridkg.tables import headers
+from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
+from hybridkg.tables.readers import excel, separated
+
+HEADER = ["id", "title", "year", "rating", "seen", "released", "shown", "note"]
+ROWS = [
+    ["f1", "Alien", 1979, 8.5, True, date(1979, 5, 25), datetime(1979, 5, 25, 20, 15), None],
+    ["f2", 'Solaris "1972"', 1972, 8.25, False, date(1972, 2, 5), datetime(1972, 2, 5, 1, 2, 3), "007"],
+]
+
+
+def texts(rows):
+    def text(value):
+        match value:
+            case None:
+                return ""
+            case bool():
+                return str(value).lower()
+            case date():
+                return value.isoformat()
+        return str(value)
+
+    return [[text(value) for value in row] for row in rows]
+
+
+def as_csv(path):
+    return write_csv(path / "films.csv", HEADER, texts(ROWS))
+
+
+def as_semicolons(path):
+    return write_csv(path / "films.csv", HEADER, texts(ROWS), ";")
+
+
+def as_tsv(path):
+    file = write_csv(path / "films.tsv", HEADER, texts(ROWS), "\t")
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # a byte order mark, as spreadsheets write it
+    return file
+
+
+def as_packed_csv(path):
+    file = path / "films.csv.gz"
+    file.write_bytes(gzip.compress(as_csv(path).read_bytes()))
+    return file
+
+
+def objects():
+    def value(one):
+        return one.isoformat() if isinstance(one, date) else one
+
+    return [dict(zip(HEADER, map(value, row), strict=True)) for row in ROWS]
+
+
+def as_json(path):
+    file = path / "films.json"
+    file.write_text(json.dumps(objects(), indent=1))
+    return file
+
+
+def as_json_lines(path):
+    file = path / "films.jsonl"
+    file.write_text("\n\n".join(map(json.dumps, objects())))
+    return file
+
+
+def as_parquet(path):
+    file = path / "films.parquet"
+    pa.parquet.write_table(pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in ROWS]), file)
+    return file
+
+
+def as_excel(path):
+    file = path / "films.xlsx"
+    book = openpyxl.Workbook()
+    for row in [HEADER, ROWS[0], [], ROWS[1]]:  # an empty row is none
+        book.active.append(row)
+    book.save(file)
+    return file
+
+
+def as_sqlite(path):
+    file = path / "films.sqlite"
+    with sqlite3.connect(file) as database:
+        database.execute(f"CREATE TABLE films ({', '.join(HEADER)})")
+        for row in ROWS:
+            cells = [one.isoformat() if isinstance(one, date) else one for one in row]
+            database.execute(f"INSERT INTO films VALUES ({', '.join('?' * len(cells))})", cells)  # noqa: S608
+    database.close()
+    return file
+
+
+def as_frame(_):
+    return pd.DataFrame(ROWS, columns=HEADER)
+
+
+def as_arrow(_):
+    return pa.Table.from_pandas(pd.DataFrame(ROWS, columns=HEADER))
+
+
+def loaded(value, **options):
+    tables = opened_tables([value])
+    mapping = guess_mapping(value, **options)
+    lines = b"".join(text for source in table_sources(tables, mapping) for text, _ in source.lines())
+    return sorted(lines.decode().splitlines())
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory):
+    lines = loaded(as_csv(tmp_path_factory.mktemp("csv")), class_="Film")
+    assert len(lines) == 2 * 9 + 1
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("make", "is_typed"),
+    [
+        (as_semicolons, False),
+        (as_tsv, False),
+        (as_packed_csv, False),
+        (as_json, True),
+        (as_json_lines, True),
+        (as_parquet, True),
+        (as_excel, True),
+        (as_frame, True),
+        (as_arrow, True),
+        (as_sqlite, True),
+    ],
+)
+def test_every_format_gives_the_triples_of_csv(tmp_path, wanted, make, is_typed):
+    found = loaded(make(tmp_path), class_="Film")
+    if is_typed:  # a float is a double, and CSV has decimals
+        found = [line.replace("XMLSchema#double", "XMLSchema#decimal") for line in found]
+    if make is as_sqlite:  # which has no booleans
+        found = [
+            line.replace(
+                '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+            ).replace(
+                '"0"^^<http://www.w3.org/2001/XMLSchema#integer>', '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+            )
+            for line in found
+        ]
+    assert sorted(found) == wanted
+
+
+def test_lists_and_objects_of_json(tmp_path):
+    file = tmp_path / "t.jsonl"
+    file.write_text('{"id": 1, "tags": ["x", "y"], "by": {"name": "a", "age": 3}, "more": [{"k": [1]}]}\n{"id": 2}\n')
+    found = loaded(file)
+    assert '<http://example.org/T/1> <http://example.org/tags> "y" .' in found
+    assert '<http://example.org/T/1> <http://example.org/by.name> "a" .' in found
+    json_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
+    assert f'<http://example.org/T/1> <http://example.org/more> "[{{\\"k\\":[1]}}]"^^<{json_type}> .' in found
+
+
+def test_a_text_of_digits_in_json_is_no_number(tmp_path):
+    file = tmp_path / "t.jsonl"
+    file.write_text('{"id": "1", "zip": "10115"}\n{"id": "2", "zip": "80331"}\n')
+    assert any(line.endswith('"10115" .') for line in loaded(file))
+
+
+def test_integers_that_pandas_has_made_floats(tmp_path):
+    frame = pd.DataFrame({"id": ["a", "b"], "year": [1979, None], "v": [0.5, float("nan")]})
+    found = loaded(frame)
+    assert (
+        '<http://example.org/Table/a> <http://example.org/year> "1979"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+        in found
+    )
+    assert len(found) == 2 * 2 + 2
+
+
+def test_an_index_with_a_name_is_a_column():
+    frame = pd.DataFrame({"title": ["x"]}, index=pd.Index(["tt1"], name="imdb_id"))
+    assert loaded(frame, id="imdb_id")[0].startswith("<http://example.org/Table/tt1>")
+
+
+def test_sheets_and_tables_of_one_file(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.title = "films"
+    book.active.append(["id", "director"])
+    book.active.append(["f1", "d1"])
+    book.create_sheet("empty")
+    book.create_sheet("directors").append(["id"])
+    book["directors"].append(["d1"])
+    book.save(tmp_path / "all.xlsx")
+    assert [table.name for table in opened_tables([tmp_path / "all.xlsx"])] == ["films", "directors"]
+    mapping = guess_mapping(tmp_path / "all.xlsx")
+    assert [table.part for table in mapping.tables] == ["films", "directors"]
+    assert mapping.tables[0].properties[-1].target.template[0] == "http://example.org/Director/"
+
+
+CSV = [
+    (b"", "no header: the file is empty"),
+    (b"\n\n\n", "no header: the file is empty"),
+    (b"a,b\n1,2\n3\n", "row 2 has 1 cell, and the header has 2.*t.csv:3"),
+    (b"a,b\n1,2,3\n", "row 1 has 3 cells, and the header has 2.*t.csv:2"),
+    (b"a,b\n1,x\n\n2,y,\n", "row 2 has 3 cells.*t.csv:4"),
+    (b"a,b,a\n", "two columns are called 'a': columns 1 and 3.*rename"),
+    (b",,\n1,2,3\n", "no header: the first row"),
+    (b"a\n\xe9t\xe9\n", "invalid UTF-8.*t.csv:.*iconv"),
+    (b"\xff\xfea\x00\n\x00", "invalid UTF-8|NUL byte"),
+    (b"a\nx\x00y\n", "a NUL byte.*UTF-16"),
+    (b'a,b\n1,"x\n', "a quoted cell is not closed"),
+    (b'a,b\n1,"x"y\n', "not valid CSV.*twice"),
+    (gzip.compress(b"a,b\n1,2\n"), "not a table, but a .gz archive|invalid UTF-8|NUL byte"),
+    (b",".join(b"c%d" % i for i in range(1_000_000)), "1,000,000 columns, and a table may have 10,000"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), CSV, ids=range(len(CSV)))
+def test_what_is_wrong_with_csv(tmp_path, content, message):
+    file = tmp_path / "t.csv"
+    file.write_bytes(content)
+    refused(file, message)
+
+
+def refused(file, message):
+    with pytest.raises(LoadError) as caught:
+        loaded(file)
+    assert re.search(message, str(caught.value), re.DOTALL), str(caught.value)
+
+
+def test_an_index_of_pandas_without_a_name_gets_one(tmp_path):
+    write_csv(tmp_path / "t.csv", ["", "a"], [["0", "x"]])
+    assert any("/column_1>" in line for line in loaded(tmp_path / "t.csv"))
+
+
+def test_a_line_end_may_be_of_any_system(tmp_path):
+    found = []
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "t.csv").write_bytes(end.join(["id,v", '1,"a b"', "2,c", ""]).encode())
+        found.append(loaded(tmp_path / "t.csv"))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 6
+
+
+def test_a_line_end_inside_a_cell_and_at_the_end_of_a_block(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_bytes(b'id,v\r\n1,"a\r\nb"\r\n2,"c\nd"\r\n')
+    whole = loaded(tmp_path / "t.csv")
+    assert any('"a\\r\\nb"' in line for line in whole)
+    for size in range(1, 12):
+        monkeypatch.setattr(input_file, "BLOCK", size)
+        assert loaded(tmp_path / "t.csv") == whole
+
+
+def test_long_cells_and_lines_are_bounded(tmp_path, monkeypatch):
+    file = tmp_path / "t.csv"
+    file.write_text('id,v\n1,"' + "x" * 200_000 + '"\n')
+    assert any(len(line) > 200_000 for line in loaded(file))  # above the limit that the csv module sets itself
+    monkeypatch.setattr(input_file, "BLOCK", 50_000)
+    monkeypatch.setattr(separated, "MAX_LINE_LENGTH", 100_000)
+    refused(file, "a line of more than")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"id": 1}\n{"id": \n', "not valid JSON.*t.jsonl:2"),
+        ('{"id": 1}\n[1]\n', "row 2 is a list, and each row must be an object.*t.jsonl:2"),
+        ('{"id": 1, "v": "\\ud800"}\n', "row 1, column 'v' has half a character.*t.jsonl:1"),
+        ('{"id": 1, "v": "a\\u0000"}\n', "row 1, column 'v' has a NUL character"),
+        ('{"a.b": 1, "a": {"b": 2}}\n', "has the name 'a.b' twice"),
+        ('{"id": 1, "v": [{"a": 1}]}\n{"id": 2, "v": "x"}\n', "lists of objects"),
+        ("[" * 100_000, "too deep"),
+    ],
+)
+def test_what_is_wrong_with_json_lines(tmp_path, content, message):
+    file = tmp_path / "t.jsonl"
+    file.write_text(content)
+    refused(file, message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"items": []}', "no array.*jq"),
+        ('[{"id": 1}, {"id": }]', "not valid JSON.*object 2"),
+        ('[{"id": 1} {"id": 2}]', "',' is missing before '{'.*after object 1"),
+        ('[{"id": 1}', "',' is missing"),
+        ('[{"id": 1}] x', "'x' stands behind the array"),
+        ("[1]", "row 1 is a number"),
+        ("[" * 100_000, "too deep|not valid JSON"),
+    ],
+)
+def test_what_is_wrong_with_json(tmp_path, content, message):
+    file = tmp_path / "t.json"
+    file.write_text(content)
+    refused(file, message)
+
+
+def test_json_is_read_in_blocks_of_any_size(tmp_path, monkeypatch):
+    file = tmp_path / "t.json"
+    file.write_text('[ {"id": 12, "v": "é \\" ]"} ,\n{"id": 13, "v": null}]\n', encoding="utf-8")
+    whole = loaded(file)
+    for size in (1, 2, 3, 7):
+        monkeypatch.setattr(input_file, "BLOCK", size)
+        assert loaded(file) == whole
+
+
+def test_what_is_wrong_with_other_files(tmp_path):
+    for name in ("t.parquet", "t.xlsx", "t.sqlite"):
+        (tmp_path / name).write_bytes(b"no such thing" * 100)
+        refused(tmp_path / name, "not valid Parquet|not an Excel workbook|not a readable SQLite")
+        with pytest.raises(LoadError, match="no file"):
+            loaded(tmp_path / f"missing{name}")
+    (tmp_path / "t.parquet.gz").write_bytes(gzip.compress(b"x"))
+    refused(tmp_path / "t.parquet.gz", "cannot be compressed.*gunzip")
+    sqlite3.connect(tmp_path / "none.db").close()
+    refused(tmp_path / "none.db", "no table in this database")
+
+
+def test_values_that_have_no_text(tmp_path):
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        database.execute("CREATE TABLE t (id, v)")
+        database.execute("INSERT INTO t VALUES (1, x'00')")
+    database.close()
+    refused(tmp_path / "t.db", "row 1, column 'v': a BLOB has no text")
+    with pytest.raises(LoadError, match="column 'v' has values of type"):
+        loaded(pa.table({"v": [b"x"]}))
+    with pytest.raises(LoadError, match="column 'v' has values of several types"):
+        loaded(pd.DataFrame({"v": [1, "x"]}))
+
+
+def test_formulas_are_values_or_an_error(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["id", "v"])
+    book.active.append([1, "=1+1"])  # openpyxl computes nothing, so no value is stored
+    book.save(tmp_path / "t.xlsx")
+    refused(tmp_path / "t.xlsx", r"cell B2 has a formula, '=1\+1', and no value.*spreadsheet")
+
+
+def test_a_workbook_is_not_unpacked_beyond_a_bound(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * 5_000_000)
+    monkeypatch.setattr(excel, "MAX_UNPACKED", 1_000_000)
+    refused(tmp_path / "t.xlsx", "a workbook of 5,000,000 bytes unpacked")
+
+
+def test_the_bound_of_columns_holds_for_objects(tmp_path, monkeypatch):
+    monkeypatch.setattr("hybridkg.tables.readers.json_rows.MAX_COLUMNS", 3)
+    (tmp_path / "t.jsonl").write_text('{"a": 1, "b": 2}\n{"c": 1, "d": 2}\n')
+    refused(tmp_path / "t.jsonl", "more than 3 names")
+
+
+def test_a_batch_is_bounded_by_cells():
+    assert headers.rows_of_batch(headers.MAX_COLUMNS) * headers.MAX_COLUMNS <= headers.BATCH_CELLS
