@@ -31,7 +31,7 @@ SKIP_KINDS = {
 """How the reasons begin, and what the summary calls them."""
 
 # How long an example takes is the machine's business, whose neighbours are noisy; it says nothing of what is right.
-settings.register_profile("sample", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(EXHAUSTIVE, parent=settings.get_profile("sample"), max_examples=300)
 
 SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
