@@ -40,6 +40,9 @@ SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 """A file system in memory, and the bytes that must be free there before the files of a run go to it."""
 
+GARBAGE = 20_000
+"""New objects after which the garbage collector looks at them."""
+
 RUN_FOLDER = pytest.StashKey[Path]()
 FAILED = pytest.StashKey[bool]()
 SESSION_SERVER = pytest.StashKey[RunningServer]()
@@ -131,6 +134,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # 400,000 objects of modules and collected tests live until the end: a search for cycles among them takes 0.3 s.
     gc.collect()
     gc.freeze()
+    # By default it searches after 700 new objects, and a seventh of a run was such searches.
+    gc.set_threshold(GARBAGE)
     if session.config.option.collectonly or session.config.option.setupplan:
         return
     if any(_needs_session_server(item) and not item.get_closest_marker("skip") for item in session.items):
