@@ -40,7 +40,7 @@ SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 """A file system in memory, and the bytes that must be free there before the files of a run go to it."""
 
-GARBAGE = 20_000
+GARBAGE = 100_000
 """New objects after which the garbage collector looks at them."""
 
 RUN_FOLDER = pytest.StashKey[Path]()

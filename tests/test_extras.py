@@ -144,11 +144,17 @@ def program(*args: object, without: tuple[str, ...]) -> subprocess.CompletedProc
 @pytest.mark.parametrize(
     ("package", "settings", "args"),
     [
-        ("orjson", ELASTIC, ("index",)),
-        ("elasticsearch", ELASTIC, ("index",)),
         ("faiss", {"encoder": "lsa", "vectors": "hnsw"}, ("index",)),
-        ("torch", {"encoder": MODELS, "encoding": EncodingSettings(batch=2)}, ("index",)),
         ("orjson", {}, ("migrate", "--to", "elasticsearch")),
+        # The same doors as above, in processes of their own.
+        pytest.param("orjson", ELASTIC, ("index",), marks=pytest.mark.exhaustive),
+        pytest.param("elasticsearch", ELASTIC, ("index",), marks=pytest.mark.exhaustive),
+        pytest.param(
+            "torch",
+            {"encoder": MODELS, "encoding": EncodingSettings(batch=2)},
+            ("index",),
+            marks=pytest.mark.exhaustive,
+        ),
     ],
 )
 def test_the_command_line_says_so_in_two_lines(kb, package, settings, args):
