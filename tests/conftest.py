@@ -31,7 +31,7 @@ SKIP_KINDS = {
 """How the reasons begin, and what the summary calls them."""
 
 # How long an example takes is the machine's business, whose neighbours are noisy; it says nothing of what is right.
-settings.register_profile("sample", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(EXHAUSTIVE, parent=settings.get_profile("sample"), max_examples=300)
 
 SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
@@ -39,6 +39,9 @@ SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
 
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 """A file system in memory, and the bytes that must be free there before the files of a run go to it."""
+
+GARBAGE = 100_000
+"""New objects after which the garbage collector looks at them."""
 
 RUN_FOLDER = pytest.StashKey[Path]()
 FAILED = pytest.StashKey[bool]()
@@ -131,6 +134,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # 400,000 objects of modules and collected tests live until the end: a search for cycles among them takes 0.3 s.
     gc.collect()
     gc.freeze()
+    # By default it searches after 700 new objects, and a seventh of a run was such searches.
+    gc.set_threshold(GARBAGE)
     if session.config.option.collectonly or session.config.option.setupplan:
         return
     if any(_needs_session_server(item) and not item.get_closest_marker("skip") for item in session.items):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -27,12 +28,21 @@ QUERY = 'SELECT ?x { ?x MATCH "red" AS ?s } RANK BY ?s'
 MODELS = "sentence-transformers:./model"
 
 
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """The folder of a knowledge base, to be copied."""
+    folder = tmp_path_factory.mktemp("loaded")
+    (folder / "data.nt").write_text(DATA)
+    with KnowledgeBase.create(folder / "kb") as made:
+        made.load(folder / "data.nt", index=True)
+    return folder / "kb"
+
+
 @pytest.fixture
-def kb(tmp_path):
-    (tmp_path / "data.nt").write_text(DATA)
-    with KnowledgeBase.create(tmp_path / "kb") as made:
-        made.load(tmp_path / "data.nt", index=True)
-        yield made
+def kb(loaded, tmp_path):
+    shutil.copytree(loaded, tmp_path / "kb", symlinks=True)
+    with KnowledgeBase.open(tmp_path / "kb") as copied:
+        yield copied
 
 
 def configured(kb, **settings) -> None:
@@ -134,11 +144,17 @@ def program(*args: object, without: tuple[str, ...]) -> subprocess.CompletedProc
 @pytest.mark.parametrize(
     ("package", "settings", "args"),
     [
-        ("orjson", ELASTIC, ("index",)),
-        ("elasticsearch", ELASTIC, ("index",)),
         ("faiss", {"encoder": "lsa", "vectors": "hnsw"}, ("index",)),
-        ("torch", {"encoder": MODELS, "encoding": EncodingSettings(batch=2)}, ("index",)),
         ("orjson", {}, ("migrate", "--to", "elasticsearch")),
+        # The same doors as above, in processes of their own.
+        pytest.param("orjson", ELASTIC, ("index",), marks=pytest.mark.exhaustive),
+        pytest.param("elasticsearch", ELASTIC, ("index",), marks=pytest.mark.exhaustive),
+        pytest.param(
+            "torch",
+            {"encoder": MODELS, "encoding": EncodingSettings(batch=2)},
+            ("index",),
+            marks=pytest.mark.exhaustive,
+        ),
     ],
 )
 def test_the_command_line_says_so_in_two_lines(kb, package, settings, args):

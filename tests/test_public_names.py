@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +21,7 @@ PACKAGE = Path(hybridkg.__file__).parent
 HEAVY = ("click", "lark", "numba", "numpy", "pyoxigraph", "rdflib", "regex", "rich", "scipy")
 
 
+@cache
 def error_classes() -> dict[str, str]:
     """Names of the family of errors by the module that defines them, read from the sources."""
     bases: dict[str, tuple[str, set[str]]] = {}

@@ -182,7 +182,8 @@ class MappedArrays:
             )
         if expected == 0:
             return np.zeros(shape, dtype)
-        mapped = np.memmap(path, dtype=dtype, mode="r", shape=shape)
+        # As text, because numpy resolves the links of a Path, by a call of the system for each folder above it.
+        mapped = np.memmap(str(path), dtype=dtype, mode="r", shape=shape)
         self._mapped[name] = mapped
         # A plain array over the map: slicing a memmap object takes several times longer.
         return np.asarray(mapped)

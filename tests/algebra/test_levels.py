@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sampling import examples
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.levels import MAX_LEVELS, levels
@@ -41,7 +42,9 @@ def test_as_many_parts_as_there_may_be_levels_are_planned(part):
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-@pytest.mark.parametrize("n", [MAX_LEVELS + 1, 1_000, pytest.param(5_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "n", [MAX_LEVELS + 1, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (1_000, 5_000))]
+)
 def test_more_of_them_are_refused_with_what_to_do(part, n):
     with pytest.raises(QueryLimitError, match=f"more than {MAX_LEVELS} patterns, tables and filters") as caught:
         from_ast(parse(query(part, n)))
@@ -60,7 +63,7 @@ def test_groups_within_groups_count_together(around):
 @pytest.mark.parametrize("name", ["VALUES", "FILTER", "UNION", "OPTIONAL", "MINUS"])
 def test_the_hint_helps(name):
     """Without MATCH in it a group is one part, however much it holds."""
-    parts = "".join(PARTS[name].replace("%d", str(i)) for i in range(1_000))
+    parts = "".join(PARTS[name].replace("%d", str(i)) for i in range(examples(2 * MAX_LEVELS, 1_000)))
     text = f'PREFIX : <http://e/> SELECT ?e {{ ?e MATCH "red" AS ?s {{ ?e :p ?c . {parts} }} }} RANK BY ?s LIMIT 3'
     plan = from_ast(parse(text))
     assert levels(plan) < 10

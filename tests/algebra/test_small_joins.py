@@ -8,6 +8,7 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.algebra import small_joins
@@ -40,7 +41,7 @@ groups = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(60, 300))
 @given(groups, st.sets(st.tuples(st.integers(0, 2), st.sampled_from(PREDICATES), st.integers(0, 2)), max_size=7))
 def test_the_solutions_are_the_same_with_their_repeats(text, graph):
     store = ox.Store()
@@ -54,7 +55,7 @@ def test_the_solutions_are_the_same_with_their_repeats(text, graph):
     assert rows[0] == rows[1]
 
 
-@pytest.mark.parametrize("n", [25, 50, 100, 200, 290])
+@pytest.mark.parametrize("n", [25, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (50, 100, 200)), 290])
 @pytest.mark.parametrize("projected", [True, False])
 def test_the_work_for_many_unions_beside_a_match_is_small(tmp_path, monkeypatch, n, projected):
     """Counts in place of seconds: no query of the store with the projection, no large join in it without."""

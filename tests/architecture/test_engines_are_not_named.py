@@ -44,7 +44,11 @@ def named(module: ast.Module) -> set[str]:
 
 
 def test_no_module_names_an_engine_of_another_folder():
-    wrong = {str(file.relative_to(PACKAGE)): found for file in files() if (found := named(tree(file)) - allowed(file))}
+    texts = {file: file.read_text(encoding="utf-8") for file in files()}
+    candidates = [file for file, text in texts.items() if any(name in text for name in NAMES)]  # a walk takes longer
+    wrong = {
+        str(file.relative_to(PACKAGE)): found for file in candidates if (found := named(tree(file)) - allowed(file))
+    }
     assert wrong == {}
 
 

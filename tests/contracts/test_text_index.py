@@ -54,7 +54,7 @@ queries = st.builds(
     model=st.sampled_from(["bm25f", "bm25f", "bm25", "combined_fields", "lm", "mlm", "prms", "sdm", "fsdm"]),
 ).map(fitting)
 ALL = np.arange(6, dtype=np.uint32)
-LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.differing_executors])
+LAW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.differing_executors])
 """The same law for every engine is the point of this class; each engine is a subclass of its own."""
 
 

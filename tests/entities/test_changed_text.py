@@ -30,7 +30,7 @@ def nodes_of(triples, held):
     return [term for term in sorted(terms, key=str) if isinstance(term, NamedNode | BlankNode)] + [ABSENT]
 
 
-@settings(max_examples=examples(60, 600), deadline=None)
+@settings(max_examples=examples(25, 600), deadline=None)
 @given(profiles, graphs, held_texts, st.booleans(), st.lists(some_nodes))
 def test_texts_are_value_for_value_those_of_the_full_extraction(profile, triples, held, union, some):
     store, documents = OxigraphStore.memory(triples, union_default_graph=union), Texts(held)

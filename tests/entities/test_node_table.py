@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.entities import node_table as table_module
 from hybridkg.entities.node_table import NodeTable
@@ -100,7 +101,7 @@ def test_a_truncated_or_missing_file_is_corrupt(tmp_path, file, cut):
         NodeTable.open(tmp_path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(35, 150), deadline=None)
 @given(old=st.sets(node, max_size=12), new=st.sets(node, max_size=12))
 def test_a_changed_table_has_the_bytes_of_a_new_one(old, new):
     with tempfile.TemporaryDirectory() as name:

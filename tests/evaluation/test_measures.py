@@ -10,6 +10,7 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import ParameterError, UnknownNameError
 from hybridkg.evaluation.measures import DEFAULT_MEASURES, MEASURES, Measure, evaluate, mean, parse_measure
@@ -140,7 +141,7 @@ def test_judged_equals_that_of_ir_measures(judged, ranked):
         assert ours[metric.query_id] == pytest.approx(metric.value)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(qrels_of, runs_of)
 def test_values_lie_between_0_and_1_and_keep_the_topics_of_the_qrels(judged, ranked):
     measures = [parse_measure(name) for name in (*DEFAULT_MEASURES, "map", "mrr", "rprec", "p@10", "hit@1", "recall")]

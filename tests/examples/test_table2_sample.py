@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sampling import examples
 
 from hybridkg.datasets.dbpedia.making import make_dbpedia
 
@@ -47,10 +48,11 @@ def test_it_runs_on_the_sample(example, shared_data, tmp_path):
     dumps, collection = shared_data / "dbpedia-rdf-samples", shared_data / "dbpedia-entity-v2"
     for index in ("A", "B"):
         make_dbpedia(dumps, collection, tmp_path / index.lower(), index=index)
-    found = example.table2(tmp_path / "a", tmp_path / "b", every=9, restarts=1)
+    every = examples(30, 9)
+    found = example.table2(tmp_path / "a", tmp_path / "b", every=every, restarts=1)
     frame = found.to_dataframe()
     assert list(frame.index) == list(example.PUBLISHED)
-    assert len(found.judged) == 52
+    assert len(found.judged) == {30: 16, 9: 52}[every]
     assert (frame["ndcg@10"] > 0).all()
     assert set(found.comparisons()["run"]) == set(example.PUBLISHED) - {"BM25"}
     assert len(found.verdicts()) == 13

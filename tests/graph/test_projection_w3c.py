@@ -24,12 +24,15 @@ w3c_cases = pytest.importorskip("benchmarks.w3c_cases", reason="benchmarks/ is n
 pytestmark = pytest.mark.needs_shared
 
 
+Clause = tuple[str, ox.Store, ast.Group, tuple[ast.DatasetClause, ...]]
+
+
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return w3c_cases.unpack(tmp_path_factory.mktemp("w3c"))
+def suite(tmp_path_factory: pytest.TempPathFactory) -> list[Clause]:
+    return list(clauses(w3c_cases.unpack(tmp_path_factory.mktemp("w3c"))))
 
 
-def clauses(suite: Path) -> Iterator[tuple[str, ox.Store, ast.Group, tuple[ast.DatasetClause, ...]]]:
+def clauses(suite: Path) -> Iterator[Clause]:
     """(name, data, WHERE, FROM) of every evaluation test whose query is accepted."""
     for case in w3c_cases.cases(suite):
         if case.kind != "evaluation":
@@ -48,10 +51,10 @@ def clauses(suite: Path) -> Iterator[tuple[str, ox.Store, ast.Group, tuple[ast.D
 
 
 @pytest.mark.parametrize("evaluator", [slowly, by_projection])
-def test_where_clauses_of_the_w3c_tests_have_the_rows_of_oxigraph(suite: Path, evaluator: Evaluator) -> None:
+def test_where_clauses_of_the_w3c_tests_have_the_rows_of_oxigraph(suite: list[Clause], evaluator: Evaluator) -> None:
     found: Counter[str] = Counter()
     wrong = []
-    for name, store, group, dataset in clauses(suite):
+    for name, store, group, dataset in suite:
         pattern = pattern_of(group, dataset)
         if isinstance(pattern, DeclinedPattern):
             found[f"declined: {pattern.reason}"] += 1

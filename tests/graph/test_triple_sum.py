@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from projection_cases import built, quads, stored, table, text_of
+from sampling import examples
 
 from hybridkg.graph.triple_sum import RowHashes, TripleSum, mixed, predicate_hash, sums_of_projection, term_hash
 from hybridkg.rdf.term_texts import tag_of
@@ -46,7 +47,7 @@ def sum_of_rows(store: OxigraphStore) -> tuple[TripleSum, set[str]]:
 
 
 @given(st.lists(quads, max_size=30))
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 100))
 def test_rows_of_the_store_have_the_sum_of_their_terms(statements):
     here = [quad for quad in stored(statements) if quad.graph_name.__class__.__name__ == "DefaultGraph"]
     kept = {Triple(q.subject, q.predicate, q.object) for q in here if not is_left_out(q)}
@@ -56,7 +57,7 @@ def test_rows_of_the_store_have_the_sum_of_their_terms(statements):
 
 
 @given(st.lists(quads, min_size=1, max_size=30), st.data())
-@settings(max_examples=30)
+@settings(max_examples=examples(9, 100))
 def test_a_projection_has_the_sum_of_its_store_in_both_directions_and_no_other(statements, data):
     here = [quad for quad in stored(statements) if quad.graph_name.__class__.__name__ == "DefaultGraph"]
     expected, _ = sum_of_rows(OxigraphStore.memory(here))

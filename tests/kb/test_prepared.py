@@ -158,7 +158,7 @@ def prepared(known: ParsedQuery, parameters: Any) -> Any:
     return outcome(work)
 
 
-@settings(max_examples=examples(80, 500), deadline=None)
+@settings(max_examples=examples(20, 500), deadline=None)
 @given(texts(), st.lists(PARAMETERS, min_size=1, max_size=4))
 def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_each_time(text, rounds):
     try:
@@ -169,7 +169,7 @@ def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_e
         assert prepared(known, parameters) == slowly(text, parameters)
 
 
-@settings(max_examples=examples(80, 500), deadline=None)
+@settings(max_examples=examples(25, 500), deadline=None)
 @given(texts(), st.data())
 def test_other_values_of_the_same_kinds_need_no_other_plan(text, data):
     try:

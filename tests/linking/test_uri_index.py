@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import QueryLimitError, TextQueryError
 from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
@@ -53,7 +54,7 @@ def restated(statements, node, inverse):
 
 
 @pytest.mark.parametrize("at_once", [0, 3, 2_000])
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(8, 100))
 @given(graphs, st.sampled_from(NODES[:-1]), st.booleans())
 def test_fields_are_those_of_the_restatement_however_they_are_read(at_once, quads, node, inverse):
     store = OxigraphStore.memory([Quad(*triple, graph) for triple, graph in quads], union_default_graph=True)

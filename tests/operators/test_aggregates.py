@@ -87,7 +87,7 @@ def run(operator: GroupRows) -> Solutions:
 
 
 @pytest.mark.parametrize("text", PLAIN)
-@settings(max_examples=examples(25, 120), deadline=None)
+@settings(max_examples=examples(8, 120), deadline=None)
 @given(rows=tables | mixed)
 def test_groups_are_those_of_oxigraph(text, rows):
     operator = group_rows(text, rows)

@@ -116,7 +116,7 @@ def ranked(child: PhysicalOperator, name: str, scores: tuple[str, ...], first: i
 
 
 @pytest.mark.parametrize("text", GROUPS)
-@settings(max_examples=examples(30, 160), deadline=None)
+@settings(max_examples=examples(8, 160), deadline=None)
 @given(rows=table)
 def test_groups_of_columns_are_groups_of_rows(text, rows):
     with patch.object(PlainGroups, "groups", lambda *_, **__: None):
@@ -125,7 +125,7 @@ def test_groups_of_columns_are_groups_of_rows(text, rows):
 
 
 @pytest.mark.parametrize("text", GROUPS)
-@settings(max_examples=examples(20, 80), deadline=None)
+@settings(max_examples=examples(8, 80), deadline=None)
 @given(rows=table, first=st.sampled_from([None, 1, 3]))
 def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
     want, got = (

@@ -114,7 +114,7 @@ def broken(store: ox.Store, pattern: str) -> list[tuple[str, PushdownCondition |
     ]
 
 
-@settings(max_examples=examples(80, 600), deadline=None)
+@settings(max_examples=examples(30, 600), deadline=None)
 @given(graphs, groups)
 @example([(f"<{E}a>", "p", f'"16777217"^^<{XSD}integer>')], f'?e <{E}p> ?n FILTER(?n = "16777216"^^<{XSD}float>)')
 @example([(f"<{E}a>", "p", f'"16777216"^^<{XSD}float>')], f"?e <{E}p> ?n FILTER(?n >= 16777217)")
@@ -123,7 +123,7 @@ def test_entities_in_solutions_satisfy_all_conditions(graph, pattern):
     assert broken(stored(graph), pattern) == []
 
 
-@settings(max_examples=examples(80, 500), deadline=None)
+@settings(max_examples=examples(45, 500), deadline=None)
 @given(st.lists(literals, max_size=8), st.lists(comparisons.map(lambda text: text.replace("?m", "?n")), min_size=1))
 def test_numbers_that_pass_a_filter_are_within_the_range(numbers, parts):
     graph = [(f"<{E}{i}>", "p", number) for i, number in enumerate(numbers)]

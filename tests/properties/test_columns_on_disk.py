@@ -119,7 +119,7 @@ def outcome(graph: list[ox.Triple], text: str) -> str:
     return min(outcomes, key=["on disk", "in memory", "declined with less memory"].index)
 
 
-SLICES = [range(100), range(100, 300), *(range(300 * n, 300 * (n + 1)) for n in range(1, 67))]
+SLICES = [range(40), range(40, 300), *(range(300 * n, 300 * (n + 1)) for n in range(1, 67))]
 
 
 @pytest.mark.parametrize("seeds", [SLICES[0], *(pytest.param(one, marks=pytest.mark.exhaustive) for one in SLICES[1:])])

@@ -17,6 +17,7 @@ import pytest
 from generated_rankings import PROLOGUE, TEXTS, Case, E, case, cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import OrderBy, Plan, Project, Rank, children
@@ -252,7 +253,7 @@ def shown(rows: Answer) -> str:
 # --- the law ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=cases())
 def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, drawn):
     try:
@@ -287,7 +288,7 @@ def test_the_same_of_many_queries(text, monkeypatch, chunk):
     assert applying <= asked.keys()
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000))
 def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
     drawn = next(one for one in map(case, range(seed, seed + 1_000)) if "NEAR" in str(one.query))
@@ -298,7 +299,7 @@ def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
         return
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=cases(), limit=st.integers(0, 4))
 def test_vectors_that_are_far_away_from_the_text(text, monkeypatch, drawn, limit):
     index, nodes = text

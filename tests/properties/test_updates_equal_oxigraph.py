@@ -56,7 +56,7 @@ def data(making: UpdateMaker) -> list[ox.Quad]:
     return list(store)
 
 
-@settings(max_examples=examples(60, 6000), deadline=None, phases=[Phase.generate])
+@settings(max_examples=examples(25, 6000), deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_a_request_leaves_the_graph_of_oxigraph_and_reports_the_difference(requests, seed):
     making = maker(seed)

@@ -204,7 +204,7 @@ def check(seed: int, folder: Path, way: str = "followed") -> None:
 
 
 @pytest.mark.parametrize("way", ["followed", pytest.param("anew", marks=pytest.mark.exhaustive)])
-@settings(max_examples=examples(4, 250), deadline=None, phases=[Phase.generate])  # to shrink them takes minutes
+@settings(max_examples=examples(2, 250), deadline=None, phases=[Phase.generate])  # to shrink them takes minutes
 @given(seed=st.integers(0, 2**32))
 def test_after_any_changes_a_knowledge_base_is_the_one_built_from_scratch(tmp_path_factory, way, seed):
     check(seed, tmp_path_factory.mktemp("updates"), way)

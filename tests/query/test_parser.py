@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sampling import examples
 
 from hybridkg.errors import QueryLimitError, QuerySyntaxError
 from hybridkg.query import ast
@@ -224,7 +225,7 @@ def test_a_column_named_twice_is_one_column():
     assert len(parse("SELECT ?x ?y ?x {}").form.projection) == 2
 
 
-N = 100_000
+N = examples(20_000, 100_000)
 
 
 @pytest.mark.parametrize(
@@ -243,14 +244,14 @@ N = 100_000
         "SELECT * { FILTER(" + "+".join(["?x"] * N) + ") }",
         "SELECT * { FILTER(?x" + " -1" * N + ") }",
         "SELECT * { FILTER(?x -1" + "*?y" * N + ") }",
-        "SELECT * {" + "OPTIONAL {" * 90_000,
-        "SELECT * " + "{SELECT * " * 90_000,
-        "SELECT * {" + "FILTER EXISTS{" * 70_000,
+        "SELECT * {" + "OPTIONAL {" * min(N, 90_000),
+        "SELECT * " + "{SELECT * " * min(N, 90_000),
+        "SELECT * {" + "FILTER EXISTS{" * min(N, 70_000),
         "SELECT * { FILTER(" + "STR(" * N,
-        "SELECT * { ?s ?p " + ",".join(["?x"] * 2 * N) + " }",
-        "SELECT * { ?s " + "/".join(["<e:p>"] * N) + " ?o }",
+        "SELECT * { ?s ?p " + ",".join(["?x"] * 200_000) + " }",
+        "SELECT * { ?s " + "/".join(["<e:p>"] * 100_000) + " ?o }",
         "x" * 1_000_001,
-        "PREFIX a: <e:" + "x" * 500_000 + "> SELECT * { VALUES ?x {" + " a:b" * N + "} }",
+        "PREFIX a: <e:" + "x" * 500_000 + "> SELECT * { VALUES ?x {" + " a:b" * 100_000 + "} }",
         "SELECT * { } LIMIT " + "9" * 900_000,
     ],
 )  # fmt: skip

@@ -6,11 +6,20 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
 from hybridkg.query import tables
 from hybridkg.resources import cache_dir
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _each_grammar_is_built_once():
+    """Lark takes half a second for each; what is kept, read and built anew around it is the matter here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "build", cache(tables.build))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from hybridkg.query.write import write
 
 relaxed = settings(
     deadline=None,
-    max_examples=examples(60, 300),
+    max_examples=examples(25, 300),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 PREFIXES = {"e": "http://e/", "": "http://e/q#", "rdf": ast.RDF}

@@ -9,6 +9,7 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.interfaces.reranker import RerankCandidates, Surroundings
 from hybridkg.ranking.rerankers import candidate_triples
@@ -56,7 +57,7 @@ def one_by_one(statements, nodes, most):
 triples = st.builds(ox.Triple, st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(OBJECTS))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(45, 200))
 @given(
     st.lists(triples, max_size=80),
     st.lists(st.sampled_from(NODES), unique=True, min_size=1),

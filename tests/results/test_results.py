@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryResultsFormat, parse_query_results
+from sampling import examples
 
 from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
@@ -179,7 +180,7 @@ def rows_of(*pairs) -> ResultSet:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(45, 150), deadline=None)
 @given(st.lists(st.tuples(TERMS, TERMS), max_size=4))
 @example([(Literal("\u00b2", datatype=NamedNode(XSD + "integer")), Literal("a title"))])
 @example([(Literal("--5", datatype=NamedNode(XSD + "int")), Literal("true", datatype=NamedNode(XSD + "boolean")))])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode, Quad, Triple
+from sampling import examples
 
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -88,7 +89,7 @@ def composed(first, second):
     return least([((a, d), n + m) for (a, b), n in first.items() for (c, d), m in second.items() if b == c])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(65, 200), deadline=None)
 @given(paths, graphs)
 def test_a_chain_is_found_where_the_path_holds_and_no_other_is_shorter(path, graph):
     expected = lengths(path, graph)

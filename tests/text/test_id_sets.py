@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.id_sets import contains, intersection, restricted, union
@@ -19,13 +20,13 @@ def ids(numbers):
     return np.array(sorted(numbers), np.uint32)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(125, 400))
 @given(members, members)
 def test_contains_is_membership(a, b):
     assert contains(ids(a), ids(b)).tolist() == [n in b for n in sorted(a)]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(70, 200))
 @given(members, st.data())
 def test_few_members_are_found_wherever_they_stand(a, data):
     few = data.draw(st.sets(st.sampled_from(sorted(a)), max_size=2)) if a else set()
@@ -33,7 +34,7 @@ def test_few_members_are_found_wherever_they_stand(a, data):
     assert contains(ids(a), ids(few)).tolist() == [n in few for n in sorted(a)]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(100, 200))
 @given(st.lists(members, min_size=1, max_size=4))
 def test_union_and_intersection_are_those_of_sets(parts):
     arrays = [ids(part) for part in parts]

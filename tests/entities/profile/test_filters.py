@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.entities.extraction import extract
 from hybridkg.entities.profile.filters import number_of, satisfies
@@ -45,7 +46,7 @@ def extracted(store: OxigraphStore):
     return extract(Profile("p", (Field("label", ShaclPredicate(LABEL.value)),)), store)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(45, 200), deadline=None)
 @given(st.lists(st.tuples(nodes, values), max_size=12), st.frozensets(nodes), st.booleans())
 def test_filter_values_are_the_terms_of_the_store_for_entities_alone(rows, entities, union):
     quads = [

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.entities.profile import paths as p
 from hybridkg.entities.profile.profile import Field, Profile
@@ -274,7 +275,7 @@ any_profile = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(any_profile)
 def test_json_keeps_a_profile_as_it_is(profile):
     assert Profile.from_json(profile.to_json()) == profile

@@ -38,7 +38,7 @@ def outcome(reader, parts, union):
         return "not understood"
 
 
-@settings(max_examples=examples(40, 160), deadline=None)
+@settings(max_examples=examples(10, 160), deadline=None)
 @given(parts=st.lists(st.lists(quads, max_size=8), max_size=4), union=st.booleans())
 def test_kernel_and_twin_number_the_same_terms(parts, union):
     texts = [text_of(part) for part in parts]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from projection_cases import built, kernels, literals, nodes, predicates, same_bytes, stored, table, text_of
+from sampling import examples
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
@@ -58,7 +59,7 @@ def _patched(
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(10, 100), deadline=None)
 @given(first=triples, second=triples, both=triples, terms=omitted, own=entities, later=entities)
 def test_a_patch_has_the_bytes_of_a_build(folder, compiled, first, second, both, terms, own, later):
     old, new = stored([*first, *both, *terms]), stored([*second, *both, *terms])

@@ -26,6 +26,7 @@ from projection_cases import (
     text_of,
     typed,
 )
+from sampling import examples
 
 from hybridkg.errors import CorruptError
 from hybridkg.graph.build.builder import ProjectionBuilder, ProjectionBuildLimits
@@ -52,7 +53,7 @@ def _new(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(statements=graph, entities=some, union=st.booleans())
 def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statements, entities, union):
     own = _new(folder)
@@ -62,7 +63,7 @@ def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statement
     assert_equal(found, expected(statements, known, union=union))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), data=st.data())
 def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities, union, data):
     own = _new(folder)
@@ -78,7 +79,7 @@ def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities
         assert same_bytes(own / "p", own / f"q{i}")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), compiled=st.booleans())
 def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, statements, entities, union, compiled):
     own = _new(folder)
@@ -105,7 +106,7 @@ def test_rows_of_predicates_give_the_bytes_of_statements(folder, statements, uni
 
 
 @pytest.mark.parametrize("datatype", sorted(KEPT))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(data=st.data())
 def test_texts_that_are_kept_are_what_the_store_makes_of_them(datatype, data):
     pattern, kept_as = KEPT[datatype]

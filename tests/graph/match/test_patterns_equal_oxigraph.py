@@ -120,11 +120,14 @@ def check_variable(prepared: Any, name: str, table: IdTable, random: Random) -> 
     assert Counter(zip(*(c.tolist() for c in bound.columns), strict=True)) == rows
 
 
-@settings(max_examples=examples(80, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_patterns_have_the_rows_of_oxigraph(random: Random) -> None:
     maker = Maker(random)
     check(maker.graph(), maker.pattern(), random)
+
+
+SEEDS = examples(150, 500)
 
 
 @pytest.mark.parametrize("large", [0, 20_000])
@@ -134,9 +137,9 @@ def test_thousands_of_patterns_have_the_rows_of_oxigraph(
 ) -> None:
     monkeypatch.setattr(join, "LARGE", large)  # 0: everything is reduced before it is joined
     found: Counter[str] = Counter()
-    for seed in range(500 * first, 500 * (first + 1)):
+    for seed in range(SEEDS * first, SEEDS * (first + 1)):
         random = Random(seed)
         maker = Maker(random)
         found[check(maker.graph(), maker.pattern(), random)] += 1
-    assert found["equal"] > 300
+    assert found["equal"] > SEEDS * 0.6
     assert found["deviates"] < 3  # by the definition, but not by Oxigraph: none in the default run

@@ -5,6 +5,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS
@@ -23,7 +24,7 @@ def terms(text, language="", name="standard"):
     return [analyzer.term(word, analyzer.stemmer(language)) for word in analyzer.words(text)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(195, 400), deadline=None)
 @given(st.text(alphabet, max_size=40))
 def test_the_quick_split_and_the_pattern_give_the_same_words(text):
     assert [w.replace("’", "'") for w in split_words(text)] == [word for word, _, _ in word_spans(text)]

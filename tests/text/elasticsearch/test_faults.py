@@ -14,8 +14,9 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 from between import Between, elastic_answer
 from click.testing import CliRunner
-from elastic_server import unique_name
+from elastic_server import ElasticServer, unique_name
 from served_kb import ITEMS, During, items, moved_to, served
+from tcp_door import Door
 
 from hybridkg.cli import cli
 from hybridkg.config.settings import ElasticSettings
@@ -37,9 +38,22 @@ GRAPH = "SELECT ?e { ?e ?p ?o } LIMIT 3"
 
 
 @pytest.fixture(scope="module")
-def server(elastic_server):
-    """The server that these tests kill, pause and fill."""
-    return elastic_server(settings=DISK)
+def server(request, elastic, elastic_server):
+    """That of all tests; in `make test-all` one of our own, which we kill, pause and fill."""
+    return elastic_server(settings=DISK) if request.config.getoption("--exhaustive") else elastic
+
+
+@pytest.fixture
+def mortal(server):
+    """Who can be killed and paused: our own server, or a door before that of all tests."""
+    if isinstance(server, ElasticServer) and server.settings.keys() >= DISK.keys():
+        yield server
+        return
+    door = Door(server.port).start()
+    try:
+        yield door
+    finally:
+        door.kill()
 
 
 @pytest.fixture
@@ -82,7 +96,8 @@ def blue(tmp_path, server, alias):
 def kept(tmp_path_factory, server):
     """(one like `blue`, its alias), for tests that leave it as it is."""
     alias = unique_name("kept")
-    return blue_in(tmp_path_factory.mktemp("kept"), server, alias), alias
+    yield blue_in(tmp_path_factory.mktemp("kept"), server, alias), alias
+    server.clear(alias)
 
 
 def red_in(folder, server, alias):
@@ -336,6 +351,22 @@ def test_a_disk_that_fills_while_an_index_is_loaded_is_named(kept, server, small
     assert rows(blue) == ITEMS
 
 
+def test_a_server_that_has_no_place_for_an_index_is_told(kept, server, impatient, monkeypatch):
+    monkeypatch.setattr("hybridkg.remote.elasticsearch.new_index.PLACING_SECONDS", 1)
+    blue, alias = kept
+    (good,) = server.indexes(alias)
+    nowhere = {"settings": {"index.routing.allocation.require._name": "no-such-node"}}
+    body = {"index_patterns": [f"{alias}*"], "template": nowhere, "priority": 500}
+    assert server.request("PUT", f"/_index_template/{alias}", body)[0] == 200
+    try:
+        told(failing(blue), "found no place for a new index", "is as it was before")
+    finally:
+        server.request("DELETE", f"/_index_template/{alias}")
+    assert server.indexes(alias) == [good]
+    assert rows(blue) == ITEMS
+
+
+@pytest.mark.exhaustive  # the settings are those of the whole cluster
 def test_a_disk_that_is_full_already_is_named(blue, server, alias, impatient, monkeypatch):
     monkeypatch.setattr("hybridkg.remote.elasticsearch.new_index.PLACING_SECONDS", 1)
     (good,) = server.indexes(alias)
@@ -461,11 +492,11 @@ def test_nobody_writes_into_a_finished_index_by_mistake(red, server, alias):
 # --- slow ------------------------------------------------------------------------------
 
 
-def test_a_server_that_hangs_is_told_within_the_timeout_and_the_graph_still_answers(red, server, alias, within):
-    moved_to(red, server.url, alias, timeout=1)
+def test_a_server_that_hangs_is_told_within_the_timeout_and_the_graph_still_answers(red, mortal, alias, within):
+    moved_to(red, mortal.url, alias, timeout=1)
     with KnowledgeBase.open(red) as kb, KnowledgeBase.open(red) as unused:
         assert kb.query(RED).returned == ITEMS
-        server.pause()
+        mortal.pause()
         try:
             for one in (kb, unused):
                 started = time.monotonic()
@@ -475,18 +506,18 @@ def test_a_server_that_hangs_is_told_within_the_timeout_and_the_graph_still_answ
                 told(e.value, "did not answer within 1 s, while", "elasticsearch.timeout")
             assert kb.query(GRAPH).returned == 3
         finally:
-            server.resume()
+            mortal.resume()
         assert kb.query(RED).returned == unused.query(RED).returned == ITEMS
 
 
-def test_a_load_into_a_server_that_hangs_ends_and_leaves_nothing_behind(kept, server, small_bodies):
+def test_a_load_into_a_server_that_hangs_ends_and_leaves_nothing_behind(kept, server, mortal, small_bodies):
     blue, alias = kept
-    moved_to(blue, server.url, alias, timeout=1)
+    moved_to(blue, mortal.url, alias, timeout=1)
     (good,) = server.indexes(alias)
     try:
-        told(failing(blue, server.pause), "did not answer within 1 s", "is as it was before")
+        told(failing(blue, mortal.pause), "did not answer within 1 s", "is as it was before")
     finally:
-        server.resume()
+        mortal.resume()
         moved_to(blue, server.url, alias)
     assert rows(blue) == ITEMS
     with KnowledgeBase.open(blue) as kb:
@@ -507,9 +538,10 @@ class Waits:
 
 
 def test_a_killed_server_loses_nothing_and_is_used_again_when_it_is_back(
-    blue, server, alias, small_bodies, impatient, monkeypatch
+    blue, server, mortal, alias, small_bodies, impatient, monkeypatch
 ):
     """One kill, because a start takes long: amid a load, between two pages of a query, and between two queries."""
+    moved_to(blue, mortal.url, alias)
     waits, between_pages, dead = Waits(), threading.Event(), threading.Event()
     monkeypatch.setattr("hybridkg.remote.elasticsearch.server.WAITS", waits)
     monkeypatch.setattr("hybridkg.remote.elasticsearch.pages.ROWS_AT_ONCE", ITEMS // 4)
@@ -530,7 +562,9 @@ def test_a_killed_server_loses_nothing_and_is_used_again_when_it_is_back(
     def killed():
         waits.patient.start()
         assert between_pages.wait(60)
-        server.kill()
+        mortal.kill()
+        if mortal is not server:  # a point in time does not outlive a server
+            assert server.request("DELETE", "/_pit", {"id": places[0]})[0] == 200
         dead.set()
 
     monkeypatch.setattr(Server, "search", watched)
@@ -543,7 +577,7 @@ def test_a_killed_server_loses_nothing_and_is_used_again_when_it_is_back(
             kb.query(RED)
         told(e.value, "cannot reach Elasticsearch", "connection refused")
         assert kb.query(GRAPH).returned == 3
-        server.start()
+        mortal.start()
         waits.patient.join()
         assert len(found) == len(set(found)) == ITEMS
         assert len(set(places)) == 2

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.text_index import IndexedField
@@ -42,7 +43,7 @@ def words_of(collection):
 
 
 @given(collections, st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(8, 100))
 def test_any_entities_of_an_index_equal_their_texts(collection, data):
     some = sorted(data.draw(st.sets(st.integers(0, len(collection) - 1), min_size=1)))
     with TemporaryDirectory() as name, patch.object(comparison, "MAX_WHOLE_LIST", data.draw(st.sampled_from([1, 99]))):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import CorruptError, ProfileError, UnknownNameError
@@ -29,7 +30,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(8, 100))
 @given(documents, st.integers(1, 12), st.randoms())
 def test_neither_chunks_nor_the_order_of_entities_change_a_byte(build, docs, chunk, random):
     build(docs, n_nodes=21)

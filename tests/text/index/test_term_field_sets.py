@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -78,7 +79,7 @@ def test_the_df_over_any_fields_is_the_size_of_the_union(kernel, seed, n_terms, 
             assert sets.at_least(least) == [term for term, df in enumerate(most) if df >= least]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 100))
 @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, MAX_FIELDS_OF_KERNEL), st.integers(0, 500))
 def test_the_kernel_writes_the_bytes_of_numpy(kernel, seed, n_terms, n_fields, at_once):
     lists, written = drawn(seed, n_terms, n_fields), []

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import SourceName, Span, TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, TextQuery
@@ -190,7 +191,7 @@ def test_a_long_text_takes_a_moment(text, within):
         parse_query_string(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(150, 300), deadline=None)
 @given(
     st.text(st.sampled_from('ab:"+-*~\\ ()^12.'), max_size=14)
     | st.lists(

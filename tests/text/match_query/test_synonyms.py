@@ -7,6 +7,7 @@ from time import process_time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import ConfigError, CorruptError
 from hybridkg.interfaces.analyzer import ANALYZERS
@@ -68,7 +69,7 @@ texts = st.lists(
 # --- alignment ---------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(105, 200), deadline=None)
 @given(texts, st.sampled_from(["standard", "stopped", "unstemmed"]), st.booleans())
 def test_equal_analyzers_give_an_item_for_each_word(text, name, phrase):
     analyzer = CHAINS[name]
@@ -263,7 +264,7 @@ def test_alternatives_are_one_term_with_one_df(cities):
     assert task.terms[0].postings[0].tf.tolist() == [2, 1, 2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(
     st.dictionaries(
         st.integers(0, 9), st.lists(st.sampled_from(["ny", "nyc", "hotel", "the"])).map(" ".join), min_size=1

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.id_sets import NO_POSTINGS, contains, restricted, union
@@ -229,7 +230,7 @@ def no_peaks(n_nodes):
     )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(40, 200))
 @given(
     forms, st.sampled_from([1, 10, 500]), st.sampled_from([0, 1, 40]), st.sampled_from([1, 3, 64]), st.booleans(),
     st.booleans(),

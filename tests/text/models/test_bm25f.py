@@ -58,7 +58,7 @@ def restated(documents, query, fields, k1):
     return scores
 
 
-@settings(deadline=None, max_examples=examples(30, 160))
+@settings(deadline=None, max_examples=examples(15, 160))
 @given(documents, bag, on_fields, st.sampled_from([1.2, 0.3, 5.0]))
 def test_scores_are_those_of_the_formula(build, documents, query, on, k1):
     index = build(documents, FIELDS, n_nodes=16)

@@ -239,7 +239,7 @@ def test_wrong_arguments_are_refused_with_what_there_is(build, query, error, mes
         index.score_all(query)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(10, 100))
 @given(documents, bag, on_fields)
 def test_galagos_form_of_bm25f_has_its_own_idf(build, documents, query, on):
     index = build(documents, FIELDS, n_nodes=16)

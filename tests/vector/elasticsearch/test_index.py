@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_vectors import D, find, rank
 from made_vectors import drawn as clustered
+from sampling import examples
 
 from hybridkg.config.settings import Config, ElasticSettings
 from hybridkg.errors import ConfigError, CorruptError, TextServerError, VectorQueryError
@@ -147,7 +148,7 @@ def eager(monkeypatch, pair):
     return pair
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(8, 100))
 @given(
     query=st.sampled_from(QUERIES),
     depths=st.lists(st.integers(1, 300), min_size=2, max_size=3),

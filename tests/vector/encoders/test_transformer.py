@@ -131,6 +131,7 @@ def test_a_copy_that_is_there_is_not_made_again(tmp_path, monkeypatch):
 
 
 @needs_minilm
+@pytest.mark.exhaustive  # the tiny models above go the same way
 def test_the_real_model_is_copied_and_queries_need_no_torch(tmp_path):
     encoder = prepared(tmp_path / "copy", MINILM)
     assert encoder.dimensions == 384

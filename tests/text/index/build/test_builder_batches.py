@@ -15,6 +15,7 @@ import pytest
 from ended import assert_ends
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.compute.worker_process import started
 from hybridkg.config.settings import Config
@@ -68,7 +69,7 @@ def restated(records):
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50, 100), deadline=None)
 @given(records, records)
 def test_a_batch_gives_its_words_whatever_was_analysed_before(before, records):
     used = BatchAnalyzer(BOTH, compiled_from=float("inf"))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
@@ -76,7 +77,7 @@ def _assert_same(found: tuple[Path, dict], wanted: tuple[Path, dict]) -> None:
         assert (found[0] / name).read_bytes() == (wanted[0] / name).read_bytes(), name
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(old=collection, new=collection, both=collection, limit=st.sampled_from([1, 3, 10_000]))
 def test_a_merge_has_the_bytes_of_a_build(folder, old, new, both, limit):
     old, new = {**old, **both}, {**new, **both}

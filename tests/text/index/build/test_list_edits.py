@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.text.index.build.list_edits import KERNEL, Entering, ListEditor, edit_lists_numpy, run_ends
 from hybridkg.text.index.build.posting_lists import ListsWriter
@@ -50,7 +51,7 @@ def _entering(rng, df, ids, old_to_new, n_new: int, n_lists: int) -> Entering:
     return Entering(lists, new_ids.astype(np.uint32), tf, rng.integers(0, 200, int(tf.sum())).astype(np.uint32))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(40, 150), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_fields=st.integers(1, 3),

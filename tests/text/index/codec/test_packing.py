@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.ranking_model import Postings
@@ -212,7 +213,7 @@ def some_of(rng, ids):
     return every[rng.random(len(every)) < rng.choice([0.0, 0.1, 1.0])]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(45, 100))
 @given(small, st.integers(0, 2**32 - 1), st.integers(0, 2**6 - 1))
 def test_the_kernel_keeps_the_postings_of_candidates(kernel, packing, lists, seed, plain):
     df, ids, tf = lists

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -58,7 +59,7 @@ fields = st.sampled_from(
 languages = st.sampled_from(["", "en", "de", "fr-CH", "zz"])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(40, 200))
 @given(st.sampled_from(list(INDEXES)), texts, fields, languages, st.booleans(), st.booleans(), st.sampled_from(MODELS))
 def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on, language, syntax, every, model):
     index = indexes[name]
