@@ -159,7 +159,10 @@ class Building:
         folders = {self.path}
         for path in files_below(self.path):
             name = path.relative_to(self.path).as_posix()
-            folders.update(parent for parent in path.parents if self.path in parent.parents)
+            folder = path.parent
+            while folder not in folders:
+                folders.add(folder)
+                folder = folder.parent
             if name == READERS:
                 continue
             previous = old.get(name)
