@@ -82,7 +82,8 @@ class Changing:
                 kb.index()
             case "profile":
                 other = self.folder / "other.ttl"
-                other.write_text(HEADER + PROFILES["rest"])
+                if not other.exists():
+                    other.write_text(HEADER + PROFILES["rest"])
                 kb.index(profile=other)
             case "file":
                 before = quads_of(kb)
