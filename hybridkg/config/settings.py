@@ -483,7 +483,7 @@ def _wanted(setting: WrittenSetting, default: object, place: str) -> tuple[str, 
     if key in ENGINES:
         allowed = (str(value),) if value in ENGINES[key] else tuple(ENGINES[key].names())
     if allowed:
-        near = difflib.get_close_matches(str(value), allowed, 1)
+        near = [] if value in allowed else difflib.get_close_matches(str(value), allowed, 1)
         hint = f"did you mean {near[0]!r}?" if near else ""
         return " or ".join(f'"{name}"' for name in allowed), value in allowed, hint
     if key in RANGES:

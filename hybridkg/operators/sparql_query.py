@@ -12,6 +12,7 @@ from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.ordered_store_query import OrderedStoreQuery
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions, SolutionStream
@@ -27,8 +28,12 @@ class StoreQuery(PhysicalOperator):
 
     @cached_property
     def sparql(self) -> str:
-        """Exact text sent to the store."""
+        """Exact text sent to an endpoint; Oxigraph does not order rows."""
         return write(self.query)
+
+    @cached_property
+    def _ordered(self) -> OrderedStoreQuery | None:
+        return OrderedStoreQuery.of(self.query)
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         form = self.query
@@ -64,15 +69,22 @@ class StoreQuery(PhysicalOperator):
         if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
             triples = context.store.triples(self.sparql)
             return SolutionStream(GRAPH_COLUMNS, ((t.subject, t.predicate, t.object) for t in triples))
+        if self._ordered is not None and not context.store.url:
+            found = context.store.select(write(self._ordered.query))
+            ordered = self._ordered.ordered(Solutions(found.variables, context.collect(found.rows)))
+            return SolutionStream(ordered.variables, iter(ordered.rows))
         return context.store.select(self.sparql)
 
     def asks(self, estimates: EstimationContext) -> str:
-        return self.sparql
+        is_local = estimates.store == "Oxigraph"
+        return write(self._ordered.query) if is_local and self._ordered is not None else self.sparql
 
     def details(self, estimates: EstimationContext) -> str:
         if estimates.store != "Oxigraph":
             return f"sent to the {estimates.store}"
-        return self.declined and f"not over columns: {self.declined}"
+        found = [f"not over columns: {self.declined}"] if self.declined else []
+        found += ["its rows are ordered, and then cut, by hybridkg"] if self._ordered is not None else []
+        return "; ".join(found)
 
     def describe(self) -> str:
         return "Oxigraph"

@@ -182,8 +182,7 @@ class MappedArrays:
             )
         if expected == 0:
             return np.zeros(shape, dtype)
-        # As text, because numpy resolves the links of a Path, by a call of the system for each folder above it.
-        mapped = np.memmap(str(path), dtype=dtype, mode="r", shape=shape)
+        mapped = np.memmap(str(path), dtype=dtype, mode="r", shape=shape)  # numpy asks the system to resolve a Path
         self._mapped[name] = mapped
         # A plain array over the map: slicing a memmap object takes several times longer.
         return np.asarray(mapped)

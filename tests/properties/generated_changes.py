@@ -32,6 +32,16 @@ VALUES = (
     *('"01"^^xsd:integer', '"ten"^^xsd:integer', '"x"^^:mine', '"NaN"^^xsd:double', '"2001"'),
 )
 TEXT_PREDICATES = ("rdfs:label", "rdfs:label", ":plot", ":note")
+STATEMENTS = (
+    ':a :next :b {| rdfs:label "red" ; :next :c |} .',
+    "_:r :next <<( :b :next :a )>> , :a . :c :next _:r .",
+    ':x rdfs:label <<( :a rdfs:label "fish" )>> .',
+    ':b rdfs:label "boat"@en--ltr ; :plot "red boat"@en--rtl .',
+    ":c :by << :d :next :e ~ :b >> .",
+    ":d a <<( :d a :Film )>> .",
+)
+"""Triples that the projection omits, and others of their subjects."""
+
 DOCUMENT_FIELDS = ("review", "title", "plot")
 WHERE = (
     "?x :next ?y", "?x rdfs:label ?l", "?x ?p ?l", "?x :by ?y . ?y rdfs:label ?l", "?x :next+ ?y", "?x a :Film",
@@ -192,7 +202,7 @@ class UpdateMaker:
     def change(self) -> Step:
         """A step that may stand in a transaction."""
         kind = self.choose(
-            ["update"] * 5 + ["ranked"] * 3 + ["load", "replace", "delete", "text", "text", "delete_text"]
+            ["update"] * 5 + ["ranked"] * 3 + ["load", "replace", "delete", "text", "text", "delete_text", "statement"]
         )
         if kind == "update":
             return Step(kind, self.request())
@@ -200,6 +210,8 @@ class UpdateMaker:
             return Step("update", " ;\n".join([*self.some(self.operation, 0, 1), self.ranked()]), ranked=True)
         if kind == "load":
             return Step(kind, self.data(1, 8))
+        if kind == "statement":
+            return Step("load", self.choose(STATEMENTS))
         if kind == "replace":
             return Step(kind, (self.choose(["default", "http://e/g"]), self.data(1, 8)))
         if kind == "delete":

@@ -16,7 +16,10 @@ from typing import Any
 from hybridkg import KnowledgeBase
 from hybridkg.entities.documents.change_documents import change_documents
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.progress import SILENT
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.kb.write.configured import configured_profile
+from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.rdf.terms import NamedNode, Quad
 from hybridkg.store.generations.folder import Folder
 
@@ -126,7 +129,9 @@ def built_from(quads: Iterable[Quad], documents: dict[str, Any], like: Path, fol
     """A knowledge base with the settings of another one, built in one step; blank nodes keep their labels."""
     folder.mkdir(parents=True)
     copyfile(like / "kb.toml", folder / "kb.toml")
-    with Folder.create(folder).building() as building:
+    fresh = Folder(folder)
+    step = IndexStep.of(fresh, configured_profile(fresh))
+    with fresh.building() as building:
         store = building.writable_graph()
         store.extend(sorted(quads, key=str))
         building.counts["quads"] = len(store)
@@ -134,9 +139,8 @@ def built_from(quads: Iterable[Quad], documents: dict[str, Any], like: Path, fol
         del store
         if change_documents(documents, None, building.path / "documents").entities:
             building.changed("documents")
-    kb = KnowledgeBase.open(folder)
-    kb.index()
-    return kb
+        step.run(building, SILENT)
+    return KnowledgeBase.open(folder)
 
 
 def index_files(kb: KnowledgeBase, leave_out: Sequence[str] = ()) -> dict[str, bytes]:
@@ -171,7 +175,8 @@ def assert_equals_rebuilt(
             assert answer(kb, query) == answer(fresh, query), query
         ours, theirs = index_files(kb, leave_out), index_files(fresh, leave_out)
         assert ours.keys() == theirs.keys()
-        assert [name for name in ours if ours[name] != theirs[name]] == []
+        other = [name for name in ours if ours[name] != theirs[name]]
+        assert other == [], other
 
 
 def entity(name: str) -> NamedNode:

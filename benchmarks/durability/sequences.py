@@ -1,0 +1,194 @@
+"""Generated sequences of changes, each against a knowledge base that is built from scratch.
+
+    python -m benchmarks.durability.sequences                                  # 10,000 of them
+    python -m benchmarks.durability.sequences --seeds 4711 4712 --no-record    # one again, with its steps
+
+A sequence is a knowledge base of a random profile (paths, rest fields, classes, languages), with the default graph or
+the union of all, blank nodes, triple terms, and vectors in half of them. 3 to 8 steps change it: update requests,
+loads, replaced and removed files, documents, transactions, failing ones too, reopenings, index steps, other profiles.
+At the end, and in a third of them once before, every file of its indexes is compared with those of a build from the
+same quads and documents, and so are rows, their order and the bits of their scores in a sample of the queries of
+tests/properties/rebuilt.py; in every 25th sequence in all of them.
+
+A run goes on where it was stopped: the state is in the scratch folder. A sequence that fails is printed with the
+command that repeats it, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import benchmarks.durability  # noqa: F401 - finds the modules of the tests
+
+import pytest  # isort: skip
+import toy_encoder  # isort: skip
+from changed_knowledge_base import Changing, drawn  # isort: skip
+from generated_changes import Step  # isort: skip
+from rebuilt import assert_equals_rebuilt, queries  # isort: skip
+
+SEQUENCES = 10_000
+STEPS = (3, 8)
+QUERIES = 12
+"""Queries of a comparison; files are compared in each."""
+
+MIDDLE_SHARE = 3
+"""One of so many sequences is also compared in its middle."""
+
+ALL_QUERIES_EVERY = 25
+SAVE_EVERY = 20
+MEMORY = Path("/dev/shm")
+
+
+@dataclass
+class Counts:
+    """What a run has done.
+
+    Attributes:
+        next: the seed to go on with.
+        compared: comparisons with a build from scratch.
+        steps: by kind; those of a transaction count as one.
+        commits: by how the indexes came along: followed, behind, or why they were built anew.
+        failed: seeds with the first line of what was wrong.
+    """
+
+    next: int
+    sequences: int = 0
+    compared: int = 0
+    queries: int = 0
+    seconds: float = 0.0
+    steps: Counter[str] = field(default_factory=Counter)
+    commits: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Writes the state of the run."""
+        path.write_text(json.dumps(vars(self)), encoding="utf-8")
+
+    @classmethod
+    def open(cls, path: Path, first: int) -> Counts:
+        """The state of a run that was stopped, or of one that begins."""
+        if not path.is_file():
+            return cls(first)
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{**found, "steps": Counter(found["steps"]), "commits": Counter(found["commits"])})
+
+
+def examine(seed: int, folder: Path, counts: Counts, show: Callable[[str], None]) -> None:
+    """Runs one sequence. Raises what is wrong with it."""
+    changing, steps = drawn(seed, folder, *STEPS)
+    own = Random(seed + 1)
+    middle = own.randrange(MIDDLE_SHARE * len(steps))
+    try:
+        for number, step in enumerate(steps):
+            show(f"{number}: {_shown(step)}")
+            changing.run(step)
+            counts.steps[step.kind] += 1
+            if number == middle and not changing.kb._snapshot.generation.behind():
+                _compare(changing, folder / "middle", QUERIES, own, counts)
+        if changing.kb._snapshot.generation.behind():
+            changing.kb.index()
+        every = seed % ALL_QUERIES_EVERY == 0
+        _compare(changing, folder / "end", sys.maxsize if every else QUERIES, own, counts)
+        if every:
+            changing.kb.verify()
+        counts.commits.update(changing.commits)
+    finally:
+        changing.kb.close()
+
+
+def _compare(changing: Changing, folder: Path, size: int, own: Random, counts: Counts) -> None:
+    pool: Sequence[str] = queries(changing.kb)
+    pool = own.sample(pool, min(size, len(pool)))
+    assert_equals_rebuilt(changing.kb, folder, pool=pool)
+    counts.compared += 1
+    counts.queries += len(pool)
+    shutil.rmtree(folder)
+
+
+def _shown(step: Step) -> str:
+    return f"{step.kind} {step.what!r}{' ranked' if step.ranked else ''}"
+
+
+def run(first: int, end: int, scratch: Path) -> Counts:
+    """Runs the sequences of the seeds from `first` to before `end`."""
+    state = scratch / f"sequences-{first}-{end}.json"
+    counts = Counts.open(state, first)
+    show = print if end - first == 1 else lambda _: None
+    files = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+    begin, before = time.monotonic(), counts.seconds
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            toy_encoder.register(patch)
+            for seed in range(counts.next, end):
+                folder = files / str(seed)
+                folder.mkdir()
+                try:
+                    examine(seed, folder, counts, show)
+                except Exception as e:
+                    lines = str(e).splitlines()
+                    counts.failed[str(seed)] = f"{type(e).__name__}: {lines[0] if lines else ''}"[:300]
+                    traceback.print_exc()
+                    print(f"FAILED: python -m benchmarks.durability.sequences --seeds {seed} {seed + 1} --no-record")
+                shutil.rmtree(folder, ignore_errors=True)
+                counts.next, counts.sequences = seed + 1, counts.sequences + 1
+                counts.seconds = before + time.monotonic() - begin
+                if counts.sequences % SAVE_EVERY == 0 or seed + 1 == end:
+                    counts.save(state)
+                    rate = counts.sequences / counts.seconds
+                    print(f"{counts.next}: {len(counts.failed)} failed, {rate:.2f} a second", flush=True)
+    finally:
+        shutil.rmtree(files, ignore_errors=True)
+    return counts
+
+
+def figures(counts: Counts, first: int, end: int) -> dict[str, Any]:
+    """The figures of a whole run."""
+    return {
+        "seeds": [first, end],
+        "sequences": counts.sequences,
+        "compared_with_a_build_from_scratch": counts.compared,
+        "queries_compared": counts.queries,
+        "steps": dict(counts.steps.most_common()),
+        "commits": dict(counts.commits.most_common()),
+        "failed": counts.failed,
+        "seconds": round(counts.seconds),
+    }
+
+
+def main() -> None:
+    """Runs, and records a whole run."""
+    from benchmarks.record import record
+
+    about = __doc__.splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.durability.sequences", description=about)
+    parser.add_argument("--seeds", type=int, nargs=2, metavar=("FROM", "TO"), default=(0, SEQUENCES))
+    parser.add_argument(
+        "--scratch", type=Path, default=Path(tempfile.gettempdir()), help="folder for the state of the run"
+    )
+    parser.add_argument("--no-record", action="store_true", help="prints only")
+    chosen = parser.parse_args()
+    first, end = chosen.seeds
+    if end - first == 1:
+        (chosen.scratch / f"sequences-{first}-{end}.json").unlink(missing_ok=True)
+    counts = run(first, end, chosen.scratch)
+    if chosen.no_record:
+        print(json.dumps(figures(counts, first, end), indent=2))
+    else:
+        record("durability_sequences", figures(counts, first, end), seed=first)
+    sys.exit(1 if counts.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
