@@ -22,6 +22,11 @@ from hybridkg.tables.yarrrml_writer import GREL, SEPARATOR_PARAMETER, SPLIT_FUNC
 MAX_BYTES = 4 << 20
 """Size of a mapping file."""
 
+MAX_NESTING = 100
+"""Brackets inside each other; those in texts are counted, too."""
+
+_BRACKET = re.compile(r"[\[\]{}]")
+
 _KEYS = {
     "mappings": ("mappings", "mapping", "m"),
     "sources": ("sources", "source"),
@@ -68,7 +73,9 @@ def _yaml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise LoadError(f"a mapping of more than {MAX_BYTES:,} bytes", place=str(path))
-        document = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        _check_nesting(text, path)
+        document = yaml.safe_load(text)
     except FileNotFoundError as e:
         raise LoadError(f"no mapping {str(path)!r}", hint="write one: --save-mapping FILE") from e
     except OSError as e:
@@ -84,6 +91,15 @@ def _yaml(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise LoadError("no YARRRML: a mapping file has the keys prefixes and mappings", place=str(path))
     return document
+
+
+def _check_nesting(text: str, path: Path) -> None:
+    """Raises LoadError: brackets nest so deep that the parser, whose time grows with the square of it, takes long."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth = max(0, depth + (1 if bracket[0] in "[{" else -1))
+        if depth > MAX_NESTING:
+            raise LoadError("a mapping that nests too deep", place=str(path))
 
 
 def _get(document: Mapping[str, Any], key: str, default: Any = None) -> Any:

@@ -141,7 +141,9 @@ def test_what_is_left_to_morph_kgc(tmp_path, text):
         (ONE + "[ex:p, $(a), 'no tag~lang']", "no language tag"),
         (ONE + "ex:p", "no predicate with an object"),
         ("- a", "no YARRRML"),
-        ("mappings: " + "[" * 3000, "too deep|not valid YAML"),
+        ("mappings: " + "[" * 100_000, "too deep"),
+        ("mappings: " + "- " * 20_000, "too deep|not valid YAML"),
+        ("mappings:\n" + "- " * 20_000, "too deep|not valid YAML"),
     ],
 )
 def test_what_is_wrong(tmp_path, text, message):
