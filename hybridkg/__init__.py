@@ -7,7 +7,8 @@
         print(row["p"], row.scores["s"])
 
 Public names: KnowledgeBase, Transaction and PreparedQuery; their results Result, ResultSet, ResultStream, Row, Why,
-Explanation, UpdateReport and UpdateExplanation; Profile and Schema; guess_mapping and its TableMapping; every error
+SearchResult, Hit, Explanation, UpdateReport and UpdateExplanation; Profile, SuggestedProfile and Schema;
+guess_mapping and its TableMapping; every error
 (hybridkg.errors). They are imported at their first use, so that `import hybridkg` costs nothing.
 """
 
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
     from hybridkg.kb.knowledge_base import KnowledgeBase
     from hybridkg.kb.prepared import PreparedQuery
+    from hybridkg.kb.profile_suggestion.suggest import SuggestedProfile
+    from hybridkg.kb.search.result import Hit, SearchResult
     from hybridkg.kb.write.explaining import UpdateExplanation
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import (
@@ -82,6 +85,7 @@ __all__ = [
     "EndpointError",
     "EvaluationWarning",
     "Explanation",
+    "Hit",
     "HybridkgError",
     "IndexCorruptError",
     "IndexMissingError",
@@ -114,8 +118,10 @@ __all__ = [
     "ResultStream",
     "Row",
     "Schema",
+    "SearchResult",
     "ServiceError",
     "StorageError",
+    "SuggestedProfile",
     "TableMapping",
     "TextQueryError",
     "TextServerError",
@@ -139,6 +145,9 @@ _HOMES = {
     "Progress": "hybridkg.interfaces.progress",
     "KnowledgeBase": "hybridkg.kb.knowledge_base",
     "PreparedQuery": "hybridkg.kb.prepared",
+    "Hit": "hybridkg.kb.search.result",
+    "SearchResult": "hybridkg.kb.search.result",
+    "SuggestedProfile": "hybridkg.kb.profile_suggestion.suggest",
     "Explanation": "hybridkg.planner.explain",
     "Transaction": "hybridkg.kb.write.open_transaction",
     "UpdateExplanation": "hybridkg.kb.write.explaining",

@@ -162,7 +162,7 @@ def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monk
 
 @pytest.mark.quick
 def test_the_profile_of_the_page_about_profiles_indexes_the_films(tmp_path):
-    (turtle,) = re.findall(r"^```turtle\n(.*?)^```$", PROFILES, re.MULTILINE | re.DOTALL)
+    turtle = re.findall(r"^```turtle\n(.*?)^```$", PROFILES, re.MULTILINE | re.DOTALL)[0]
     profile = tmp_path / "films-profile.ttl"
     profile.write_text(turtle)
     with KnowledgeBase.temporary(ROOT / "examples" / "films.ttl", profile=profile) as kb:

@@ -36,7 +36,7 @@ RESERVED = ("label", "identifiers", "attributes", "related", "types")
 
 
 @dataclass(frozen=True)
-class FieldChoice:
+class SuggestedField:
     """A field with the predicates that feed it."""
 
     name: str
@@ -63,8 +63,8 @@ class Choice:
 
     figures: GraphFigures
     labels: tuple[Judged, ...]
-    texts: tuple[FieldChoice, ...]
-    links: tuple[FieldChoice, ...]
+    texts: tuple[SuggestedField, ...]
+    links: tuple[SuggestedField, ...]
     identifiers: tuple[Judged, ...]
     short: tuple[Judged, ...]
     followed: tuple[Judged, ...]
@@ -87,8 +87,8 @@ def choose_fields(figures: GraphFigures) -> Choice:
     own_links = [one for one in of[Kind.LINK] if one.figures.subjects >= MIN_LINK_COVERAGE * figures.subjects]
     own_links.sort(key=_by_subjects)
     taken = set(RESERVED)
-    text_fields = tuple(FieldChoice(_free(one, taken), Kind.LONG, (one,)) for one in texts[:MAX_TEXT_FIELDS])
-    link_fields = tuple(FieldChoice(_free(one, taken), Kind.LINK, (one,)) for one in own_links[:MAX_LINK_FIELDS])
+    text_fields = tuple(SuggestedField(_free(one, taken), Kind.LONG, (one,)) for one in texts[:MAX_TEXT_FIELDS])
+    link_fields = tuple(SuggestedField(_free(one, taken), Kind.LINK, (one,)) for one in own_links[:MAX_LINK_FIELDS])
     followed = sorted(of[Kind.LINK], key=_by_subjects)
     ignored = [one for one in judged if one.kind in (Kind.ADDRESS, Kind.OPAQUE, Kind.BARE_LINK)]
     entities = tuple(

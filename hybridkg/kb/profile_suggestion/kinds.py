@@ -55,7 +55,7 @@ _CODE = re.compile(r"(?=\S*[\d_/.:-])\S{2,}")
 
 
 class Kind(Enum):
-    """What a predicate is for a text."""
+    """The role of a predicate in the text of its subjects."""
 
     LABEL = "names"
     LONG = "long texts"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hybridkg.kb.profile_suggestion.choice import Choice, FieldChoice
+from hybridkg.kb.profile_suggestion.choice import Choice, SuggestedField
 from hybridkg.kb.profile_suggestion.kinds import Judged
 from hybridkg.rdf.terms import NamedNode, Term
 from hybridkg.rdf.well_known import shortened
@@ -134,7 +134,7 @@ class _Writer:
             lines += ["        # labels of the classes", _TYPES]
         return lines
 
-    def _field(self, field: FieldChoice, rest: str) -> str:
+    def _field(self, field: SuggestedField, rest: str) -> str:
         return f'        [ hk:name "{field.name}" ; hk:path {self._paths(field.members)} ; {rest} ]'
 
     def _paths(self, members: Sequence[Judged]) -> str:
