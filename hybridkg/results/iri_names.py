@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from hybridkg.rdf.terms import NamedNode, Term, Triple, term_text
 from hybridkg.rdf.well_known import abbreviation
 
 LabelLookup: TypeAlias = Callable[[Sequence[str]], Mapping[str, str]]
@@ -13,8 +13,6 @@ LabelLookup: TypeAlias = Callable[[Sequence[str]], Mapping[str, str]]
 
 MAX_LABELLED = 5_000
 """Distinct IRIs of a result that are looked up for their labels, about 14 us each."""
-
-_IRI = re.compile(r"<([^<>\s]+)>")
 
 
 class IriNames:
@@ -25,8 +23,8 @@ class IriNames:
         labels: by IRI; empty where labels are not wanted.
 
     >>> names = IriNames({"f": "http://e/f/"}, {"http://e/f/2": "Blade Runner"})
-    >>> names("http://e/f/1"), names("http://e/f/2"), names("urn:x"), names.inside("<< <http://e/f/1> >>")
-    ('f:1', 'Blade Runner', 'urn:x', '<< f:1 >>')
+    >>> names("http://e/f/1"), names("http://e/f/2"), names("urn:x"), names.term(NamedNode("http://e/f/2"))
+    ('f:1', 'Blade Runner', 'urn:x', 'f:2')
     """
 
     def __init__(self, prefixes: Mapping[str, str], labels: Mapping[str, str]):
@@ -44,6 +42,11 @@ class IriNames:
         """Whether the short form is a label, which may have spaces."""
         return bool(self._labels.get(iri))
 
-    def inside(self, text: str) -> str:
-        """A text with prefixed names in place of IRIs in angle brackets."""
-        return _IRI.sub(lambda found: abbreviation(found[1], self._prefixes) or found[0], text)
+    def term(self, term: Term) -> str:
+        """The term as in Turtle: with prefixed names, and IRIs without one in angle brackets."""
+        match term:
+            case NamedNode(value=iri):
+                return abbreviation(iri, self._prefixes) or str(term)
+            case Triple(subject=subject, predicate=predicate, object=target):
+                return f"<<( {self.term(subject)} {self.term(predicate)} {self.term(target)} )>>"
+        return term_text(term)

@@ -152,7 +152,7 @@ class Row(Mapping[str, Any]):
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
-        return why
+        return replace(why, names=self._result.iri_names())
 
     def to_python(self) -> dict[str, Any]:
         """The row as plain Python values: str, int, float, bool, date ..., None where unbound."""

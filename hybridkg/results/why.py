@@ -23,6 +23,7 @@ from hybridkg.query.write import write
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, term_text, to_rdflib
 from hybridkg.results.build import reranked_by
 from hybridkg.results.formats.table import CONTROL
+from hybridkg.results.iri_names import IriNames
 from hybridkg.results.numbers import as_float
 from hybridkg.terminal_text import preformatted
 
@@ -73,6 +74,7 @@ class Why:
         ranked_by: the expression of RANK BY, unless it is a single score.
         reranked_by: the reranker that placed the row; empty without one.
         parts: contributions to the score of the reranker, by name; empty where it reports none.
+        names: short forms of IRIs in the text.
     """
 
     scores: Mapping[str, float]
@@ -81,6 +83,7 @@ class Why:
     ranked_by: str = ""
     reranked_by: str = ""
     parts: Mapping[str, float] = field(default_factory=dict)
+    names: IriNames = field(default_factory=lambda: IriNames({}, {}), repr=False, compare=False)
 
     @property
     def evidence(self) -> rdflib.Graph:
@@ -267,7 +270,7 @@ def _lines(why: Why) -> list[str]:
     lines = []
     for hit in why.hits:
         own = hit.explanation
-        lines.append(f"?{hit.label} of {hit.entity}")
+        lines.append(f"?{hit.label} of {why.names.term(hit.entity)}")
         lines.append(f"  {own.score:.4f}  {own.model} of {json.dumps(hit.text, ensure_ascii=False)}")
         for term in own.terms:
             occurring = [f for f in term.fields if f.tf]
@@ -293,5 +296,6 @@ def _lines(why: Why) -> list[str]:
     others = {name: score for name, score in why.scores.items() if name not in {hit.label for hit in why.hits}}
     formula = f" = {why.ranked_by}" if why.ranked_by else ""
     lines += [f"{name} {score:.4f}{formula}" for name, score in others.items()]
-    lines += [f"fact: {triple.subject} {triple.predicate} {term_text(triple.object)}" for triple in why.triples]
+    short = why.names.term
+    lines += [f"fact: {short(one.subject)} {short(one.predicate)} {short(one.object)}" for one in why.triples]
     return [line.translate(CONTROL) for line in lines]

@@ -25,6 +25,7 @@ from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.write.graph_operations import clear, copy_graph, create
 from hybridkg.kb.write.load_into import load_into
+from hybridkg.kb.write.transaction import prefix_warnings
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import check_update, unbound_template_variables
@@ -105,6 +106,7 @@ class UpdateRun:
         try:
             for operation in self._update.operations:
                 self._run(operation)
+            self.warnings += prefix_warnings(self._state.building.prefixes.new_clashes)
         except BaseException as e:
             self._state.undo_request()
             if isinstance(e, HybridkgError):

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from hybridkg.rdf.term_texts import tag_of
-from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term, term_text
+from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
 from hybridkg.results.iri_names import IriNames
 from hybridkg.results.numbers import as_float, is_number, is_numeric
 
@@ -88,7 +88,7 @@ def term_to_html(
             return (_marked if is_snippet else _escaped)(term.value) + (
                 f" <small>{escape(tag_of(term))}</small>" if term.language else ""
             )
-    return _escaped(names.inside(term_text(term)))
+    return _escaped(names.term(term))
 
 
 def link_to_html(iri: str, text: str) -> str:

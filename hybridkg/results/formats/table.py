@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from hybridkg.rdf.term_texts import tag_of
-from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term, term_text
+from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
 from hybridkg.results.iri_names import IriNames
 from hybridkg.results.numbers import as_float, is_numeric
 from hybridkg.results.result_set import ResultSet
@@ -266,7 +266,7 @@ def _cell(term: Term | None, names: IriNames, *, is_score: bool, colour: bool) -
                 return Cell(Text(f"{score:.4f}"))
             text = marked_text(term.value.translate(CONTROL), colour=colour)
             return Cell(text.append(f" {tag_of(term)}", style="dim") if term.language else text, is_text=True)
-    return Cell(Text(names.inside(term_text(term)).translate(CONTROL)), is_text=True)
+    return Cell(Text(names.term(term).translate(CONTROL)), is_text=True)
 
 
 def marked_text(text: str, *, colour: bool) -> Text:

@@ -18,6 +18,7 @@ from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
 from hybridkg.results.formats.arrow import typed_column
 from hybridkg.results.formats.html import MAX_ROWS, term_to_html
+from hybridkg.results.iri_names import IriNames
 from hybridkg.results.result_set import ResultSet
 
 FILMS = Path(__file__).resolve().parents[3] / "examples" / "films.ttl"
@@ -52,6 +53,17 @@ def read(html: str) -> Tags:
 
 def typed(value: str, datatype: str) -> Literal:
     return Literal(value, datatype=NamedNode(XSD + datatype))
+
+
+@settings(max_examples=80, deadline=None)
+@given(hostile)
+@example('"><script>alert(1)</script>')
+def test_no_name_of_an_iri_becomes_markup(text):
+    iri = "http://e/a"
+    for names in (IriNames({}, {iri: text}), IriNames({text: "http://e/"}, {})):
+        found = read(term_to_html(NamedNode(iri), names=names))
+        assert found.tags == {"a"}
+        assert found.attributes <= {("href", iri), ("title", iri)}
 
 
 @settings(max_examples=80, deadline=None)
