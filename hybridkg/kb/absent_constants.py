@@ -8,8 +8,9 @@ values of a predicate are read once. The answer of ASK is no mistake.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from hybridkg.errors import QueryWarning
 from hybridkg.interfaces.graph_store import GraphStore
@@ -35,6 +36,9 @@ MAX_COMPARED = 300
 MAX_LENGTH = 200
 """Characters of a value that is compared."""
 
+MAX_CONSTANTS = 1_000
+"""Constants whose findings are cached."""
+
 MAX_PREDICATES = 32
 """Places (a predicate, subject or object) whose values are cached."""
 
@@ -42,19 +46,30 @@ Values = dict[str, list[Term]]
 """The terms by their first letter, folded."""
 
 
+class Found(NamedTuple):
+    """Whether a triple has a constant in its place, and otherwise similar values."""
+
+    occurs: bool
+    near: tuple[Term, ...]
+
+
 class ConstantAdvisor:
-    """Looks up the constants of queries without a row; the values of predicates are cached."""
+    """Looks up the constants of queries without a row; the findings, and the values of predicates, are cached."""
 
     def __init__(self, store: GraphStore):
         self._store = store
         self._values: LruCache[tuple[str, str], Values] = LruCache(MAX_PREDICATES)
+        self._found: LruCache[tuple[str, str, ast.Iri | ast.Lit], Found] = LruCache(MAX_CONSTANTS)
 
-    def warnings(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
+    def warnings(
+        self, query: ast.Query, prefixes: Mapping[str, str], has_predicate: Callable[[str], bool]
+    ) -> Iterator[QueryWarning]:
         """A warning for each constant that no triple has as the subject or the object of its predicate.
 
         Args:
             query: with its parameters bound.
             prefixes: those that shorten IRIs.
+            has_predicate: whether a triple has a predicate; W107 is about the others.
         """
         where = query.form.where
         if where is None or query.form.dataset or isinstance(query.form, ast.AskQuery):
@@ -63,33 +78,25 @@ class ConstantAdvisor:
             assert isinstance(pattern.predicate, ast.Iri)
             predicate = pattern.predicate.value
             for place, node in (("subject", pattern.subject), ("object", pattern.object)):
-                if isinstance(node, ast.Iri | ast.Lit) and not self._occurs(place, predicate, node):
-                    yield self._warning(place, predicate, node, prefixes)
+                if not isinstance(node, ast.Iri | ast.Lit) or not has_predicate(predicate):
+                    continue
+                found = self._lookup(place, predicate, node)
+                if not found.occurs:
+                    yield _warning(place, predicate, node, found.near, prefixes)
 
-    def _occurs(self, place: str, predicate: str, node: ast.Iri | ast.Lit) -> bool:
-        term = term_of_constant(node)
-        if isinstance(term, Literal) and place == "subject":
-            return True  # another error
-        text = term_text(term)
-        pattern = f"{text} <{predicate}> ?o" if place == "subject" else f"?s <{predicate}> {text}"
-        return self._store.ask(
-            f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
-        ) or not self._store.ask(f"ASK {{ {{ ?s <{predicate}> ?o }} UNION {{ GRAPH ?g {{ ?s <{predicate}> ?o }} }} }}")
-
-    def _warning(
-        self, place: str, predicate: str, node: ast.Iri | ast.Lit, prefixes: Mapping[str, str]
-    ) -> QueryWarning:
-        def name(term: Term) -> str:
-            return shown(_shown(term, prefixes), MAX_LENGTH)
-
-        term = term_of_constant(node)
-        near = self._similar(place, predicate, term)
-        return QueryWarning(
-            "W112",
-            f"no triple has the {place} {name(term)} with the predicate {shortened(predicate, prefixes)}",
-            hint=f"did you mean {' or '.join(map(name, near))}?" if near else "",
-            span=node.span,
-        )
+    def _lookup(self, place: str, predicate: str, node: ast.Iri | ast.Lit) -> Found:
+        key = place, predicate, node
+        found = self._found.get(key)
+        if found is None:
+            term = term_of_constant(node)
+            occurs = place == "subject" and isinstance(term, Literal)  # which has another error
+            if not occurs:
+                text = term_text(term)
+                pattern = f"{text} <{predicate}> ?o" if place == "subject" else f"?s <{predicate}> {text}"
+                occurs = self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}")
+            found = Found(occurs, () if occurs else tuple(self._similar(place, predicate, term)))
+            self._found.put(key, found)
+        return found
 
     def _similar(self, place: str, predicate: str, term: Term) -> list[Term]:
         """At most two similar values: first those that differ in case, language or datatype only."""
@@ -119,6 +126,20 @@ class ConstantAdvisor:
                     values.setdefault(_word(term)[:1], []).append(term)
             self._values.put((place, predicate), values)
         return values
+
+
+def _warning(
+    place: str, predicate: str, node: ast.Iri | ast.Lit, near: Sequence[Term], prefixes: Mapping[str, str]
+) -> QueryWarning:
+    def name(term: Term) -> str:
+        return shown(_shown(term, prefixes), MAX_LENGTH)
+
+    return QueryWarning(
+        "W112",
+        f"no triple has the {place} {name(term_of_constant(node))} with the predicate {shortened(predicate, prefixes)}",
+        hint=f"did you mean {' or '.join(map(name, near))}?" if near else "",
+        span=node.span,
+    )
 
 
 def _needed(group: ast.Group) -> Iterator[ast.TriplePattern]:

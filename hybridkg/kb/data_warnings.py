@@ -65,7 +65,7 @@ class Advisor:
         self._counted = counted
         self._occurring: dict[tuple[str, str], bool] = {}
         self._languages: dict[str, bool] = {}
-        self.constants = ConstantAdvisor(store)
+        self._constants = ConstantAdvisor(store)
 
     def texts(
         self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool] = lambda match: False
@@ -170,6 +170,10 @@ class Advisor:
     def kinds(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
         """Warnings about values of the wrong kind, in which `prefixes` shorten predicates."""
         return kind_warnings(query, self._object_kinds, lambda iri: _shown(iri, prefixes))
+
+    def constants(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
+        """Warnings about constants that no triple has in their place, for a query without a row."""
+        return self._constants.warnings(query, prefixes, lambda iri: self._occurs("predicate", iri))
 
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri

@@ -150,7 +150,7 @@ class QuerySession:
         strings = self.snapshot.advisor.asked(context.query_strings)
         warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
         if not solutions.size and limit != 0 and not request.template.shape.skips_rows:
-            warnings += self.snapshot.advisor.constants.warnings(request.query, self._prefixes_under(request))
+            warnings += self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
         own.sort(key=lambda warning: warning.span.start if warning.span else 0)
