@@ -122,7 +122,7 @@ def test_a_commit_that_changes_no_text_asks_no_server(tmp_path, elastic, elastic
         kb.update(NEW)
     moved_to(path, ABSENT, elastic_name)
     with KnowledgeBase.open(path) as kb:
-        report = kb.update(P + "INSERT DATA { :new :next :other }")
+        report = kb.update(P + "INSERT DATA { GRAPH :g { :new :next :other } }")
         assert (report.added, report.is_behind, report.not_followed) == (1, False, "")
     moved_to(path, elastic.url, elastic_name)
     with KnowledgeBase.open(path) as kb:
