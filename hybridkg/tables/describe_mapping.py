@@ -27,7 +27,7 @@ def _table(table: TableMap, prefixes: dict[str, str]) -> Iterator[str]:
     )
     cells = [
         (
-            ", ".join(one.target.columns) or "(constant)",
+            ", ".join(map(_shown, one.target.columns)) or "(constant)",
             ", ".join(shortened(predicate, prefixes) for predicate in one.predicates),
             _value(one.target, prefixes),
         )
@@ -40,12 +40,17 @@ def _table(table: TableMap, prefixes: dict[str, str]) -> Iterator[str]:
     yield from (f"  note: {note}" for note in table.notes)
 
 
+def _shown(column: str) -> str:
+    """A header on one line."""
+    return column if column.isprintable() else repr(column)
+
+
 def _is_class(one: PropertyMap) -> bool:
     return one.predicates == (RDF_TYPE,) and not one.target.columns
 
 
 def _template(term: TermMap) -> str:
-    return "".join(f"{{{part}}}" if i % 2 else part for i, part in enumerate(term.template))
+    return "".join(f"{{{_shown(part)}}}" if i % 2 else part for i, part in enumerate(term.template))
 
 
 def _value(term: TermMap, prefixes: dict[str, str]) -> str:

@@ -77,7 +77,7 @@ def guess(
     profiles = {table.name: _profiles(table, progress) for table in tables}
     keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
     class_iris = {table.name: _class(classes.get(table.name) or class_name(table.name), namespace) for table in tables}
-    subjects = {table.name: _subject(keys[table.name], class_iris[table.name]) for table in tables}
+    subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
     links = ForeignKeys.found(keyed)
     maps = [
@@ -126,10 +126,12 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
     return _Key(None)
 
 
-def _subject(key: _Key, class_iri: str) -> TermMap:
+def _subject(key: _Key, class_iri: str, namespace: str) -> TermMap:
+    """The rows in our own namespace, also where their class is in that of somebody else."""
     if key.is_iri and key.column is not None:
         return TermMap(("", key.column, ""), ValueKind.IRI)
-    return TermMap((f"{class_iri}/", key.column or ROW_NUMBER, ""), ValueKind.IRI)
+    name = class_iri.removeprefix(namespace) if class_iri.startswith(namespace) else re.split("[/#:]", class_iri)[-1]
+    return TermMap((f"{namespace}{name}/", key.column or ROW_NUMBER, ""), ValueKind.IRI)
 
 
 def _table_map(

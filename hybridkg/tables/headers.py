@@ -49,6 +49,9 @@ def checked_header(names: Sequence[Any], place: str) -> tuple[str, ...]:
     if not any(stripped):
         raise LoadError("no header: the first row must have the names of the columns", place=place)
     found = tuple(name or f"column_{i}" for i, name in enumerate(stripped, 1))
+    for i, name in enumerate(found, 1):
+        if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+            raise LoadError(f"the name of column {i} has a NUL or half a character", hint="rename it", place=place)
     seen: dict[str, int] = {}
     for i, name in enumerate(found, 1):
         if name in seen:

@@ -6,14 +6,16 @@ blanks, escapes and encodings are rare, and are looked for in whole columns firs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, Table, TableColumn, ValueKind
 from hybridkg.rdf.terms import XSD
 from hybridkg.registry import did_you_mean
-from hybridkg.tables.kinds import DATATYPES, EXAMPLES, KINDS_OF_DATATYPES, first_misfit, lexical
+from hybridkg.tables.kinds import DATATYPES, EXAMPLES, first_misfit, lexical
 from hybridkg.tables.mapping import ROW_NUMBER, PropertyMap, TableMap, TermMap, iri_safe
 
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
@@ -92,20 +94,20 @@ class TripleWriter:
         return lines
 
     def _subjects(self, batch: RowBatch) -> Sequence[str]:
-        """The subject of each row, in angle brackets. Raises LoadError: a row has none."""
+        """The subject of each row, in angle brackets. Raises LoadError: a row has none, or several."""
         term = self._map.subject
         values = self._values(term, batch)
         if values.rows is not None:
-            row = next((i for i in range(batch.rows) if i not in set(values.rows)), 0)
-            name = ", ".join(repr(column) for column in term.columns)
-            raise self._error(
-                batch,
-                row,
-                f"no value in column {name}, which identifies the rows"
-                if len(values.rows) < batch.rows
-                else f"several values in column {name}, which identifies the rows",
-                "fill the cell, or choose another column with --id",
-            )
+            counts = Counter(values.rows)
+            row = next((i for i in range(batch.rows) if counts[i] != 1), None)
+            if row is not None:
+                names = ", ".join(map(repr, term.columns))
+                raise self._error(
+                    batch,
+                    row,
+                    f"{'several values' if counts[row] else 'no value'} in column {names}, which identifies the rows",
+                    "each row needs one, or choose another column with --id",
+                )
         return [f"<{text}>" for text in values.texts]
 
     def _objects(self, one: PropertyMap, batch: RowBatch) -> _Values:
@@ -123,10 +125,13 @@ class TripleWriter:
         columns = term.columns
         if not columns:
             return _Values([term.template[0]] * batch.rows)
-        if len(columns) > 1:
-            return self._of_several(term, batch)
-        values = self._cells(columns[0], batch, term.separator)
-        self._check(term, columns[0], values, batch)
+        values = self._of_one(term, batch) if len(columns) == 1 else self._of_several(term, batch)
+        self._check(term, values, batch)
+        return values
+
+    def _of_one(self, term: TermMap, batch: RowBatch) -> _Values:
+        """The values of a template of one column."""
+        values = self._cells(term.columns[0], batch, term.separator)
         if term.is_reference:
             return values
         before, after = term.template[0], term.template[2]
@@ -136,16 +141,17 @@ class TripleWriter:
         return _Values([f"{before}{text}{after}" for text in texts], values.rows)
 
     def _of_several(self, term: TermMap, batch: RowBatch) -> _Values:
-        """The values of a template of several columns: none in a row where one of them is blank."""
-        found = [_by_row(self._cells(name, batch, ""), batch.rows) for name in term.columns]
-        rows = [i for i in range(batch.rows) if all(len(cells[i]) for cells in found)]
-        texts = []
-        for i in rows:
-            parts = [iri_safe(cells[i][0]) if term.kind is ValueKind.IRI else cells[i][0] for cells in found]
-            pieces = [*term.template]
-            pieces[1::2] = parts
-            texts.append("".join(pieces))
-        return _Values(texts, None if len(rows) == batch.rows else rows)
+        """The values of a template of several columns: one for each combination of their values in a row."""
+        found = [_by_row(self._cells(name, batch, term.separator), batch.rows) for name in term.columns]
+        texts: list[str] = []
+        rows: list[int] = []
+        for i in range(batch.rows):
+            for parts in product(*(cells[i] for cells in found)):
+                pieces = [*term.template]
+                pieces[1::2] = map(iri_safe, parts) if term.kind is ValueKind.IRI else parts
+                texts.append("".join(pieces))
+                rows.append(i)
+        return _Values(texts, rows)
 
     def _cells(self, name: str, batch: RowBatch, separator: str) -> _Values:
         """The values in a column that are not blank."""
@@ -153,26 +159,24 @@ class TripleWriter:
             return _Values([str(number) for number in range(batch.first, batch.first + batch.rows)])
         return values_of(batch.columns[self._places[name]], separator)
 
-    def _check(self, term: TermMap, column: str, values: _Values, batch: RowBatch) -> None:
-        """Raises LoadError: a cell has a NUL, or a text that its datatype does not permit."""
-        texts = values.texts
-        kind = (
-            ValueKind.INTEGER
-            if term.datatype in _DERIVED_INTEGERS
-            else KINDS_OF_DATATYPES.get(term.datatype, term.kind)
-        )
+    def _check(self, term: TermMap, values: _Values, batch: RowBatch) -> None:
+        """Raises LoadError: a value has a NUL, or a text that its datatype does not permit."""
+        kind = term.kind
         if kind is ValueKind.IRI and not term.is_reference:
             return
+        if term.datatype in _DERIVED_INTEGERS:
+            kind = ValueKind.INTEGER
+        texts, names = values.texts, ", ".join(map(repr, term.columns))
         if kind not in _PLAIN_KINDS and "\0" in "".join(texts):
             wrong = next(i for i, text in enumerate(texts) if "\0" in text)
-            raise self._error(batch, _row(values, wrong), f"column {column!r} has a NUL character", "remove it")
+            raise self._error(batch, _row(values, wrong), f"column {names} has a NUL character", "remove it")
         bad = first_misfit(kind, texts)
         if bad is not None:
-            name = "an absolute IRI" if kind is ValueKind.IRI else f"of the datatype {kind}"
+            wanted = "an absolute IRI" if kind is ValueKind.IRI else f"of the datatype {kind}"
             raise self._error(
                 batch,
                 _row(values, bad),
-                f"column {column!r}: {_shown(texts[bad])} is not {name}, such as {EXAMPLES[kind]}",
+                f"column {names}: {_shown(texts[bad])} is not {wanted}, such as {EXAMPLES[kind]}",
                 "correct the cell, or map the column to a string",
             )
 

@@ -10,6 +10,7 @@ from made_tables import write_csv
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.tables.inputs import guess_mapping
+from hybridkg.tables.yarrrml_reader import read_yarrrml
 
 EX = "http://example.org/"
 
@@ -90,6 +91,8 @@ def test_the_column_that_identifies_the_rows(tmp_path):
     assert subject(tmp_path, ["id"], [["http://e.org/a"], ["http://e.org/b"]]) == "{id}"
     chosen = subject(tmp_path, ["id", "n"], [["1", "x"]], id="n", class_="Movie", prefix="http://e.org/#")
     assert chosen == "http://e.org/#Movie/{n}"
+    chosen = subject(tmp_path, ["id"], [["1"]], class_="http://schema.org/Movie")
+    assert chosen == EX + "Movie/{id}"  # in our own namespace
 
 
 def test_rows_of_one_identifier_are_one_entity_and_a_note(tmp_path):
@@ -174,6 +177,14 @@ def test_one_choice_for_several_tables_says_how_to_write_it(tmp_path):
     with pytest.raises(LoadError, match=r"--id a=x"):
         guess_mapping(one, two, id="x")
     assert guess_mapping(one, two, id={"a": "x"}).tables[0].subject.columns == ("x",)
+
+
+def test_a_header_of_two_lines_is_described_on_one(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "a\nb"], [["1", "x"]])
+    mapping = guess_mapping(path)
+    assert str(mapping).splitlines()[-1].split() == ["'a\\nb'", "ex:a_b", "text"]
+    mapping.save(tmp_path / "m.yml")
+    assert read_yarrrml(tmp_path / "m.yml") == mapping
 
 
 def test_the_description_has_a_line_for_each_column(tmp_path):

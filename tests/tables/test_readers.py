@@ -280,6 +280,7 @@ def test_long_cells_and_lines_are_bounded(tmp_path, monkeypatch):
         ('{"a.b": 1, "a": {"b": 2}}\n', "has the name 'a.b' twice"),
         ('{"id": 1, "v": [{"a": 1}]}\n{"id": 2, "v": "x"}\n', "lists of objects"),
         ("[" * 100_000, "too deep"),
+        ('{"a\\ud800": 1}\n', "the name of column 1 has a NUL or half a character"),
     ],
 )
 def test_what_is_wrong_with_json_lines(tmp_path, content, message):

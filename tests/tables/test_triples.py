@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -15,6 +16,7 @@ from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.store.rdf_io.blank_nodes import MARK
 from hybridkg.tables import headers
 from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
+from hybridkg.tables.kinds import DATATYPES
 from hybridkg.tables.mapping import PropertyMap, TableMap, TableMapping, TermMap, constant_iri, literal_of
 from hybridkg.tables.yarrrml_reader import read_yarrrml
 
@@ -73,6 +75,27 @@ def test_templates_of_several_columns_need_all_of_them(tmp_path):
         "<http://e.org/1> <http://e.org/p> <http://e.org/1/x%20y> .",
         '<http://e.org/1> <http://e.org/q> "1 of x y" .',
     ]
+
+
+def test_a_datatype_is_that_of_the_whole_text(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "year"], [["a", "1979"]])
+    of_year = TermMap(("", "year", "-01-01"), ValueKind.DATE, DATATYPES[ValueKind.DATE])
+    mapping = mapped(TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "p",), of_year))
+    assert b'"1979-01-01"^^' in written(path, mapping)
+    write_csv(path, ["id", "year"], [["a", "1979-01"]])
+    with pytest.raises(LoadError, match="row 1, column 'year': '1979-01-01-01' is not of the datatype date"):
+        written(path, mapping)
+
+
+def test_several_values_in_several_columns_are_combined(tmp_path):
+    rows = [["r", ["x", "y"], ["1", "2"]], ["s", [], ["3"]]]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(dict(zip(("id", "a", "b"), row, strict=True))) + "\n" for row in rows))
+    both = TermMap((EX, "a", "/", "b", ""), ValueKind.IRI)
+    mapping = mapped(TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "p",), both))
+    found = list(parse(written(path, mapping), RdfFormat.N_TRIPLES))
+    assert Counter(found) == Counter(triples(("id", "a", "b"), rows, mapping.tables[0]))
+    assert len(found) == 4
 
 
 def test_a_wrong_cell_names_row_and_column_and_line(tmp_path):
