@@ -12,6 +12,8 @@ together, in group commits) and is killed by SIGKILL at a random moment of them.
   there as a whole or not at all, and the indexes are those of a build from scratch;
 - `check(full=True)` finds nothing;
 - another writer gets the lock without waiting, and after its commit the folder has no file that does not belong there.
+
+A run goes on where it was stopped: its counts are in the folder of --state.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from typing import Any
 
 import benchmarks.durability  # noqa: F401 - finds the modules of the tests
 from benchmarks.durability.killed_writer import step_of, values_of
+from benchmarks.durability.resumable import Resumable
 
 import toy_encoder  # isort: skip
 from changed_knowledge_base import PROFILES, Changing, drawn  # isort: skip
@@ -67,13 +70,15 @@ WORK = {".text-work", ".vector-work"}
 """From these the next index step goes on; they stay as long as the indexes are behind."""
 
 MAX_GENERATIONS = 2
+MAX_FAILED = 20
 
 
 @dataclass
-class Counts:
+class Counts(Resumable):
     """What the kills have found.
 
     Attributes:
+        rounds: those that are done.
         outcomes: of kills inside a change: the state before it or after it, or the same where it changes nothing;
             `between` of kills between two changes.
         inside: kills inside a change, by its kind.
@@ -81,7 +86,9 @@ class Counts:
         failed: what was wrong, by round.
     """
 
+    rounds: int = 0
     kills: int = 0
+    seconds: float = 0.0
     acknowledged: int = 0
     idle: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -170,11 +177,12 @@ class Kills:
     Args:
         scratch: folder for everything.
         seed: of the run.
+        counts: of the rounds that are done.
     """
 
-    def __init__(self, scratch: Path, seed: int):
+    def __init__(self, scratch: Path, seed: int, counts: Counts):
         self.scratch, self.random, self.seed = scratch, Random(seed), seed
-        self.counts = Counts()
+        self.counts = counts
         self._step_s = 0.1
         self._writer = Writer(scratch / "writer.log")
 
@@ -196,34 +204,41 @@ class Kills:
         ends = [float(event[2]) for event in lines_of(self.scratch / "first.log") if event[0] in ("begin", "done")]
         self._step_s = (ends[-1] - ends[0]) / STEPS
 
-    def run(self, kills: int) -> None:
-        """Rounds until so many writers have been killed in their work."""
-        base, round_ = None, 0
-        while self.counts.kills < kills and len(self.counts.failed) < 20:
-            if base is None or round_ % ROUNDS_OF_A_BASE == 0:
-                if base is not None:
-                    shutil.rmtree(base.folder)
-                base = new_base(self.scratch / f"base{round_}", self.seed + round_)
-            try:
-                if round_ % 4 == 3:
-                    self._threads(base, round_)
-                else:
-                    self._steps(base, round_, round_ % ROUNDS_OF_A_BASE)
-            except Exception as e:
-                lines = str(e).splitlines()
-                self.counts.failed[str(round_)] = f"{type(e).__name__}: {lines[0] if lines else ''}"[:300]
-                traceback.print_exc()
-                kept = self.scratch.parent / f"failed-{self.seed}-{round_}"
-                shutil.copytree(base.folder, kept, dirs_exist_ok=True)
-                print(f"FAILED: round {round_} of --seed {self.seed}; the knowledge base is in {kept}", flush=True)
-                shutil.rmtree(base.folder)
-                base = None
-            round_ += 1
-            if round_ % 20 == 0:
-                print(
-                    f"{self.counts.kills} kills, {len(self.counts.failed)} failed: {dict(self.counts.outcomes)}",
-                    flush=True,
-                )
+    def run(self, kills: int, state: Path) -> None:
+        """Bases with all their rounds, until so many writers have been killed in their work; saves after each."""
+        counts = self.counts
+        while counts.kills < kills and len(counts.failed) < MAX_FAILED:
+            begin, first = time.monotonic(), counts.rounds
+            self.random = Random(f"{self.seed} {first}")
+            base = new_base(self.scratch / "base", self.seed + first)
+            for round_ in range(first, first + ROUNDS_OF_A_BASE):
+                try:
+                    self._round(base, round_)
+                except Exception as e:
+                    self._failed(base, round_, e)
+                    break
+            for folder in ("base", "twin", "fresh"):
+                shutil.rmtree(self.scratch / folder, ignore_errors=True)
+            counts.rounds += ROUNDS_OF_A_BASE
+            counts.seconds += time.monotonic() - begin
+            counts.save(state)
+            print(f"{counts.kills} kills, {len(counts.failed)} failed: {dict(counts.outcomes)}", flush=True)
+
+    def _round(self, base: Base, round_: int) -> None:
+        if round_ % 4 == 3:
+            self._threads(base, round_)
+        else:
+            self._steps(base, round_, round_ % ROUNDS_OF_A_BASE)
+
+    def _failed(self, base: Base, round_: int, error: Exception) -> None:
+        """Keeps the knowledge base of a round that found something; the other rounds of its base are left out."""
+        traceback.print_exc()
+        lines = str(error).splitlines()
+        self.counts.failed[str(round_)] = f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
+        kept = Path(tempfile.gettempdir()) / f"hybridkg-killed-{self.seed}-{round_}"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(base.folder, kept)
+        print(f"FAILED: round {round_} of --seed {self.seed}; the knowledge base is in {kept}", flush=True)
 
     # --- a round --------------------------------------------------------------------------------
 
@@ -362,20 +377,22 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=KILLS, help="writers to kill (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--scratch", type=Path, help="folder for the knowledge bases; default: in memory")
+    parser.add_argument("--state", type=Path, default=Path(tempfile.gettempdir()), help="folder of the counts so far")
     parser.add_argument("--no-record", action="store_true", help="prints only")
     chosen = parser.parse_args()
     ENCODERS._builtin[toy_encoder.NAME] = f"{toy_encoder.__name__}:Toy"
     scratch = Path(tempfile.mkdtemp(dir=chosen.scratch or (MEMORY if MEMORY.is_dir() else None)))
-    begin = time.monotonic()
-    kills = Kills(scratch, chosen.seed)
+    state = chosen.state / f"kills-{chosen.seed}.json"
+    counts = Counts.open(state)
+    kills = Kills(scratch, chosen.seed, counts)
     try:
         kills.prepare()
-        kills.run(chosen.kills)
+        kills.run(chosen.kills, state)
     finally:
         kills.close()
         shutil.rmtree(scratch, ignore_errors=True)
-    counts = kills.counts
     figures = {
+        "rounds": counts.rounds,
         "kills": counts.kills,
         "acknowledged_before_a_kill": counts.acknowledged,
         "killed_after_the_last_step": counts.idle,
@@ -383,7 +400,7 @@ def main() -> None:
         "killed_inside": dict(counts.inside.most_common()),
         "left_until_the_next_writer": dict(counts.left.most_common()),
         "failed": counts.failed,
-        "seconds": round(time.monotonic() - begin),
+        "seconds": round(counts.seconds),
     }
     if chosen.no_record or counts.kills < KILLS:
         print(json.dumps(figures, indent=2))

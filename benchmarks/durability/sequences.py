@@ -31,6 +31,7 @@ from random import Random
 from typing import Any
 
 import benchmarks.durability  # noqa: F401 - finds the modules of the tests
+from benchmarks.durability.resumable import Resumable
 
 import pytest  # isort: skip
 import toy_encoder  # isort: skip
@@ -52,18 +53,17 @@ MEMORY = Path("/dev/shm")
 
 
 @dataclass
-class Counts:
+class Counts(Resumable):
     """What a run has done.
 
     Attributes:
-        next: the seed to go on with.
+        sequences: those that are done.
         compared: comparisons with a build from scratch.
         steps: by kind; those of a transaction count as one.
         commits: by how the indexes came along: followed, behind, or why they were built anew.
         failed: seeds with the first line of what was wrong.
     """
 
-    next: int
     sequences: int = 0
     compared: int = 0
     queries: int = 0
@@ -71,18 +71,6 @@ class Counts:
     steps: Counter[str] = field(default_factory=Counter)
     commits: Counter[str] = field(default_factory=Counter)
     failed: dict[str, str] = field(default_factory=dict)
-
-    def save(self, path: Path) -> None:
-        """Writes the state of the run."""
-        path.write_text(json.dumps(vars(self)), encoding="utf-8")
-
-    @classmethod
-    def open(cls, path: Path, first: int) -> Counts:
-        """The state of a run that was stopped, or of one that begins."""
-        if not path.is_file():
-            return cls(first)
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**{**found, "steps": Counter(found["steps"]), "commits": Counter(found["commits"])})
 
 
 def examine(seed: int, folder: Path, counts: Counts, show: Callable[[str], None]) -> None:
@@ -124,14 +112,14 @@ def _shown(step: Step) -> str:
 def run(first: int, end: int, scratch: Path) -> Counts:
     """Runs the sequences of the seeds from `first` to before `end`."""
     state = scratch / f"sequences-{first}-{end}.json"
-    counts = Counts.open(state, first)
+    counts = Counts.open(state)
     show = print if end - first == 1 else lambda _: None
     files = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
     begin, before = time.monotonic(), counts.seconds
     try:
         with pytest.MonkeyPatch.context() as patch:
             toy_encoder.register(patch)
-            for seed in range(counts.next, end):
+            for seed in range(first + counts.sequences, end):
                 folder = files / str(seed)
                 folder.mkdir()
                 try:
@@ -142,12 +130,12 @@ def run(first: int, end: int, scratch: Path) -> Counts:
                     traceback.print_exc()
                     print(f"FAILED: python -m benchmarks.durability.sequences --seeds {seed} {seed + 1} --no-record")
                 shutil.rmtree(folder, ignore_errors=True)
-                counts.next, counts.sequences = seed + 1, counts.sequences + 1
+                counts.sequences += 1
                 counts.seconds = before + time.monotonic() - begin
                 if counts.sequences % SAVE_EVERY == 0 or seed + 1 == end:
                     counts.save(state)
                     rate = counts.sequences / counts.seconds
-                    print(f"{counts.next}: {len(counts.failed)} failed, {rate:.2f} a second", flush=True)
+                    print(f"{seed + 1}: {len(counts.failed)} failed, {rate:.2f} a second", flush=True)
     finally:
         shutil.rmtree(files, ignore_errors=True)
     return counts

@@ -20,6 +20,7 @@ from hybridkg.errors import UnsupportedQueryError, UserError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, from_rdflib, to_rdflib
 from hybridkg.store.oxigraph import OxigraphStore, _reading_errors, _with_reading_errors
+from hybridkg.store.quad_patterns import quads_of_pattern
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 Triples: TypeAlias = Iterator[tuple[tuple[Identifier, Identifier, Identifier], Iterator[rdflib.Graph]]]
@@ -110,12 +111,12 @@ class ReadOnlyStore(RdflibStore):
             s, p, o = (None if term is None else from_rdflib(term) for term in pattern)
             name = self._graph_name(context)
             with _reading_errors("reading the graph failed"):
-                matches: Iterator[Any] = self._inner.quads_for_pattern(s, p, o, name)  # type: ignore[arg-type]
+                matches: Iterator[Any] = quads_of_pattern(self._inner, s, p, o, name)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             return  # not RDF, such as a literal as a subject: no graph holds it
         for quad in _with_reading_errors(matches):
             if name is None and distinct:
-                same = self._inner.quads_for_pattern(quad.subject, quad.predicate, quad.object, None)
+                same = quads_of_pattern(self._inner, quad.subject, quad.predicate, quad.object, None)
                 with _reading_errors("reading the graph failed"):
                     if next(same) != quad:
                         continue

@@ -44,6 +44,7 @@ from hybridkg.storage.durable import link_or_copy, link_tree
 from hybridkg.store.changes import ChangingGraph, GraphChange
 from hybridkg.store.generations.next_generation import UNLEARNED, Building
 from hybridkg.store.oxigraph import OxigraphStore
+from hybridkg.store.quad_patterns import quads_of_pattern
 from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.match_query.synonyms import stored_synonyms
 from hybridkg.vector.index.flat_files import describe_pieces
@@ -331,8 +332,8 @@ class IndexFollower:
         store = self.graph.store
 
         def occurs(term: Term) -> bool:
-            as_object = store.quads_for_pattern(None, None, term, anywhere)
-            as_subject = store.quads_for_pattern(term, None, None, anywhere) if isinstance(term, Node) else iter(())
+            as_object = quads_of_pattern(store, None, None, term, anywhere)
+            as_subject = quads_of_pattern(store, term, None, None, anywhere) if isinstance(term, Node) else iter(())
             return any(is_projected(quad.object) for quad in chain(as_object, as_subject))
 
         try:
@@ -359,7 +360,7 @@ def _change_of_union(change: GraphChange, graph: ChangingGraph) -> TripleChange:
     added: list[Triple] = []
     removed: list[Triple] = []
     for triple in {**entered, **left}:
-        found = graph.store.quads_for_pattern(triple.subject, triple.predicate, triple.object, None)
+        found = quads_of_pattern(graph.store, triple.subject, triple.predicate, triple.object, None)
         after = {quad.graph_name for quad in found}
         before = (after - entered.get(triple, set())) | left.get(triple, set())
         if bool(after) != bool(before):

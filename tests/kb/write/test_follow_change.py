@@ -151,3 +151,16 @@ def test_a_dry_run_says_that_nothing_has_been_written(kb):
     assert str(report) == "triples: 1 added, 0 removed\nentities: 1 changed\nnothing has been written"
     assert report.to_json()["index"] == "unchanged"
     assert found(kb, "whale") == []
+
+
+@pytest.mark.parametrize("default_graph", ["default", "union"])
+def test_a_number_that_ends_in_0xff_does_not_stay_in_the_projection_for_larger_ones(kb, tmp_path, default_graph):
+    folder = Folder.open(tmp_path / "kb")
+    folder.configure(replace(folder.config, default_graph=default_graph))
+    kb.update(P + "INSERT DATA { :n1 :size 255 . GRAPH :g { :n2 :size 255 } }")
+    followed = kb.update(P + "DELETE { ?n :size 255 } INSERT { ?n :size 256 } WHERE { ?n :size 255 }")
+    assert followed.rebuilt == ""
+    assert kb.check(full=True).ok
+    kb.update(P + "CLEAR GRAPH :g ; INSERT DATA { :n2 :size 511 } ; DELETE DATA { :n1 :size 256 }")
+    report = kb.check(full=True)
+    assert report.ok, str(report)
