@@ -173,7 +173,8 @@ def test_the_other_kind_of_text_is_told_where_it_belongs(read, text, message, hi
 
 
 def test_an_empty_text_is_no_query():
-    assert refused(parse, "").message == refused(parse, "PREFIX e: <e:>").message == "the text has no query"
+    assert refused(parse, "").message == "the query is empty"
+    assert refused(parse, "PREFIX e: <e:>").message == "the text has no query"
 
 
 @pytest.mark.parametrize(

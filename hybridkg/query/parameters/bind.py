@@ -172,8 +172,8 @@ def _constant(name: str, value: object) -> Bound:
         return value
     if value is None:
         raise ParameterError(
-            f"the parameter {name!r} is None, which is no value of RDF",
-            hint="leave the parameter out where the query has another value for the variable, or give one",
+            f"the parameter {name!r} has a value that cannot stand in a query: None is no value of RDF",
+            hint="give a value, or leave the parameter and its variable out of the query",
         )
     try:
         return constant(from_rdflib(value))
