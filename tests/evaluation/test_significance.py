@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy  # its parts are loaded when a test needs them
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
-from scipy.stats import bootstrap, kstest, ttest_rel
 
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.significance import (
@@ -111,7 +111,7 @@ def test_the_t_test_equals_scipys(pairs):
     a, b = (np.array(x) for x in zip(*pairs, strict=True))
     if np.ptp(b - a) < 1e-6:
         return  # scipy divides by a rounding error here
-    assert t_test(b - a).p == pytest.approx(ttest_rel(b, a).pvalue, rel=1e-9, abs=1e-300)
+    assert t_test(b - a).p == pytest.approx(scipy.stats.ttest_rel(b, a).pvalue, rel=1e-9, abs=1e-300)
 
 
 def test_the_t_test_by_hand():
@@ -141,9 +141,12 @@ def test_what_is_no_list_of_numbers_is_refused(values):
 def test_under_the_null_p_values_are_about_uniform():
     generator = np.random.default_rng(11)
     drawn = generator.standard_normal((400, 25)) ** 3  # long tails, symmetric
-    assert kstest([randomisation_test(row, permutations=999, seed=5).p for row in drawn], "uniform").pvalue > 0.01
+    assert (
+        scipy.stats.kstest([randomisation_test(row, permutations=999, seed=5).p for row in drawn], "uniform").pvalue
+        > 0.01
+    )
     drawn = generator.standard_normal((400, 25))
-    assert kstest([t_test(row).p for row in drawn], "uniform").pvalue > 0.01
+    assert scipy.stats.kstest([t_test(row).p for row in drawn], "uniform").pvalue > 0.01
 
 
 def test_tiny_differences_are_differences():
@@ -164,7 +167,7 @@ def test_an_interval_holds_the_true_mean_as_often_as_it_says():
 def test_an_interval_is_that_of_scipy():
     values = np.random.default_rng(13).exponential(0.1, 60) - 0.05
     ours = bootstrap_interval(values, resamples=100_000, seed=2)
-    theirs = bootstrap(
+    theirs = scipy.stats.bootstrap(
         (values,), np.mean, method="BCa", n_resamples=100_000, batch=10_000, random_state=np.random.default_rng(7)
     ).confidence_interval
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.0006)
