@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 
 class StatementSource(ABC):
@@ -12,10 +12,12 @@ class StatementSource(ABC):
     Attributes:
         name: in progress and errors.
         size: bytes that `advanced` counts in all; None if unknown.
+        prefixes: namespaces by prefix, which the knowledge base keeps.
     """
 
     name: str
     size: int | None
+    prefixes: Mapping[str, str]
 
     @abstractmethod
     def lines(self) -> Iterator[tuple[bytes, int]]:

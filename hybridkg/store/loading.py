@@ -227,6 +227,7 @@ def _opened(
     names = BlankNodeNames(document)
     if isinstance(source, StatementSource):
         progress.start(source.name, source.size)
+        declared |= source.prefixes
         batches = (StatementBatch(number, text, number) for text, number in source.lines())
         yield _Reading(source.name, batches, progress, source)
         return

@@ -11,7 +11,7 @@ from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import Literal, Triple
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
-Subject: TypeAlias = NamedNode | BlankNode
+Subject: TypeAlias = NamedNode | BlankNode | Triple
 
 
 def quads_of_pattern(

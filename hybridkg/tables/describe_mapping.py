@@ -11,8 +11,8 @@ from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMappin
 
 def described(mapping: TableMapping) -> str:
     """The lines of each table: its rows, then column, predicates and values."""
-    prefixes = {**WELL_KNOWN, "ex": mapping.prefix} if mapping.prefix else WELL_KNOWN
-    lines = [f"prefix ex: <{mapping.prefix}>"] if mapping.prefix else []
+    prefixes = {**WELL_KNOWN, **dict(mapping.prefixes)}
+    lines = [f"prefix {name}: <{namespace}>" for name, namespace in mapping.prefixes]
     for table in mapping.tables:
         lines += _table(table, prefixes)
     return "\n".join(lines)

@@ -84,7 +84,7 @@ def guess(
         _table_map(table, profiles[table.name], keys[table.name], class_iris[table.name], subjects, links, namespace)
         for table in tables
     ]
-    return TableMapping(tuple(maps), namespace)
+    return TableMapping(tuple(maps), (("ex", namespace),))
 
 
 def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:

@@ -77,9 +77,9 @@ def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableS
     Raises:
         LoadError: a table has no map, a map has no table, or they do not fit.
     """
-    maps = mapping.tables
+    maps, prefixes = mapping.tables, dict(mapping.prefixes)
     if len({(one.source, one.part) for one in maps}) == 1 and len(tables) == 1:
-        return [TableSource(tables[0], one) for one in maps]  # whatever the file is called this month
+        return [TableSource(tables[0], one, prefixes) for one in maps]  # whatever the file is called this month
     known = {_address(table.source, table.part): table for table in tables}
     sources, used = [], set()
     for one in maps:
@@ -90,7 +90,7 @@ def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableS
                 hint=did_you_mean(one.source, [name for name, _ in known]) or "give it, or take it out of the mapping",
             )
         used.add(address)
-        sources.append(TableSource(known[address], one))
+        sources.append(TableSource(known[address], one, prefixes))
     for address, table in known.items():
         if address not in used:
             raise LoadError(

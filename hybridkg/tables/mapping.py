@@ -123,11 +123,11 @@ class TableMapping:
 
     Args:
         tables: one for each table.
-        prefix: namespace of the names that the guess has made; empty for a mapping from a file.
+        prefixes: (name, namespace) pairs of the file, or `ex` for the names that the guess has made; a load keeps them.
     """
 
     tables: tuple[TableMap, ...]
-    prefix: str = field(default="", compare=False)
+    prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         from hybridkg.tables.describe_mapping import described

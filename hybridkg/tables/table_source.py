@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.interfaces.table_reader import Table
@@ -19,13 +19,14 @@ class TableSource(StatementSource):
     Args:
         table: read anew at each call of `lines`.
         table_map: its map.
+        prefixes: those of the mapping.
 
     Raises:
         LoadError: the map does not fit the table.
     """
 
-    def __init__(self, table: Table, table_map: TableMap):
-        self._table, self.map = table, table_map
+    def __init__(self, table: Table, table_map: TableMap, prefixes: Mapping[str, str]):
+        self._table, self.map, self.prefixes = table, table_map, prefixes
         self._writer = TripleWriter(table, table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
 

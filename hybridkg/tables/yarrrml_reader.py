@@ -115,7 +115,8 @@ class _Reader:
 
     def __init__(self, path: Path, document: dict[str, Any]):
         self._path, self._document = path, document
-        self._prefixes = {**WELL_KNOWN, "grel": GREL, **self._texts(document.get("prefixes") or {}, "prefixes")}
+        self._declared = self._texts(document.get("prefixes") or {}, "prefixes")
+        self._prefixes = {**WELL_KNOWN, "grel": GREL, **self._declared}
 
     def mapping(self) -> TableMapping:
         """The mapping."""
@@ -123,7 +124,8 @@ class _Reader:
         if not isinstance(maps, dict) or not maps:
             raise self._wrong("there is nothing under the key mappings")
         tables = [table for name, one in maps.items() for table in self._tables(str(name), one)]
-        return TableMapping(tuple(tables))
+        own = ((name, iri) for name, iri in self._declared.items() if WELL_KNOWN.get(name) != iri)
+        return TableMapping(tuple(tables), tuple(own))
 
     def _tables(self, name: str, one: Any) -> Iterator[TableMap]:
         if not isinstance(one, dict):

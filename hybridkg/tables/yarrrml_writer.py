@@ -33,7 +33,7 @@ _LOCAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 def yarrrml(mapping: TableMapping) -> str:
     """The text of a mapping file."""
-    prefixes = PREFIXES | ({"ex": mapping.prefix} if mapping.prefix else {})
+    prefixes = {**PREFIXES, **dict(mapping.prefixes)}
     lines = [HEADER + "prefixes:", *(f"  {name}: {_quoted(iri)}" for name, iri in prefixes.items()), "mappings:"]
     names: set[str] = set()
     for table in mapping.tables:

@@ -203,3 +203,19 @@ def test_a_prepared_query_has_the_prefixes_of_its_preparation(tmp_path):
     kb.set_prefixes({"e": "http://b/"})
     assert [int(row["v"]) for row in prepared.query()] == [1]
     assert value(kb, "SELECT ?v { e:thing e:p ?v }") == [2]
+
+
+def test_the_prefixes_of_the_mapping_of_a_table_are_kept(tmp_path):
+    table, mapping = tmp_path / "shoes.csv", tmp_path / "map.yml"
+    table.write_text("sku,price\nA1,89\n")
+    kb = KnowledgeBase.create(tmp_path / "k.kb")
+    kb.load(table, id="sku", prefix="http://shop/")
+    assert dict(kb.prefixes) == {"ex": "http://shop/"}
+    assert value(kb, "SELECT ?v { ?shoe ex:price ?v }") == [89]
+    mapping.write_text(
+        "prefixes: {shop: 'http://shop/'}\n"
+        "mappings: {m: {sources: [[shoes.csv~csv]], s: shop:$(sku), po: [[a, shop:X]]}}"
+    )
+    other = KnowledgeBase.create(tmp_path / "other.kb")
+    other.load(table, mapping=mapping)
+    assert dict(other.prefixes) == {"shop": "http://shop/"}

@@ -49,10 +49,10 @@ maps = st.builds(
 
 
 @pytest.mark.quick
-@given(st.lists(maps, min_size=1, max_size=3, unique_by=lambda one: one.name), st.sampled_from(["", EX]))
-def test_a_written_mapping_is_read_back(tmp_path_factory, tables, prefix):
+@given(st.lists(maps, min_size=1, max_size=3, unique_by=lambda one: one.name), st.sampled_from([(), (("ex", EX),)]))
+def test_a_written_mapping_is_read_back(tmp_path_factory, tables, prefixes):
     path = tmp_path_factory.getbasetemp() / "round.yml"
-    mapping = TableMapping(tuple(tables), prefix)
+    mapping = TableMapping(tuple(tables), prefixes)
     # A class in a literal form is an IRI in YARRRML.
     kept = tuple(
         TableMap(
@@ -64,7 +64,7 @@ def test_a_written_mapping_is_read_back(tmp_path_factory, tables, prefix):
         )
         for one in mapping.tables
     )
-    mapping = TableMapping(kept, prefix)
+    mapping = TableMapping(kept, prefixes)
     mapping.save(path)
     assert read_yarrrml(path) == mapping, path.read_text()
 
