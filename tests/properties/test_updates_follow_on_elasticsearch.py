@@ -80,7 +80,7 @@ def check(seed: int, folder: Path, url: str) -> None:
 
 
 @settings(
-    max_examples=examples(1, 30),
+    max_examples=examples(1, 15),
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
