@@ -77,7 +77,7 @@ def load(
     --encoder or --text-engine. The last three are written to kb.toml.
 
     \b
-    Examples:
+    Example:
       hybridkg load films.kb films.ttl --encoder lsa
       hybridkg load films.kb films.csv --id imdb_id --class Film --prefix http://example.org/
     """
