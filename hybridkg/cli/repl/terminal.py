@@ -64,7 +64,7 @@ STYLE = Style.from_dict(
 
 def converse(session: Session, workers: InterruptibleRunner, interrupts: Interrupts) -> None:
     """Reads and runs inputs until the user ends the session; Ctrl-C never does."""
-    prompt = _prompt(session)
+    prompt = _prompt(session, interrupts)
     with interrupts:
         while not session.done:
             session.names_later(workers.start)
@@ -148,12 +148,12 @@ def _unbuffered(number: int) -> Iterator[None]:
             termios.tcsetattr(number, termios.TCSANOW, before)
 
 
-def _prompt(session: Session) -> PromptSession[str]:
+def _prompt(session: Session, interrupts: Interrupts) -> PromptSession[str]:
     return PromptSession(
         [("class:prompt", PROMPT)],
         multiline=True,
         prompt_continuation=_continuation,
-        key_bindings=_keys(),
+        key_bindings=_keys(interrupts),
         completer=_Completer(session),
         complete_while_typing=True,
         lexer=_Colours(),
@@ -168,8 +168,16 @@ def _continuation(width: int, _line: int, wrapped: int) -> StyleAndTextTuples:
     return [("class:prompt", (" " * len(CONTINUATION) if wrapped else CONTINUATION)[:width])]
 
 
-def _keys() -> KeyBindings:
+def _keys(interrupts: Interrupts) -> KeyBindings:
     keys = KeyBindings()
+
+    @keys.add("c-c")
+    def interrupt(event: KeyPressEvent) -> None:
+        reading = event.app.future
+        if reading is None or reading.done():  # the key came with Enter, which has ended the input
+            interrupts.press()
+        else:
+            event.app.exit(exception=KeyboardInterrupt, style="class:aborting")
 
     @keys.add("enter")
     def enter(event: KeyPressEvent) -> None:

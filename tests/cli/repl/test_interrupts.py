@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.key_binding.key_processor import KeyPress, KeyProcessor
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 from sampling import examples
 
@@ -100,6 +103,16 @@ def test_ctrl_c_that_is_read_together_with_enter_cancels_the_query(talk):
     assert "cancelled" in said
     assert "true" not in out
     assert out.count("http://example.org/films/") == 1
+
+
+def test_ctrl_c_is_kept_as_a_key_that_the_line_editor_handles_when_its_input_has_ended(session, keyboard):
+    async def press(keys: KeyProcessor) -> None:
+        keys.feed(KeyPress(Keys.ControlC))
+        keys.process_keys()
+
+    with Interrupts() as interrupts:
+        asyncio.run(press(terminal._prompt(session, interrupts).app.key_processor))
+        assert interrupts.take()
 
 
 def test_what_was_typed_before_ctrl_c_is_dropped_as_terminals_do(talk):
