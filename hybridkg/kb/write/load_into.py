@@ -109,15 +109,15 @@ def remove_statements(
         LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
     """
     quads = [quad for source in sources for quad in _ground(state, source, graph)]
-    warnings = _elsewhere(state, quads)
     state.graph.apply(quads, [])
     state.changed()
-    return warnings
+    return _elsewhere(state, quads)
 
 
 def _elsewhere(state: TransactionState, quads: Sequence[Quad]) -> list[ElsewhereWarning]:
-    store = state.graph.store
-    missing = [quad for quad in quads if isinstance(quad.graph_name, DefaultGraph) and quad not in store]
+    """A warning about triples of the default graph that have just not been removed, because they are elsewhere."""
+    store, removed = state.graph.store, set(state.graph.request_change().removed)
+    missing = [quad for quad in quads if isinstance(quad.graph_name, DefaultGraph) and quad not in removed]
     graphs = Counter(
         str(found.graph_name)
         for quad in missing[:MAX_LOOKED_UP]

@@ -67,7 +67,7 @@ def test_a_load_without_index_leaves_the_first_index_to_the_next(kb, more):
 def test_the_command_has_both_switches(tmp_path, more):
     first = run("load", tmp_path / "kb", FILMS, "--no-index")
     assert "index:" not in first.stderr
-    assert f"build the index with: hybridkg index {tmp_path / 'kb'}" in first.stderr
+    assert f"run: hybridkg index {tmp_path / 'kb'}" in first.stderr
     second = run("load", tmp_path / "kb", more)
     assert second.stderr.startswith("statements: 1\ntriples: 1 new\nindex:\n  fields: ")
     assert "the change is not searchable yet" not in second.stderr
