@@ -18,7 +18,7 @@ _ONLY = re.compile(r"; `(\w+)`: (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingDescription:
     """A setting of kb.toml.
 
     Args:
@@ -35,20 +35,20 @@ class Setting:
 
 
 @cache
-def all_settings() -> tuple[Setting, ...]:
+def all_settings() -> tuple[SettingDescription, ...]:
     """Every setting of this version, in the order of a kb.toml.
 
     >>> [one.meaning for one in all_settings() if one.key == "limits.max_rows"]
     ['rows of terms of an intermediate result']
     """
     plain, about = Config(), _meanings(Config)
-    found = [Setting(key, getattr(plain, key), about.get(key, ""), _allowed(key)) for key in PLAIN]
+    found = [SettingDescription(key, getattr(plain, key), about.get(key, ""), _allowed(key)) for key in PLAIN]
     for table, keys in TABLES.items():
         for name, (outer, inner) in keys.items():
             value: Any = getattr(plain, outer)
             meaning = (_meanings(type(value)) if inner else about).get(inner or outer, "")
             key = f"{table}.{name}"
-            found.append(Setting(key, getattr(value, inner) if inner else value, meaning, _allowed(key)))
+            found.append(SettingDescription(key, getattr(value, inner) if inner else value, meaning, _allowed(key)))
     return tuple(found)
 
 

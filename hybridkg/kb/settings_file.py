@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybridkg.config.setting_list import Setting, all_settings
+from hybridkg.config.setting_list import SettingDescription, all_settings
 from hybridkg.config.settings import SECRETS, TABLES, Config, WrittenSetting, check_setting, parse_config, read_settings
 from hybridkg.config.settings_writer import edit_settings, mended
 from hybridkg.config.toml import Value
@@ -34,7 +34,7 @@ class SettingState:
         is_set: whether kb.toml has it.
     """
 
-    setting: Setting
+    setting: SettingDescription
     value: Value
     is_set: bool
 
@@ -137,7 +137,7 @@ class SettingsFile:
             raise storage_error(e, f"writing {str(self.path)!r}") from e
 
 
-def known(key: str) -> Setting:
+def known(key: str) -> SettingDescription:
     """The setting of a full name. Raises ConfigError with the nearest names."""
     settings = {one.key: one for one in all_settings()}
     if key in settings:
@@ -156,7 +156,7 @@ def follows_next_index(key: str) -> bool:
     return key.startswith(NEXT_INDEX)
 
 
-def _state(setting: Setting, config: Config, text: str) -> SettingState:
+def _state(setting: SettingDescription, config: Config, text: str) -> SettingState:
     table, _, name = setting.key.rpartition(".")
     outer, inner = TABLES[table][name] if table else (name, "")
     value: Any = getattr(config, outer)

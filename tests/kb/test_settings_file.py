@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg import ConfigError, KnowledgeBase, NotAKnowledgeBaseError, ProfileError, UnknownNameError
-from hybridkg.config.setting_list import Setting, all_settings
+from hybridkg.config.setting_list import SettingDescription, all_settings
 from hybridkg.config.settings import CHOICES, RANGES, Config, parse_config
 from hybridkg.config.settings_writer import with_setting
 from hybridkg.kb.settings_file import SettingsFile
@@ -42,7 +42,7 @@ def settings(tmp_path: Path) -> SettingsFile:
     return SettingsFile(tmp_path / "f.kb")
 
 
-def other_value(setting: Setting) -> str:
+def other_value(setting: SettingDescription) -> str:
     """A valid value, as it is typed, that is not the default."""
     name = setting.key.rpartition(".")[2]
     if setting.key in OTHER:

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 
 from hybridkg.kb.profile_suggestion.figures import ClassFigures, GraphFigures
-from hybridkg.kb.profile_suggestion.kinds import LONG_WORDS, Judged, Kind, judge, last_part
+from hybridkg.kb.profile_suggestion.kinds import LONG_WORDS, JudgedPredicate, PredicateKind, judge, last_part
 
 MAX_TEXT_FIELDS = 6
 MAX_LINK_FIELDS = 3
 """Fields of long texts of their own, the others are attributes; fields that are offered for links."""
 
-MIN_LINK_COVERAGE = 0.02
-"""Share of the nodes with text that have a link, below which it has no field of its own."""
+MIN_COVERAGE = 0.01
+"""Share of the nodes with text that have a predicate, below which it has no field of its own."""
 
 ENTITY_CLASS = 0.5
 """Share of the instances of a class with text, from which they are entities."""
@@ -40,8 +40,8 @@ class SuggestedField:
     """A field with the predicates that feed it."""
 
     name: str
-    kind: Kind
-    members: tuple[Judged, ...]
+    kind: PredicateKind
+    members: tuple[JudgedPredicate, ...]
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Choice:
     """
 
     figures: GraphFigures
-    labels: tuple[Judged, ...]
+    labels: tuple[JudgedPredicate, ...]
     texts: tuple[SuggestedField, ...]
     links: tuple[SuggestedField, ...]
-    identifiers: tuple[Judged, ...]
-    short: tuple[Judged, ...]
-    followed: tuple[Judged, ...]
-    ignored: tuple[Judged, ...]
+    identifiers: tuple[JudgedPredicate, ...]
+    short: tuple[JudgedPredicate, ...]
+    followed: tuple[JudgedPredicate, ...]
+    ignored: tuple[JudgedPredicate, ...]
     entities: tuple[ClassFigures, ...]
     is_typed: bool
 
@@ -81,16 +81,24 @@ class Choice:
 def choose_fields(figures: GraphFigures) -> Choice:
     """The fields that the figures suggest."""
     judged = [judge(one, figures.subjects) for one in figures.predicates]
-    of = {kind: [one for one in judged if one.kind is kind] for kind in Kind}
-    labels = sorted(of[Kind.LABEL], key=_by_subjects)
-    texts = sorted(of[Kind.LONG], key=_by_subjects)
-    own_links = [one for one in of[Kind.LINK] if one.figures.subjects >= MIN_LINK_COVERAGE * figures.subjects]
+    of = {kind: [one for one in judged if one.kind is kind] for kind in PredicateKind}
+    labels = sorted(of[PredicateKind.LABEL], key=_by_subjects)
+    least = MIN_COVERAGE * figures.subjects
+    texts = sorted(of[PredicateKind.LONG], key=_by_subjects)
+    own_texts = [one for one in texts if one.figures.subjects >= least][:MAX_TEXT_FIELDS]
+    own_links = [one for one in of[PredicateKind.LINK] if one.figures.subjects >= least]
     own_links.sort(key=_by_subjects)
     taken = set(RESERVED)
-    text_fields = tuple(SuggestedField(_free(one, taken), Kind.LONG, (one,)) for one in texts[:MAX_TEXT_FIELDS])
-    link_fields = tuple(SuggestedField(_free(one, taken), Kind.LINK, (one,)) for one in own_links[:MAX_LINK_FIELDS])
-    followed = sorted(of[Kind.LINK], key=_by_subjects)
-    ignored = [one for one in judged if one.kind in (Kind.ADDRESS, Kind.OPAQUE, Kind.BARE_LINK)]
+    text_fields = tuple(
+        SuggestedField(_free(one, taken), PredicateKind.LONG, (one,)) for one in texts[:MAX_TEXT_FIELDS]
+    )
+    link_fields = tuple(
+        SuggestedField(_free(one, taken), PredicateKind.LINK, (one,)) for one in own_links[:MAX_LINK_FIELDS]
+    )
+    followed = sorted(of[PredicateKind.LINK], key=_by_subjects)
+    ignored = [
+        one for one in judged if one.kind in (PredicateKind.ADDRESS, PredicateKind.OPAQUE, PredicateKind.BARE_LINK)
+    ]
     entities = tuple(
         one
         for one in figures.classes
@@ -101,8 +109,8 @@ def choose_fields(figures: GraphFigures) -> Choice:
         tuple(labels),
         text_fields,
         link_fields,
-        tuple(of[Kind.IDENTIFIER]),
-        tuple(of[Kind.SHORT] + of[Kind.VALUE] + texts[MAX_TEXT_FIELDS:]),
+        tuple(of[PredicateKind.IDENTIFIER]),
+        tuple(of[PredicateKind.SHORT] + of[PredicateKind.VALUE] + [one for one in texts if one not in own_texts]),
         tuple(followed),
         tuple(ignored),
         entities,
@@ -110,12 +118,12 @@ def choose_fields(figures: GraphFigures) -> Choice:
     )
 
 
-def _by_subjects(one: Judged) -> tuple[int, bool, str]:
+def _by_subjects(one: JudgedPredicate) -> tuple[int, bool, str]:
     """The predicate of most subjects first."""
     return -one.figures.subjects, one.words >= LONG_WORDS, one.figures.iri
 
 
-def _free(one: Judged, taken: set[str]) -> str:
+def _free(one: JudgedPredicate, taken: set[str]) -> str:
     """A field name for a predicate, which is then taken."""
     name = re.sub(r"[^a-z0-9_-]+", "_", last_part(one.figures.iri).lower()).strip("_-")
     name = name if name[:1].isalpha() and name.isascii() else f"f_{name}".rstrip("_")

@@ -54,7 +54,7 @@ _ADDRESS = re.compile(r"(?:https?|ftp|mailto|urn):\S+")
 _CODE = re.compile(r"(?=\S*[\d_/.:-])\S{2,}")
 
 
-class Kind(Enum):
+class PredicateKind(Enum):
     """The role of a predicate in the text of its subjects."""
 
     LABEL = "names"
@@ -69,7 +69,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPredicate:
     """A predicate with its kind, and the figures that decided.
 
     Args:
@@ -80,44 +80,46 @@ class Judged:
     """
 
     figures: PredicateFigures
-    kind: Kind
+    kind: PredicateKind
     words: float = 0.0
     languages: tuple[tuple[str, float], ...] = ()
 
 
-def judge(figures: PredicateFigures, subjects: int) -> Judged:
+def judge(figures: PredicateFigures, subjects: int) -> JudgedPredicate:
     """The kind of a predicate in a graph with so many subjects that have a literal."""
     if figures.nodes > 0.5:
-        return Judged(figures, _kind_of_link(figures))
+        return JudgedPredicate(figures, _kind_of_link(figures))
     texts = [one for one in figures.literals if one.datatype in (XSD_STRING, RDF_LANG_STRING)]
     if len(texts) < 0.5 * len(figures.literals) or not texts:
-        return Judged(figures, Kind.VALUE)
+        return JudgedPredicate(figures, PredicateKind.VALUE)
     words = sum(len(one.value.split()) for one in texts) / len(texts)
-    return Judged(figures, _kind_of_text(figures, [one.value for one in texts], words, subjects), words, _tags(texts))
+    return JudgedPredicate(
+        figures, _kind_of_text(figures, [one.value for one in texts], words, subjects), words, _tags(texts)
+    )
 
 
-def _kind_of_link(figures: PredicateFigures) -> Kind:
+def _kind_of_link(figures: PredicateFigures) -> PredicateKind:
     if last_part(figures.iri) in UNFOLLOWED:
-        return Kind.BARE_LINK
+        return PredicateKind.BARE_LINK
     if figures.labelled >= WORTH_FOLLOWING:
-        return Kind.LINK
-    return Kind.LINK if speaking(figures.linked) >= MOST else Kind.BARE_LINK
+        return PredicateKind.LINK
+    return PredicateKind.LINK if speaking(figures.linked) >= MOST else PredicateKind.BARE_LINK
 
 
-def _kind_of_text(figures: PredicateFigures, texts: Sequence[str], words: float, subjects: int) -> Kind:
+def _kind_of_text(figures: PredicateFigures, texts: Sequence[str], words: float, subjects: int) -> PredicateKind:
     if _share(texts, lambda text: bool(_ADDRESS.fullmatch(text.strip()))) >= MOST:
-        return Kind.ADDRESS
+        return PredicateKind.ADDRESS
     if _share(texts, lambda text: len(text) >= OPAQUE_LENGTH and not any(map(str.isspace, text))) >= MOST:
-        return Kind.OPAQUE
+        return PredicateKind.OPAQUE
     if figures.iri in LABEL_PREDICATES or last_part(figures.iri).lower() in NAMING:
-        return Kind.LABEL if words < 2 * LONG_WORDS else Kind.LONG
+        return PredicateKind.LABEL if words < 2 * LONG_WORDS else PredicateKind.LONG
     is_unique = figures.uniqueness >= UNIQUE
     if is_unique and _share(texts, lambda text: bool(_CODE.fullmatch(text))) >= MOST:
-        return Kind.IDENTIFIER
+        return PredicateKind.IDENTIFIER
     if words >= LONG_WORDS:
-        return Kind.LONG
+        return PredicateKind.LONG
     names = is_unique and figures.subjects >= LABEL_COVERAGE * subjects and figures.triples <= 1.5 * figures.subjects
-    return Kind.LABEL if names and words >= 1.5 else Kind.SHORT
+    return PredicateKind.LABEL if names and words >= 1.5 else PredicateKind.SHORT
 
 
 def _share(texts: Sequence[str], holds: Callable[[str], bool]) -> float:

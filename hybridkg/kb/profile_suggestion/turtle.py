@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridkg.kb.profile_suggestion.choice import Choice, SuggestedField
-from hybridkg.kb.profile_suggestion.kinds import Judged
+from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate
 from hybridkg.rdf.terms import NamedNode, Term
 from hybridkg.rdf.well_known import shortened
 from hybridkg.terminal_text import printable
@@ -137,10 +137,10 @@ class _Writer:
     def _field(self, field: SuggestedField, rest: str) -> str:
         return f'        [ hk:name "{field.name}" ; hk:path {self._paths(field.members)} ; {rest} ]'
 
-    def _paths(self, members: Sequence[Judged]) -> str:
+    def _paths(self, members: Sequence[JudgedPredicate]) -> str:
         return " , ".join(self.name(one.figures.iri) for one in members)
 
-    def _about(self, members: Sequence[Judged]) -> list[str]:
+    def _about(self, members: Sequence[JudgedPredicate]) -> list[str]:
         """A comment for each predicate of a field."""
         lines = []
         for one in members[:MAX_LISTED]:
@@ -159,14 +159,14 @@ class _Writer:
             lines.append(f"        # and {len(members) - MAX_LISTED:,} more")
         return lines
 
-    def _languages(self, one: Judged) -> Iterable[str]:
+    def _languages(self, one: JudgedPredicate) -> Iterable[str]:
         if not one.languages:
             return []
         shown = ", ".join(f"{tag} {share:.0%}" for tag, share in one.languages[:5])
         keep = f'; hk:languages ( "{one.languages[0][0]}" ) keeps one' if len(one.languages) > 1 else ""
         return [f"languages {shown}, each stemmed as its own{keep}"]
 
-    def _example(self, one: Judged) -> str:
+    def _example(self, one: JudgedPredicate) -> str:
         terms: Sequence[Term] = one.figures.literals or one.figures.linked
         if not terms:
             return ""

@@ -29,8 +29,7 @@ def advice_for(queries: SearchQueries, base: SearchedBase) -> tuple[str, ...]:
     """Sentences without a full stop; empty where nothing helps."""
     lines = []
     if queries.has_conditions:
-        (n,) = base.query(queries.unrestricted_count(), name="count").cells[0]
-        found = int(n.value) if isinstance(n, Literal) else 0
+        found = base.count(queries.unrestricted_count())
         if found:
             lines.append(
                 f"{found:,} {'entity matches' if found == 1 else 'entities match'} the words without "

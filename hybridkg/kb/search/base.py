@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.namespaces import own_prefixes
+from hybridkg.rdf.terms import Literal
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class SearchedBase:
     def query(self, text: str, params: Mapping[str, Any] | None = None, *, name: str = "search") -> ResultSet:
         """Runs a query by the facade."""
         return self.kb.query(text, params, name=name, **self.options)
+
+    def count(self, text: str) -> int:
+        """The number that a query of one row and one column counts."""
+        (number,) = self.query(text, name="count").cells[0]
+        return int(number.value) if isinstance(number, Literal) else 0
 
     @cached_property
     def classes(self) -> Mapping[str, int]:

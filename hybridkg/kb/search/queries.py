@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hybridkg.kb.search.conditions import Conditions
@@ -84,12 +84,10 @@ class SearchQueries:
         triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
         return self._counted((value,), (ast.Triples((triple,)),), MAX_FACET_VALUES)
 
-    def coverage(self, predicates: Iterable[str]) -> str:
-        """The matching entities that have each of the predicates, as `count`; the predicate is `value`."""
-        predicate, value = self._free("value"), self._free("object")
-        names = ast.InlineData((predicate,), tuple((ast.Iri(iri),) for iri in predicates))
-        triple = ast.Triples((ast.TriplePattern(self.entity, predicate, value),))
-        return self._counted((predicate,), (names, triple))
+    def coverage(self, predicate: str) -> str:
+        """The number of matching entities that have a predicate, as `count`."""
+        triple = ast.TriplePattern(self.entity, ast.Iri(predicate), self._free("value"))
+        return self._counted((), (ast.Triples((triple,)),))
 
     @property
     def entity(self) -> ast.Var:

@@ -73,15 +73,10 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
     matches: int | None = None
     facets: tuple[Facet, ...] = ()
     if options.facets:
-        matches = _count(base.query(queries.count(), name="count"))
+        matches = base.count(queries.count())
         facets = facets_of(queries, matches, base)
     advice = () if hits else advice_for(queries, base)
     return SearchResult(text, query, hits, result, matches, facets, advice)
-
-
-def _count(result: ResultSet) -> int:
-    (number,) = result.cells[0]
-    return int(number.value) if isinstance(number, Literal) else 0
 
 
 def _hits(result: ResultSet, base: SearchedBase, words: Mapping[str, str]) -> tuple[Hit, ...]:

@@ -14,7 +14,7 @@ from hybridkg import KnowledgeBase, LoadError, StorageError
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.kb.profile_suggestion.figures import SAMPLE, PredicateFigures
-from hybridkg.kb.profile_suggestion.kinds import Kind, judge
+from hybridkg.kb.profile_suggestion.kinds import PredicateKind, judge
 from hybridkg.rdf.terms import Literal, NamedNode
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -158,12 +158,12 @@ def figures(texts: list[str], *, triples: int = 0, predicate: str = "http://e/p"
 @pytest.mark.parametrize(
     ("texts", "kind"),
     [
-        (["Blade Runner", "The Shining", "Seven Samurai"], Kind.LABEL),
-        ([f"{LONG} {n}" for n in range(3)], Kind.LONG),
-        (["http://a/b", "https://c"], Kind.ADDRESS),
-        (["S0366", "T1055.001", "G0032"], Kind.IDENTIFIER),
-        (["0af0ca99-357d-4ba1-805f-674fdfb7bef9"], Kind.OPAQUE),
-        (["red", "green"], Kind.SHORT),
+        (["Blade Runner", "The Shining", "Seven Samurai"], PredicateKind.LABEL),
+        ([f"{LONG} {n}" for n in range(3)], PredicateKind.LONG),
+        (["http://a/b", "https://c"], PredicateKind.ADDRESS),
+        (["S0366", "T1055.001", "G0032"], PredicateKind.IDENTIFIER),
+        (["0af0ca99-357d-4ba1-805f-674fdfb7bef9"], PredicateKind.OPAQUE),
+        (["red", "green"], PredicateKind.SHORT),
     ],
 )
 def test_the_kind_of_a_predicate_is_told_by_its_values(texts, kind):
@@ -171,8 +171,8 @@ def test_the_kind_of_a_predicate_is_told_by_its_values(texts, kind):
 
 
 def test_names_that_repeat_are_no_labels_unless_the_predicate_says_so():
-    assert judge(figures(["United States", "New Zealand"], triples=20), 20).kind is Kind.SHORT
-    assert judge(figures(["United States"], triples=20, predicate="http://e/name"), 20).kind is Kind.LABEL
+    assert judge(figures(["United States", "New Zealand"], triples=20), 20).kind is PredicateKind.SHORT
+    assert judge(figures(["United States"], triples=20, predicate="http://e/name"), 20).kind is PredicateKind.LABEL
 
 
 def test_a_large_graph_is_read_in_samples(tmp_path):
