@@ -33,7 +33,7 @@ from hybridkg.planner.cost_model import CostModel, remote_costs
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query import ast
-from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes
+from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes, why_not_kept
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
@@ -116,8 +116,9 @@ class Snapshot:
 
     @cached_property
     def prefixes(self) -> KnownPrefixes:
-        """The prefixes that queries need not declare."""
-        return known_prefixes(self.generation.manifest.prefixes)
+        """The prefixes that queries need not declare; the backup of somebody else may have some that none can use."""
+        kept = self.generation.manifest.prefixes.items()
+        return known_prefixes({name: namespace for name, namespace in kept if not why_not_kept(name, namespace)})
 
     @cached_property
     def projection(self) -> ProjectionColumns | None:

@@ -51,9 +51,9 @@ def test_a_damaged_name_of_the_text_engine_is_said_so(tmp_path):
 
 def test_a_well_known_prefix_needs_no_declaration(films):
     assert run("query", films, "SELECT ?l { ?f rdfs:label ?l } LIMIT 1").exit_code == 0
-    result = run("query", films, "SELECT ?l { ?f rdsf:label ?l } LIMIT 1")
+    result = run("query", films, "SELECT ?l { ?f skoss:label ?l } LIMIT 1")
     assert result.exit_code == 2
-    assert "did you mean 'rdfs'?" in result.stderr
+    assert "did you mean 'skos'?" in result.stderr
 
 
 def test_no_color_takes_every_style_away(films, monkeypatch):

@@ -484,7 +484,7 @@ def test_a_closed_knowledge_base_says_so(tmp_path):
 def test_warnings_come_with_the_answer_and_say_where(films):
     (warning,) = films.query("SELECT * { ?f <http://example.org/films/directr> ?d }").warnings
     assert warning.code == "W107"
-    assert "director> (15 triples)" in warning.hint
+    assert "did you mean :director (15 triples)" in warning.hint
     assert "^^^" in str(warning)
     assert films.query(SPACE).warnings == ()
 

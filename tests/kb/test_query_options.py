@@ -51,7 +51,7 @@ def test_the_commands_take_the_same_options():
     def names(command: click.Command) -> set[str]:
         return {parameter.name or "" for parameter in command.params}
 
-    assert names(query) - names(explain) == {"why", "explain", "output"}
+    assert names(query) - names(explain) == {"why", "explain", "output", "labels"}
     assert names(explain) <= names(query)
     assert {"limit", "strategy", "timeout", "max_rows", "max_megabytes"} <= names(explain)
 

@@ -106,7 +106,7 @@ def test_the_facts_of_a_row_include_its_reification(kb):
     facts = [tuple(map(str, triple)) for triple in row.triples()]
     statement = f"{e('p1')} {e('author')} {e('bob')}"
     assert (e("second"), "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>", statement) in facts
-    assert f"<<( {statement} )>>" in str(row.why())
+    assert "<<( :p1 :author :bob )>>" in str(row.why())
     with pytest.raises(UnsupportedQueryError, match="rdflib has no term"):
         row.facts()
 
@@ -136,7 +136,8 @@ def test_oxigraph_reads_the_triple_terms_and_directions_that_we_write(kb, fmt):
 def test_other_formats_show_a_triple_term_in_its_brackets(kb, fmt):
     out = io.StringIO()
     kb.query(HEAD + "SELECT ?t { :second rdf:reifies ?t }").write(out, fmt)
-    assert f"<<( {e('p1')} {e('author')} {e('bob')} )>>" in out.getvalue()
+    whole = f"<<( {e('p1')} {e('author')} {e('bob')} )>>"
+    assert ("<<( :p1 :author :bob )>>" if fmt == "table" else whole) in out.getvalue()
 
 
 def test_a_graph_with_triple_terms_is_written_where_the_format_has_them(kb):

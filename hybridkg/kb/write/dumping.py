@@ -67,7 +67,7 @@ def dump(state: Snapshot, path: Path, text: Path | None, progress: Progress) -> 
             statements_file,
             format_name,
             lambda n: progress.advance(n, n),
-            state.generation.manifest.prefixes,
+            state.prefixes.kept,
         )
         progress.done(count)
         documents = None
