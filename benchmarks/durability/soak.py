@@ -198,7 +198,7 @@ def sample(folder: Path, latencies: dict[str, list[float]]) -> dict[str, float]:
         "files": len(blocks),
     }
     for kind, times in sorted(latencies.items()):
-        figures[f"{kind}s"] = len(times)
+        figures[f"{kind}_count"] = len(times)
         figures[f"{kind}_p50_ms"] = round(statistics.median(times), 2)
         figures[f"{kind}_p99_ms"] = round(sorted(times)[min(len(times) - 1, int(0.99 * len(times)))], 2)
     return figures

@@ -18,6 +18,7 @@ from rdflib.term import Identifier
 
 from hybridkg.errors import UnsupportedQueryError, UserError
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, from_rdflib, to_rdflib
 from hybridkg.store.oxigraph import OxigraphStore, _reading_errors, _with_reading_errors
 from hybridkg.store.quad_patterns import quads_of_pattern
@@ -110,6 +111,7 @@ class ReadOnlyStore(RdflibStore):
         try:
             s, p, o = (None if term is None else from_rdflib(term) for term in pattern)
             name = self._graph_name(context)
+            o = as_stored(o) if isinstance(o, Literal) else o
             with _reading_errors("reading the graph failed"):
                 matches: Iterator[Any] = quads_of_pattern(self._inner, s, p, o, name)  # type: ignore[arg-type]
         except (TypeError, ValueError):
