@@ -17,15 +17,15 @@ MAX_CELL_LENGTH = 16_000_000
 MAX_LINE_LENGTH = 64 << 20
 """Bytes of a line of a text file."""
 
-BATCH_CELLS = 40_000
-"""Cells of a batch: some MB of text, and enough rows that the work by columns outweighs that by batches."""
+BATCH_CELLS = 5_000
+"""Cells of a batch: 40,000 cost a quarter more, because their texts leave the cache of the processor."""
 
 
 def rows_of_batch(columns: int) -> int:
     """Number of rows of a batch.
 
     >>> rows_of_batch(10), rows_of_batch(10_000)
-    (4000, 4)
+    (500, 1)
     """
     return max(1, BATCH_CELLS // max(columns, 1))
 

@@ -362,4 +362,4 @@ def test_the_bound_of_columns_holds_for_objects(tmp_path, monkeypatch):
 
 
 def test_a_batch_is_bounded_by_cells():
-    assert headers.rows_of_batch(headers.MAX_COLUMNS) * headers.MAX_COLUMNS <= headers.BATCH_CELLS
+    assert all(headers.rows_of_batch(n) * n <= max(n, headers.BATCH_CELLS) for n in (1, 10, 4_999, headers.MAX_COLUMNS))
