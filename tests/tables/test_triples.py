@@ -30,7 +30,7 @@ def written(path, mapping) -> bytes:
 
 @pytest.mark.quick
 @given(tables())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_stream_equals_the_restatement_row_by_row(tmp_path_factory, table):
     header, rows = table
     folder = tmp_path_factory.getbasetemp()
