@@ -71,7 +71,7 @@ def search(
 
     \b
     Example:
-      hybridkg search films.kb space crew --type Film --where 'films:year ?y . FILTER(?y > 1970)' --facets
+      hybridkg search films.kb space crew --type Film --where ':year ?y . FILTER(?y > 1970)' --facets
     """
     from threading import Event
 

@@ -302,13 +302,17 @@ def read_config(path: Path) -> Config:
 
 
 def read_settings(path: Path) -> str:
-    """The text of a kb.toml with normalised line ends. Raises ConfigError: unreadable, too large, or not UTF-8."""
+    """The text of a kb.toml with normalised line ends, without a byte order mark.
+
+    Raises:
+        ConfigError: unreadable, too large, or not UTF-8.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ConfigError(f"{str(path)!r} is larger than {LARGEST:,} bytes: not a file of settings")
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
     except UnicodeDecodeError as e:

@@ -1,21 +1,21 @@
-"""Labels of IRIs, for tables: one lookup for many of them."""
+"""Labels of nodes: one lookup for many of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.rdf.terms import Literal, NamedNode
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
 
 ENGLISH = "en"
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The label of each IRI: by the first label predicate that it has, and of these texts that without a language, the
+    """The label of each node: by the first label predicate that it has, and of these texts that without a language, the
     English one, or the first by language and text.
 
     Args:
@@ -36,13 +36,17 @@ class Labels:
         >>> Labels(OxigraphStore.memory([Triple(a, label, text) for text in texts]))(["x:a", "x:b"])
         {'x:a': 'film'}
         """
+        return {node.value: text for node, text in self.of(map(NamedNode, iris)).items()}
+
+    def of(self, terms: Iterable[Term]) -> dict[Node, str]:
+        """The labels by node; terms without one are missing."""
         ranks = {iri: rank for rank, iri in enumerate(self.predicates)}
-        best: dict[str, tuple[int, bool, str, str]] = {}
-        nodes = [NamedNode(iri) for iri in dict.fromkeys(iris)]
+        best: dict[Node, tuple[int, bool, str, str]] = {}
+        nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
         for subject, predicate, text in TripleLookups(self.store).outgoing(nodes, tuple(self.predicates)):
-            if isinstance(subject, NamedNode) and isinstance(text, Literal) and text.value.strip():
+            if isinstance(text, Literal) and text.value.strip():
                 language = (text.language or "").lower()
                 is_foreign = language.partition("-")[0] not in ("", ENGLISH)
                 key = ranks[predicate.value], is_foreign, language, " ".join(text.value.split())
-                best[subject.value] = min(best.get(subject.value, key), key)
-        return {iri: text for iri, (*_, text) in best.items()}
+                best[subject] = min(best.get(subject, key), key)
+        return {node: text for node, (*_, text) in best.items()}

@@ -6,6 +6,7 @@ It needs no open knowledge base, so that it can mend a kb.toml with which none c
 from __future__ import annotations
 
 import difflib
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 from hybridkg.config.setting_list import SettingDescription, all_settings
 from hybridkg.config.settings import SECRETS, TABLES, Config, WrittenSetting, check_setting, parse_config, read_settings
 from hybridkg.config.settings_writer import edit_settings, mended
-from hybridkg.config.toml import Value
+from hybridkg.config.toml import Value, parse_toml
 from hybridkg.errors import ConfigError, HybridkgError
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.storage.durable import storage_error, write_durably
 from hybridkg.store.generations.folder import Folder, checked_path
 from hybridkg.store.generations.pending_settings import pending_settings
+from hybridkg.store.generations.settings_lock import settings_lock
 
 NEXT_INDEX = ("profile", "synonyms", "default_graph", "text.", "vectors.", "graph.", "elasticsearch.", "endpoint.")
 """Beginnings of settings that the next index step reads."""
@@ -93,16 +95,19 @@ class SettingsFile:
         read = _as_type_of(setting.default, value)
         table, _, name = key.rpartition(".")
         check_setting(WrittenSetting(table, name, key, read, 0), "")
-        return self._change(key, _checked_name(key, read))
+        checked = _checked_name(key, read)
+        with settings_lock(self._folder):
+            return self._change(key, checked)
 
     def unset(self, key: str) -> HybridkgError | None:
         """Removes a setting, so that its default holds; also one that is unknown and in the file by mistake.
 
         Returns and raises as `set` does.
         """
-        if key not in {one.key for one in all_settings()} and mended(self._text(), key, None) == self._text():
-            known(key)
-        return self._change(key, None)
+        with settings_lock(self._folder):
+            if key not in {one.key for one in all_settings()} and mended(self._text(), key, None) == self._text():
+                known(key)
+            return self._change(key, None)
 
     def _change(self, key: str, value: Value | None) -> HybridkgError | None:
         text = self._text()
@@ -116,6 +121,12 @@ class SettingsFile:
     def _mend(self, text: str, key: str, value: Value | None, was_wrong: ConfigError) -> HybridkgError | None:
         """Changes one line of a wrong file; what is wrong in other lines stays so."""
         changed = mended(text, key, value)
+        if _is_toml(text) and not _is_toml(changed):
+            raise ConfigError(
+                f"the value of {key!r} spans several lines, and cannot be replaced",
+                hint=f"edit the file: {self.path}",
+                place=str(self.path),
+            ) from was_wrong
         remaining: HybridkgError | None = None
         try:
             parse_config(changed, str(self.path))
@@ -162,6 +173,14 @@ def _state(setting: SettingDescription, config: Config, text: str) -> SettingSta
     value: Any = getattr(config, outer)
     is_set = mended(text, setting.key, None) != text
     return SettingState(setting, getattr(value, inner) if inner else value, is_set)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        parse_toml(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def _as_type_of(default: Value, value: Value) -> Value:

@@ -5,6 +5,7 @@ Memory is bounded: a few counts a column, and 8 bytes a row for each column that
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ from hybridkg.tables.triples import values_of
 
 SEPARATORS = (" | ", "|", "; ", ";")
 """Separators of values in a cell; one with spaces counts where its character never stands without them."""
+
+_CHARACTER_REFERENCE = re.compile(r"&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);")
+"""A character in HTML, such as `&amp;`, whose semicolon separates nothing."""
 
 MIN_SEPARATED_SHARE = 0.1
 """Share of the filled cells that must have a separator."""
@@ -72,6 +76,7 @@ class ColumnProfile:
         self.kinds, self.is_list, self.has_json_and_text = Kinds(), False, False
         self._parts = {separator: _Parts(separator) for separator in SEPARATORS}
         self._hashes: array[int] | None = array("q")
+        self._has_references = False
 
     def see(self, column: TableColumn, rows: int) -> None:
         """Takes the cells of some rows."""
@@ -98,6 +103,8 @@ class ColumnProfile:
 
     def _see_parts(self, texts: Sequence[str], before: Kinds) -> None:
         joined = "\n".join(texts)
+        if ";" in joined and not self._has_references:
+            self._has_references = _CHARACTER_REFERENCE.search(joined) is not None
         for parts in self._parts.values():
             if parts.separator in joined:
                 if not parts.cells:
@@ -115,6 +122,8 @@ class ColumnProfile:
         for separator, parts in self._parts.items():
             is_whole = counted[separator.strip()] == counted[separator]
             enough = parts.cells >= max(2, MIN_SEPARATED_SHARE * self.filled)
+            if self._has_references and ";" in separator:
+                continue
             if is_whole and enough and parts.mean_length <= MAX_VALUE_LENGTH:
                 return separator
         return ""

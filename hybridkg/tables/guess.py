@@ -77,6 +77,7 @@ def guess(
     profiles = {table.name: _profiles(table, progress) for table in tables}
     keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
     class_iris = {table.name: _class(classes.get(table.name) or class_name(table.name), namespace) for table in tables}
+    _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
     links = ForeignKeys.found(keyed)
@@ -123,6 +124,12 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
     for profile in ordered:
         if profile.rows and profile.is_unique():
             return _Key(profile.name, profile.kind is ValueKind.IRI)
+    if ROW_NUMBER in by_name:
+        raise LoadError(
+            f"no column of {table.source!r} has a value of its own in each row, and one is called {ROW_NUMBER!r}, the "
+            "name of the number of the row",
+            hint=f"rename that column, or choose one with --id; its columns: {', '.join([*table.columns][:20])}",
+        )
     return _Key(None)
 
 
@@ -226,6 +233,21 @@ def _check_names(tables: Sequence[Table]) -> None:
                 hint="rename a file, or load them one after the other",
             )
         seen[table.name] = table.source
+
+
+def _check_subjects(keys: Mapping[str, _Key], class_iris: Mapping[str, str], chosen: Mapping[str, str]) -> None:
+    """Raises LoadError: the rows of two tables would be the same entities, and nobody has said that they are."""
+    seen: dict[str, str] = {}
+    for name, class_iri in class_iris.items():
+        if keys[name].is_iri:
+            continue
+        first = seen.setdefault(class_iri, name)
+        if first != name and not (first in chosen and name in chosen):
+            raise LoadError(
+                f"the rows of {first!r} and of {name!r} would be the same entities, because the class of both is "
+                f"<{class_iri}>",
+                hint=f"say so with the same NAME twice, or write two: --class {first}=NAME --class {name}=NAME",
+            )
 
 
 def _choices(choice: Choice, name: str, tables: Sequence[Table]) -> Mapping[str, str]:

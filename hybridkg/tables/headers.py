@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hybridkg.errors import LoadError
@@ -15,10 +14,13 @@ MAX_CELL_LENGTH = 16_000_000
 """Characters of a cell: no term of Oxigraph's parsers is longer."""
 
 MAX_LINE_LENGTH = 64 << 20
-"""Bytes of a line of a text file."""
+"""Bytes of a line of a text file, and of a row that has line ends in its cells."""
 
 BATCH_CELLS = 5_000
 """Cells of a batch: 40,000 cost a quarter more, because their texts leave the cache of the processor."""
+
+BATCH_CHARACTERS = 4_000_000
+"""Characters after which a batch ends, so that rows with whole books in them are not held by the thousand."""
 
 
 def rows_of_batch(columns: int) -> int:
@@ -64,11 +66,37 @@ def checked_header(names: Sequence[Any], place: str) -> tuple[str, ...]:
     return found
 
 
-def batched(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of consecutive rows.
+def batched(rows: Iterator[Any], size: int, length: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Lists of consecutive rows: at most `size`, and fewer where they reach BATCH_CHARACTERS.
 
-    >>> [*batched(iter(range(5)), 2)]
-    [[0, 1], [2, 3], [4]]
+    Args:
+        rows: of a table.
+        size: at least 1.
+        length: characters of a row.
+
+    >>> [*batched(iter(["a", "b", "c"]), 2, len)]
+    [['a', 'b'], ['c']]
     """
-    while batch := list(islice(rows, size)):
+    batch: list[Any] = []
+    characters = 0
+    for row in rows:
+        batch.append(row)
+        characters += length(row)
+        if len(batch) >= size or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
         yield batch
+
+
+def characters_of(value: Any) -> int:
+    """The characters of the texts in a value of lists, tuples and dictionaries; names are not counted.
+
+    >>> characters_of({"a": "bc", "d": [1, "e"]})
+    3
+    """
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(characters_of, value.values()))
+    return sum(map(characters_of, value)) if isinstance(value, list | tuple) else 0

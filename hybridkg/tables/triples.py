@@ -26,6 +26,9 @@ _ESCAPES = {code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFF
 _ESCAPED_BYTES = bytes(code for code in _ESCAPES if code < 0x80)
 """Characters that canonical N-Triples escapes, as Oxigraph writes them; two noncharacters are not ASCII."""
 
+MAX_TRIPLE_LENGTH = 16 << 20
+"""Bytes of a triple with its escapes: the buffer of Oxigraph's parsers."""
+
 _INTEGERS = """
 int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
 unsignedInt unsignedLong unsignedShort unsignedByte
@@ -74,9 +77,12 @@ class TripleWriter:
         for batch in self._table.batches():
             lines = self._lines(batch)
             try:
-                yield "".join(lines).encode(), len(lines)
+                text = "".join(lines).encode()
             except UnicodeEncodeError as e:
                 raise self._lone_surrogate(batch) from e
+            if len(text) > MAX_TRIPLE_LENGTH and any(len(line.encode()) > MAX_TRIPLE_LENGTH for line in lines):
+                raise self._too_long(batch)
+            yield text, len(lines)
 
     def of_rows(self, batch: RowBatch) -> list[str]:
         """The triples of some rows, a line each without its end. Raises LoadError: a cell is wrong."""
@@ -194,6 +200,21 @@ class TripleWriter:
                         batch, i, f"column {name!r} has half a character (a lone surrogate)", "write the text anew"
                     )
         return LoadError("a character that is no Unicode", place=self._table.source)
+
+    def _too_long(self, batch: RowBatch) -> LoadError:
+        """The error of the longest cell."""
+        lengths = [
+            (sum(map(len, cell)), name, i)
+            for name, column in zip(self._table.columns, batch.columns, strict=True)
+            for i, cell in enumerate(column.cells)
+        ]
+        length, name, row = max(lengths)
+        return self._error(
+            batch,
+            row,
+            f"column {name!r} has {length:,} characters, which make a triple of more than {MAX_TRIPLE_LENGTH:,} bytes",
+            "divide the text, or give it as a document: --text",
+        )
 
 
 def first_rows(batch: RowBatch, rows: int) -> RowBatch:

@@ -22,7 +22,7 @@ def test_hits_are_on_stdout_and_the_rest_is_on_stderr(films):
     assert result.exit_code == 0
     first, *lines = result.stdout.splitlines()
     assert first.startswith(" 1. The Martian  ")
-    assert lines[:2] == ["    films:Film", "    films:TheMartian"]
+    assert lines[:2] == ["    :Film", "    :TheMartian"]
     assert "grows **potatoes** and waits" in lines[2]
     assert lines[-1].startswith("    description ")
     assert lines[-1].endswith(" (potatoes)")
@@ -31,7 +31,7 @@ def test_hits_are_on_stdout_and_the_rest_is_on_stderr(films):
 
 
 def test_the_query_that_is_shown_has_the_same_entities_when_it_is_run(films):
-    arguments = ["space", "crew", "--type", "film", "--where", "films:genre ?g", "--limit", "3"]
+    arguments = ["space", "crew", "--type", "film", "--where", ":genre ?g", "--limit", "3"]
     query = run("search", films, *arguments, "--show-query").stderr.rpartition("\n3 entities")[0]
     wanted = [hit["entity"] for hit in json.loads(run("search", films, *arguments, "--format", "json").stdout)["hits"]]
     rows = csv.DictReader(run("query", films, query, "--format", "csv").stdout.splitlines())
@@ -46,7 +46,7 @@ def test_the_example_of_the_help_can_be_typed_as_it_stands(films, monkeypatch):
     _, *arguments = shlex.split(example)
     result = run(*arguments)
     assert result.exit_code == 0, result.output
-    assert "films:genre (3): science fiction 3" in result.stdout
+    assert ":genre (3): science fiction 3" in result.stdout
 
 
 def test_a_wide_terminal_has_a_table_and_a_narrow_one_blocks(films, monkeypatch):
@@ -73,9 +73,9 @@ def test_nothing_found_says_what_to_try(films):
 
 
 def test_a_mistake_in_a_condition_has_a_caret_in_it(films):
-    result = run("search", films, "space", "--where", "films:year }")
+    result = run("search", films, "space", "--where", ":year }")
     assert result.exit_code == 2
-    assert " --> where:1:12\n  |\n1 | films:year }\n  |            ^" in result.stderr
+    assert " --> where:1:7\n  |\n1 | :year }\n  |       ^" in result.stderr
 
 
 def test_an_rdf_file_is_searched_as_it_is():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,29 @@ def test_an_older_file_gets_its_tables(tmp_path):
     settings.path.write_text('encoder = "lsa"\n')
     settings.unset("vectors.encoder")
     assert settings.get("vectors.encoder").value == "none"
+
+
+def test_settings_that_change_at_once_are_all_in_force(settings):
+    changes = {"limits.max_rows": 7, "service": "allow", "synonyms": "s.txt", "vectors.encoder": "lsa"}
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            list(pool.map(lambda item: settings.set(*item), changes.items()))
+            for key, value in changes.items():
+                assert settings.get(key).value == value
+            assert "# seconds" in settings.path.read_text()
+            list(pool.map(settings.unset, changes))
+
+
+@pytest.mark.parametrize("value", [6, None])
+def test_a_value_of_several_lines_that_is_wrong_stays_as_it_is(settings, value):
+    text = COMMENTED.replace("timeout = 5", "timeout = [\n  5,\n  6,\n]")
+    settings.path.write_text(text)
+    with pytest.raises(ConfigError, match="spans several lines"):
+        settings.unset("limits.timeout") if value is None else settings.set("limits.timeout", value)
+    assert settings.path.read_text() == text
+
+
+def test_a_byte_order_mark_is_no_mistake(settings):
+    settings.path.write_text("\ufeff[limits]\ntimeout = 5\n", encoding="utf-8")
+    settings.set("limits.timeout", 6)
+    assert settings.path.read_text() == "[limits]\ntimeout = 6\n"

@@ -196,3 +196,26 @@ def test_the_description_has_a_line_for_each_column(tmp_path):
         "  title  ex:title, rdfs:label  text\n"
         "  tags   ex:tags               text, several separated by '|'"
     )
+
+
+def test_the_semicolon_of_a_character_reference_separates_nothing(tmp_path):
+    term = guessed(tmp_path, "v", ["Tom &amp; Jerry", "Him &#38; Her", "a;b"])
+    assert (term.separator, term.kind) == ("", ValueKind.STRING)
+
+
+def test_a_column_with_the_name_of_the_row_number_never_stands_for_it(tmp_path):
+    path = write_csv(tmp_path / "a.csv", ["#row", "v"], [["1", "q"], ["1", "q"]])
+    with pytest.raises(LoadError, match="one is called '#row'"):
+        guess_mapping(path)
+    assert guess_mapping(path, id="v").tables[0].subject.columns == ("v",)
+
+
+def test_rows_of_two_tables_are_the_same_entities_only_if_somebody_says_so(tmp_path):
+    one = write_csv(tmp_path / "film.csv", ["id", "v"], [["1", "x"]])
+    two = write_csv(tmp_path / "films.csv", ["id", "w"], [["1", "y"]])
+    for chosen in (None, {"film": "Film"}):
+        with pytest.raises(LoadError, match="of 'film' and of 'films' would be the same entities"):
+            guess_mapping(one, two, class_=chosen)
+    subjects = {t.subject for t in guess_mapping(one, two, class_={"film": "Film", "films": "Film"}).tables}
+    assert len(subjects) == 1
+    assert len({t.subject for t in guess_mapping(one, two, class_={"films": "Screening"}).tables}) == 2

@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 import zipfile
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import openpyxl
 import pandas as pd
@@ -18,7 +18,7 @@ from made_tables import write_csv
 
 from hybridkg.errors import LoadError
 from hybridkg.rdf import input_file
-from hybridkg.tables import headers
+from hybridkg.tables import headers, triples
 from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
 from hybridkg.tables.readers import excel, separated
 
@@ -265,9 +265,10 @@ def test_long_cells_and_lines_are_bounded(tmp_path, monkeypatch):
     file = tmp_path / "t.csv"
     file.write_text('id,v\n1,"' + "x" * 200_000 + '"\n')
     assert any(len(line) > 200_000 for line in loaded(file))  # above the limit that the csv module sets itself
+    monkeypatch.setattr(separated, "BLOCK", 0)
     monkeypatch.setattr(input_file, "BLOCK", 50_000)
     monkeypatch.setattr(separated, "MAX_LINE_LENGTH", 100_000)
-    refused(file, "a line of more than")
+    refused(file, "a row of more than")
 
 
 @pytest.mark.parametrize(
@@ -363,3 +364,88 @@ def test_the_bound_of_columns_holds_for_objects(tmp_path, monkeypatch):
 
 def test_a_batch_is_bounded_by_cells():
     assert all(headers.rows_of_batch(n) * n <= max(n, headers.BATCH_CELLS) for n in (1, 10, 4_999, headers.MAX_COLUMNS))
+
+
+def test_a_batch_is_bounded_by_characters(tmp_path, monkeypatch):
+    """Rows with whole books in them are read by the few, and give the same triples."""
+    rows = [[str(i), "x" * 300] for i in range(40)]
+    files = [write_csv(tmp_path / "a.csv", ["id", "t"], rows), tmp_path / "a.jsonl", tmp_path / "a.sqlite"]
+    files[1].write_text("".join(json.dumps({"id": i, "t": [t]}) + "\n" for i, t in rows))
+    with sqlite3.connect(files[2]) as database:
+        database.execute("CREATE TABLE a (id TEXT, t TEXT)")
+        database.executemany("INSERT INTO a VALUES (?, ?)", rows)
+    database.close()
+    monkeypatch.setattr(headers, "BATCH_CHARACTERS", 1000)
+    for file in files:
+        (table,) = opened_tables([file])
+        sizes = [batch.rows for batch in table.batches()]
+        assert sum(sizes) == 40
+        assert max(sizes) <= 4
+
+
+def test_a_row_of_endless_lines_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(separated, "MAX_LINE_LENGTH", 1000)
+    monkeypatch.setattr(separated, "BLOCK", 0)
+    monkeypatch.setattr(input_file, "BLOCK", 100)
+    good = "id,t\n" + "".join(f'{i},"a\nb"\n' for i in range(500))
+    (tmp_path / "a.csv").write_text(good)
+    assert sum(batch.rows for batch in opened_tables([tmp_path / "a.csv"])[0].batches()) == 500
+    (tmp_path / "a.csv").write_text(good + '"\n",' * 500)
+    with pytest.raises(LoadError, match="a row of more than"):
+        guess_mapping(tmp_path / "a.csv")
+
+
+def test_a_triple_that_no_parser_takes_names_its_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(triples, "MAX_TRIPLE_LENGTH", 300)
+    for content in ("id,t\n1,x\n2," + "y" * 300, "id,t\n1,x\n2," + "\\" * 200):
+        (tmp_path / "a.csv").write_text(content + "\n")
+        (source,) = table_sources(opened_tables([tmp_path / "a.csv"]), guess_mapping(tmp_path / "a.csv"))
+        with pytest.raises(LoadError, match="row 2, column 't' has") as e:
+            [*source.lines()]
+        assert e.value.place == f"{tmp_path / 'a.csv'}:3"
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_name_twice_in_an_object_is_an_error_and_no_lost_value(tmp_path, name):
+    text = '{"id": 1, "a": {"b": 1, "b": 2}}'
+    (tmp_path / name).write_text(f"[{text}]" if name == "a.json" else text)
+    with pytest.raises(LoadError, match="an object has the name 'b' twice"):
+        guess_mapping(tmp_path / name)
+
+
+def test_a_list_with_not_a_number_in_it_is_no_json(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "a": [{"b": NaN}]}\n')
+    with pytest.raises(LoadError, match="row 1, column 'a' has NaN or an infinity in a list"):
+        guess_mapping(tmp_path / "a.jsonl")
+
+
+def test_the_index_of_a_data_frame_that_has_the_name_of_a_column_is_an_error():
+    frame = pd.DataFrame({"id": [1], "a": ["x"]})
+    frame.index.name = "id"
+    with pytest.raises(LoadError, match="the index and a column are both called 'id'"):
+        guess_mapping(frame)
+
+
+def test_the_named_parts_of_an_index_are_columns():
+    index = pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=[0, None])
+    (table,) = opened_tables([pd.DataFrame({"a": ["x", "y"]}, index=index)])
+    assert [*table.columns] == ["0", "a"]
+
+
+def test_an_error_in_a_workbook_names_the_row_of_its_sheet(tmp_path, monkeypatch):
+    monkeypatch.setattr(headers, "BATCH_CELLS", 4)
+    book = openpyxl.Workbook()
+    for row in [["id", "t"], *([i, "x"] for i in range(9)), [9, timedelta(hours=30)]]:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(LoadError, match="timedelta has no text") as e:
+        guess_mapping(tmp_path / "a.xlsx")
+    assert e.value.place.endswith("row 11")
+
+
+def test_the_tables_of_a_full_text_search_are_left_to_sqlite(tmp_path):
+    with sqlite3.connect(tmp_path / "a.sqlite") as database:
+        database.execute("CREATE VIRTUAL TABLE films USING fts5(title)")
+        database.execute("INSERT INTO films VALUES ('Alien')")
+    database.close()
+    assert [table.name for table in opened_tables([tmp_path / "a.sqlite"])] == ["films"]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hybridkg.kb.profile_suggestion.figures import ClassFigures, GraphFigures
-from hybridkg.kb.profile_suggestion.kinds import LONG_WORDS, JudgedPredicate, PredicateKind, judge, last_part
+from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate, PredicateKind, judge, last_part, naming_rank
 
 MAX_TEXT_FIELDS = 6
 MAX_LINK_FIELDS = 3
@@ -50,7 +50,7 @@ class Choice:
 
     Args:
         figures: of the graph.
-        labels: predicates that name nodes, the one of most nodes first.
+        labels: predicates that name nodes, in order of preference (`naming_rank`).
         texts: fields of long texts.
         links: fields that links could have of their own.
         identifiers: predicates of the field of identifiers.
@@ -82,7 +82,7 @@ def choose_fields(figures: GraphFigures) -> Choice:
     """The fields that the figures suggest."""
     judged = [judge(one, figures.subjects) for one in figures.predicates]
     of = {kind: [one for one in judged if one.kind is kind] for kind in PredicateKind}
-    labels = sorted(of[PredicateKind.LABEL], key=_by_subjects)
+    labels = sorted(of[PredicateKind.LABEL], key=_by_preference)
     least = MIN_COVERAGE * figures.subjects
     texts = sorted(of[PredicateKind.LONG], key=_by_subjects)
     own_texts = [one for one in texts if one.figures.subjects >= least][:MAX_TEXT_FIELDS]
@@ -118,9 +118,14 @@ def choose_fields(figures: GraphFigures) -> Choice:
     )
 
 
-def _by_subjects(one: JudgedPredicate) -> tuple[int, bool, str]:
+def _by_preference(one: JudgedPredicate) -> tuple[int, int, float, str]:
+    """The predicate that names best first; of two alike that of more subjects, then that of shorter texts."""
+    return naming_rank(one), -one.figures.subjects, one.words, one.figures.iri
+
+
+def _by_subjects(one: JudgedPredicate) -> tuple[int, str]:
     """The predicate of most subjects first."""
-    return -one.figures.subjects, one.words >= LONG_WORDS, one.figures.iri
+    return -one.figures.subjects, one.figures.iri
 
 
 def _free(one: JudgedPredicate, taken: set[str]) -> str:

@@ -30,22 +30,19 @@ OPAQUE_LENGTH = 24
 WORTH_FOLLOWING = 0.5
 """Share of linked nodes with a label, from which a link is followed."""
 
-NAMING = frozenset(
-    (
-        "label",
-        "name",
-        "title",
-        "preflabel",
-        "altlabel",
-        "alias",
-        "aliases",
-        "nickname",
-        "synonym",
-        "fullname",
-        "heading",
-    )
-)
+NAMING = frozenset(("label", "name", "title", "preflabel", "fullname", "heading"))
 """Local names of predicates that name their subjects, in lower case."""
+
+ALIASES = frozenset(("altlabel", "alias", "aliases", "nickname", "synonym"))
+"""Local names of predicates with further names, in lower case."""
+
+DESCRIBING = frozenset(
+    ("description", "comment", "summary", "abstract", "definition", "note", "notes", "text", "body", "content")
+)
+"""Local names of predicates that describe their subjects, in lower case: such a text is no name, however short."""
+
+SENTENCE_WORDS = 5.0
+"""Mean words from which a description is a text of its own, and not a value."""
 
 UNFOLLOWED = frozenset(("sameAs", "isDefinedBy", "first", "rest", "exactMatch", "closeMatch", "wasDerivedFrom"))
 """Local names of links that lead to no other thing."""
@@ -111,15 +108,34 @@ def _kind_of_text(figures: PredicateFigures, texts: Sequence[str], words: float,
         return PredicateKind.ADDRESS
     if _share(texts, lambda text: len(text) >= OPAQUE_LENGTH and not any(map(str.isspace, text))) >= MOST:
         return PredicateKind.OPAQUE
-    if figures.iri in LABEL_PREDICATES or last_part(figures.iri).lower() in NAMING:
+    name = last_part(figures.iri).lower()
+    if figures.iri in LABEL_PREDICATES or name in NAMING | ALIASES:
         return PredicateKind.LABEL if words < 2 * LONG_WORDS else PredicateKind.LONG
+    if name in DESCRIBING and words >= SENTENCE_WORDS:
+        return PredicateKind.LONG
     is_unique = figures.uniqueness >= UNIQUE
     if is_unique and _share(texts, lambda text: bool(_CODE.fullmatch(text))) >= MOST:
         return PredicateKind.IDENTIFIER
     if words >= LONG_WORDS:
         return PredicateKind.LONG
     names = is_unique and figures.subjects >= LABEL_COVERAGE * subjects and figures.triples <= 1.5 * figures.subjects
-    return PredicateKind.LABEL if names and words >= 1.5 else PredicateKind.SHORT
+    return PredicateKind.LABEL if names and words >= 1.5 and name not in DESCRIBING else PredicateKind.SHORT
+
+
+def naming_rank(one: JudgedPredicate) -> int:
+    """The preference of a predicate as the name that is shown, 0 for the first: well-known ones in their order, those
+    with a naming local name, aliases, then those whose values only look like names.
+
+    >>> figures = PredicateFigures("http://e/title", 1, 1, 1, 0.0)
+    >>> naming_rank(JudgedPredicate(figures, PredicateKind.LABEL))
+    8
+    """
+    iri, name = one.figures.iri, last_part(one.figures.iri).lower()
+    if name in ALIASES:
+        return len(LABEL_PREDICATES) + 1
+    if iri in LABEL_PREDICATES:
+        return LABEL_PREDICATES.index(iri)
+    return len(LABEL_PREDICATES) + (0 if name in NAMING else 2)
 
 
 def _share(texts: Sequence[str], holds: Callable[[str], bool]) -> float:

@@ -37,7 +37,7 @@ def advice_for(queries: SearchQueries, base: SearchedBase) -> tuple[str, ...]:
             )
     if not lines and not queries.query_string:
         unknown = _unknown_words(queries, base)
-        lines += [f"no text has {word!r}{_near(word, base)}" for word in unknown]
+        lines += [_about_unknown(word, base) for word in unknown]
         if not unknown:
             lines.append("hybridkg analyze KB TEXT shows which words are searched for")
     return tuple(lines)
@@ -61,8 +61,16 @@ def _unknown_words(queries: SearchQueries, base: SearchedBase) -> list[str]:
     return [word for word in unknown if word not in known][:MAX_WORDS]
 
 
-def _near(word: str, base: SearchedBase) -> str:
-    """`; did you mean 'word'?` with the nearest word of the texts, as they write it."""
+def _about_unknown(word: str, base: SearchedBase) -> str:
+    """`no text has 'word'; did you mean ...?`, or that the word is one of another language, stemmed by its rules."""
+    near = _nearest(word, base)
+    if near == word.lower():
+        return f"{word!r} is in texts of another language: search with that language, as --language does"
+    return f"no text has {word!r}" + (f"; did you mean {near!r}?" if near else "")
+
+
+def _nearest(word: str, base: SearchedBase) -> str:
+    """The nearest word of the texts, as they write it, in lower case; empty for none."""
     if len(word) < MIN_LENGTH:
         return ""
     best: dict[str, tuple[float, int]] = {}
@@ -74,6 +82,5 @@ def _near(word: str, base: SearchedBase) -> str:
                 ratio, n = best.get(found, (SequenceMatcher(None, word.lower(), found).ratio(), 0))
                 best[found] = ratio, n + 1
         if best:
-            nearest = min(best, key=lambda found: (-best[found][0], -best[found][1], found))
-            return f"; did you mean {nearest!r}?"
+            return min(best, key=lambda found: (-best[found][0], -best[found][1], found))
     return ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
+from hybridkg.entities.triple_lookups import TripleLookups
+from hybridkg.kb.labels import Labels
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.namespaces import own_prefixes
-from hybridkg.rdf.terms import Literal
+from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Node, Term
+from hybridkg.rdf.well_known import shortened
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
@@ -44,6 +47,23 @@ class SearchedBase:
         """The number that a query of one row and one column counts."""
         (number,) = self.query(text, name="count").cells[0]
         return int(number.value) if isinstance(number, Literal) else 0
+
+    def labels_of(self, terms: Iterable[Term]) -> dict[Node, str]:
+        """The label of each node that has one, by the label predicates of the profile in their order."""
+        return Labels(self.snapshot.store, self.label_predicates).of(terms)
+
+    def types_of(self, nodes: Sequence[Node]) -> dict[Node, tuple[str, ...]]:
+        """IRIs of the classes of each node that has one, the rarest class first."""
+        found: dict[Node, set[str]] = {}
+        for node, _, kind in TripleLookups(self.snapshot.store).outgoing(nodes, (RDF_TYPE,)):
+            if isinstance(kind, NamedNode):
+                found.setdefault(node, set()).add(kind.value)
+        counts = self.classes if found else {}
+        return {node: tuple(sorted(own, key=lambda iri: (counts.get(iri, 0), iri))) for node, own in found.items()}
+
+    def shortened(self, node: Node) -> str:
+        """An IRI as a query would write it, or a blank node with its label."""
+        return shortened(node.value, self.prefixes) if isinstance(node, NamedNode) else str(node)
 
     @cached_property
     def classes(self) -> Mapping[str, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hybridkg.kb.search.labels import labels_of
 from hybridkg.kb.search.queries import MAX_FACET_VALUES, SearchQueries
 from hybridkg.kb.search.result import Facet, FacetValue
-from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Term, term_text
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Node, Term, term_text
 from hybridkg.rdf.well_known import shortened
 
 if TYPE_CHECKING:
@@ -66,15 +66,13 @@ def _facet(predicate: str, entities: int, queries: SearchQueries, base: Searched
         for value, n in base.query(query, name="facet").cells
         if value is not None and isinstance(n, Literal)
     ]
-    labels = {} if predicate == RDF_TYPE else labels_of([value for value, _ in counted], base)
+    labels = {} if predicate == RDF_TYPE else base.labels_of(value for value, _ in counted)
     values = tuple(FacetValue(value, _shown(value, labels, base), n) for value, n in counted)
     name = "type" if predicate == RDF_TYPE else shortened(predicate, base.prefixes)
     return Facet(predicate, name, entities, values, query)
 
 
-def _shown(value: Term, labels: dict[Term, str], base: SearchedBase) -> str:
-    if value in labels:
-        return labels[value]
-    if isinstance(value, NamedNode):
-        return shortened(value.value, base.prefixes)
+def _shown(value: Term, labels: Mapping[Node, str], base: SearchedBase) -> str:
+    if isinstance(value, NamedNode | BlankNode):
+        return labels.get(value) or base.shortened(value)
     return value.value if isinstance(value, Literal) else term_text(value)

@@ -12,13 +12,12 @@ from hybridkg.kb.search.advice import advice_for
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.search.conditions import read_conditions
 from hybridkg.kb.search.facets import facets_of
-from hybridkg.kb.search.labels import labels_and_types, name_of, short_names
 from hybridkg.kb.search.queries import SearchQueries
 from hybridkg.kb.search.query_words import words_by_term
 from hybridkg.kb.search.result import Facet, Hit, Reason, SearchResult
 from hybridkg.kb.search.type_names import resolve_types
 from hybridkg.kb.snapshot import snapshot_of
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node
 from hybridkg.rdf.well_known import shortened
 from hybridkg.results.result import Row
 from hybridkg.results.result_set import ResultSet
@@ -53,7 +52,7 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
     snapshot = snapshot_of(kb)
     if not isinstance(text, str) or not text.strip():
         raise QuerySyntaxError("there is no word to search for", hint="write some: hybridkg search KB words")
-    if not 1 <= options.limit <= MAX_LIMIT:
+    if type(options.limit) is not int or not 1 <= options.limit <= MAX_LIMIT:
         raise UserError(f"the limit of a search is a number from 1 to {MAX_LIMIT:,}, not {options.limit!r}")
     if snapshot.text is None:
         raise IndexMissingError("there is no text index to search in", hint="build it: hybridkg index KB")
@@ -84,8 +83,8 @@ def _hits(result: ResultSet, base: SearchedBase, words: Mapping[str, str]) -> tu
     entities: list[Node] = [
         node for row in result if isinstance(node := row.term(entity_column), NamedNode | BlankNode)
     ]
-    labels, types = labels_and_types(entities, base)
-    labels = {**_titles([node for node in entities if node not in labels], base), **labels}
+    labels, types = base.labels_of(entities), base.types_of(entities)
+    labels |= _titles([node for node in entities if node not in labels], base)
     hits = []
     for row, entity in zip(result, entities, strict=True):
         passage = row.term(passage_column)
@@ -93,10 +92,10 @@ def _hits(result: ResultSet, base: SearchedBase, words: Mapping[str, str]) -> tu
         hits.append(
             Hit(
                 entity,
-                name_of(entity, labels, base),
-                shortened(entity.value, base.prefixes) if isinstance(entity, NamedNode) else str(entity),
+                labels.get(entity) or base.shortened(entity),
+                base.shortened(entity),
                 own,
-                short_names(own, base),
+                tuple(shortened(iri, base.prefixes) for iri in own),
                 passage.value if isinstance(passage, Literal) else "",
                 row.scores.get(score_column, 0.0),
                 _reasons(row, words),
@@ -105,7 +104,7 @@ def _hits(result: ResultSet, base: SearchedBase, words: Mapping[str, str]) -> tu
     return tuple(hits)
 
 
-def _titles(nodes: Sequence[Node], base: SearchedBase) -> dict[Term, str]:
+def _titles(nodes: Sequence[Node], base: SearchedBase) -> dict[Node, str]:
     """The text of a title field, of nodes whose label is not in the graph."""
     profile = base.snapshot.profile
     fields = [] if profile is None else [f for f in map(profile.field, TITLE_FIELDS) if f and not f.local_name]

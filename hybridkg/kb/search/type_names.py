@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from hybridkg.entities.profile.labels import local_name, same_words
 from hybridkg.errors import UnknownNameError
-from hybridkg.kb.search.labels import labels_of
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import shortened
@@ -34,6 +33,8 @@ def resolve_types(names: Sequence[str], base: SearchedBase) -> tuple[str, ...]:
 
 def _resolved(name: str, base: SearchedBase) -> str:
     classes, prefixes = base.classes, base.prefixes
+    if not any(map(str.isalnum, name)):
+        raise _unknown(name, [], base)
     iri = _as_iri(name, prefixes)
     if iri is not None:
         if iri in classes:
@@ -43,7 +44,7 @@ def _resolved(name: str, base: SearchedBase) -> str:
     found = found or [iri for iri in classes if same_words(local_name(iri), name)]
     if not found:
         frequent = list(classes)[:MAX_LABELLED]
-        labels = labels_of([NamedNode(iri) for iri in frequent], base)
+        labels = base.labels_of(map(NamedNode, frequent))
         found = [iri for iri in frequent if same_words(labels.get(NamedNode(iri), ""), name)]
     if len(found) > 1:
         raise UnknownNameError(
@@ -67,8 +68,9 @@ def _as_iri(name: str, prefixes: Mapping[str, str]) -> str | None:
         return prefixes[prefix] + rest
     if rest.startswith("//") or prefix.lower() == "urn":
         return name
+    known = ", ".join(f"{one}:" for one in sorted(prefixes))
     raise UnknownNameError(
-        f"no prefix {prefix + ':'!r} in the type {name!r}; known: {', '.join(sorted(prefixes))}",
+        f"no prefix {prefix + ':'!r} in the type {name!r}; known: {known}",
         hint="write the IRI, or the name without a prefix",
     )
 

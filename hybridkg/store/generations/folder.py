@@ -26,6 +26,7 @@ from hybridkg.store.generations.generation import Generation, open_generation, r
 from hybridkg.store.generations.manifest import RESTORE, Manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
+from hybridkg.store.generations.settings_lock import settings_lock
 from hybridkg.store.generations.writer_lock import RECORD, writer_lock
 from hybridkg.store.rdf_io.formats import FORMATS
 
@@ -152,9 +153,9 @@ class Folder:
     def write_settings(self) -> None:
         """Writes the changed settings into kb.toml in place. Raises ConfigError: it cannot be edited."""
         place = self.path / "kb.toml"
-        pending = pending_settings(self.path)
-        text = read_settings(place) if pending is None else pending
-        with _storage_errors(f"writing {str(place)!r}"):
+        with _storage_errors(f"writing {str(place)!r}"), settings_lock(self.path):
+            pending = pending_settings(self.path)
+            text = read_settings(place) if pending is None else pending
             write_durably(place, change_settings(text, self._changes, str(place)))
 
     def config_state(self) -> object:

@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 
 from hybridkg.storage.durable import fsync_folder, write_durably
+from hybridkg.store.generations.settings_lock import settings_lock
 
 NAME = "PENDING"
 
@@ -36,9 +37,10 @@ def pending_settings(folder: Path) -> str | None:
 
 def settle(folder: Path) -> None:
     """Moves effective pending settings into place, or removes others; for writers. Raises OSError."""
-    settings = pending_settings(folder)
-    if settings is not None:
-        write_durably(folder / "kb.toml", settings)
+    with settings_lock(folder):
+        settings = pending_settings(folder)
+        if settings is not None:
+            write_durably(folder / "kb.toml", settings)
     if (folder / NAME).exists():
         (folder / NAME).unlink()
         fsync_folder(folder)

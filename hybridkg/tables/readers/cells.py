@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -40,7 +39,7 @@ def column_of(values: Sequence[Any], refuse: Refuse) -> TableColumn:
     ['1', '', 'x']
     """
     if any(isinstance(value, list) for value in values):
-        if any(map(_is_nested, values)):
+        if any(map(is_nested, values)):
             return TableColumn([_json(value, i, refuse) for i, value in enumerate(values)], frozenset({ValueKind.JSON}))
         lists = [value if isinstance(value, list) else [value] for value in values]
         cells = [[_text(one, i, refuse) for one in value] for i, value in enumerate(lists)]
@@ -73,7 +72,8 @@ def _text(value: Any, row: int, refuse: Refuse) -> str:
     raise refuse(row, value)
 
 
-def _is_nested(value: Any) -> bool:
+def is_nested(value: Any) -> bool:
+    """Whether a value is a list with lists or objects in it."""
     return isinstance(value, list) and any(isinstance(one, list | dict) for one in value)
 
 
@@ -81,11 +81,9 @@ def _json(value: Any, row: int, refuse: Refuse) -> str:
     """The text of a literal of rdf:JSON; None and an empty list are blank."""
     if value is None or value == []:
         return ""
-    if not _is_nested(value):
+    if not is_nested(value):
         raise refuse(row, value)  # in another batch of rows it would be a text
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, or not a number in a column of pandas."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as e:  # NaN and infinities
+        raise refuse(row, value) from e

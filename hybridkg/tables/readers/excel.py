@@ -16,8 +16,8 @@ from hybridkg.errors import LoadError
 from hybridkg.extras import needs_extra
 from hybridkg.interfaces.table_reader import RowBatch
 from hybridkg.rdf.input_file import check_readable
-from hybridkg.tables.headers import batched, checked_header, rows_of_batch
-from hybridkg.tables.readers.cells import column_of
+from hybridkg.tables.headers import batched, characters_of, checked_header, rows_of_batch
+from hybridkg.tables.readers.cells import Refuse, column_of
 
 MAX_UNPACKED = 2 << 30
 """Bytes of an unpacked workbook."""
@@ -41,11 +41,11 @@ class ExcelTable:
     def batches(self) -> Iterator[RowBatch]:
         """The rows in batches. Raises LoadError: a cell holds an error, or a formula that was never computed."""
         width, first = len(self.columns), 1
-        for batch in batched(_rows(self.path, self.sheet), rows_of_batch(width)):
+        for batch in batched(_rows(self.path, self.sheet), rows_of_batch(width), lambda row: characters_of(row[1])):
             rows = [(number, cells) for number, cells in batch if number > 1]
             values = [self._checked(number, cells) for number, cells in rows]
             columns = [*zip(*values, strict=True)] or [()] * width
-            yield RowBatch(first, len(values), [column_of(cells, self._refuse) for cells in columns])
+            yield RowBatch(first, len(values), [column_of(cells, self._refusal(first)) for cells in columns])
             first += len(values)
 
     def _checked(self, number: int, cells: Sequence[Any]) -> list[Any]:
@@ -66,8 +66,11 @@ class ExcelTable:
         """The place of a row: its number in the sheet, where no row before it is empty."""
         return f"{self.path}, sheet {self.sheet}, row {row + 1}"
 
-    def _refuse(self, row: int, value: Any) -> LoadError:
-        return LoadError(f"a value of type {type(value).__name__} has no text", place=self.place(row + 1))
+    def _refusal(self, first: int) -> Refuse:
+        def refuse(row: int, value: Any) -> LoadError:
+            return LoadError(f"a value of type {type(value).__name__} has no text", place=self.place(first + row))
+
+        return refuse
 
 
 class ExcelReader:

@@ -76,7 +76,15 @@ def _is_pandas(frame: Any) -> bool:
 
 def _with_index(frame: Any) -> Any:
     """The frame with the named parts of its index as columns."""
-    return frame.reset_index() if all(frame.index.names) else frame
+    names = frame.index.names
+    if twice := [name for name in names if name is not None and name in frame.columns]:
+        raise LoadError(
+            f"the index and a column are both called {twice[0]!r}",
+            hint="leave the index out: df.reset_index(drop=True)",
+            place="DataFrame",
+        )
+    levels = [i for i, name in enumerate(names) if name is not None]
+    return frame.reset_index(level=levels) if levels else frame
 
 
 def _whole_numbers(frame: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
-from hybridkg.tables.readers.json_rows import ObjectTable
+from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, named_once
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -61,7 +61,7 @@ class _Text:
         self._file, self._path = file, path
         self._decode = codecs.getincrementaldecoder("utf-8")()
         self._text, self._at, self._is_ended = "", 0, False
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(object_pairs_hook=named_once)
 
     def next_character(self) -> str:
         """The next character that is no space; empty at the end."""
@@ -94,6 +94,8 @@ class _Text:
                     continue  # a number may go on
                 self._at = end
                 return value
+            except RepeatedNameError as e:
+                raise e.at(place) from e
             except RecursionError as e:
                 raise LoadError("JSON that nests too deep", place=place) from e
             except ValueError as e:

@@ -11,7 +11,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
-from hybridkg.tables.readers.json_rows import ObjectTable
+from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, named_once
 
 
 class JsonLinesTable(ObjectTable):
@@ -48,7 +48,9 @@ JSON_LINES = JsonLinesReader()
 def parsed(text: bytes, place: str) -> Any:
     """The JSON value of a text. Raises LoadError: it is malformed, or nests too deep."""
     try:
-        return json.loads(text.decode())
+        return json.loads(text.decode(), object_pairs_hook=named_once)
+    except RepeatedNameError as e:
+        raise e.at(place) from e
     except UnicodeDecodeError as e:
         raise LoadError("invalid UTF-8", hint=CONVERT, place=place) from e
     except RecursionError as e:

@@ -13,8 +13,8 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, TableColumn
 from hybridkg.rdf.input_file import InputFile
-from hybridkg.tables.headers import MAX_COLUMNS, batched, checked_header, rows_of_batch
-from hybridkg.tables.readers.cells import Refuse, column_of
+from hybridkg.tables.headers import MAX_COLUMNS, batched, characters_of, checked_header, rows_of_batch
+from hybridkg.tables.readers.cells import Refuse, column_of, is_nested
 
 MAX_NESTING = 20
 """Objects inside each other that become columns."""
@@ -47,7 +47,7 @@ class ObjectTable(ABC):
         names = {name: i for i, name in enumerate(self.columns)}
         with InputFile(self.path) as file:
             self._file, first = file, 1
-            for values in batched(iter(self.objects(file)), rows_of_batch(len(names))):
+            for values in batched(iter(self.objects(file)), rows_of_batch(len(names)), characters_of):
                 columns: list[list[Any]] = [[None] * len(values) for _ in names]
                 for i, value in enumerate(values):
                     for name, cell in self._flat(value, first + i).items():
@@ -61,6 +61,12 @@ class ObjectTable(ABC):
 
     def _refusal(self, name: str, first: int) -> Refuse:
         def refuse(row: int, value: Any) -> LoadError:
+            if is_nested(value):
+                return LoadError(
+                    f"row {first + row}, column {name!r} has NaN or an infinity in a list, which JSON has not",
+                    hint="write null or a text in its place",
+                    place=self.place(first + row),
+                )
             return LoadError(
                 f"row {first + row}, column {name!r} is {_kind(value)}, and other rows have lists of objects there",
                 hint="give them one form, or drop the column",
@@ -100,6 +106,27 @@ class ObjectTable(ABC):
     def place(self, row: int) -> str:
         """The place of a row."""
         return f"{self.path}, object {row}"
+
+
+def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of some names and values, for the parser of JSON. Raises RepeatedNameError: one name has two."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedNameError(next(name for i, name in enumerate(names) if name in names[:i]))
+    return found
+
+
+class RepeatedNameError(Exception):
+    """A name that an object has twice; json would keep the last value alone."""
+
+    def at(self, place: str) -> LoadError:
+        """The error for a user."""
+        return LoadError(
+            f"an object has the name {self.args[0]!r} twice",
+            hint="rename one, or make it a list of both values",
+            place=place,
+        )
 
 
 def _kind(value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, TableColumn
-from hybridkg.rdf.input_file import CONVERT, InputFile, extensions, looks_compressed
+from hybridkg.rdf.input_file import BLOCK, CONVERT, InputFile, extensions, looks_compressed
 from hybridkg.tables.headers import MAX_CELL_LENGTH, MAX_LINE_LENGTH, batched, checked_header, rows_of_batch
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ class SeparatedTable:
         self._file: InputFile | None = None
         with InputFile(path) as file:
             self.size: int | None = file.size
-            lines = _lines(file)
+            open_row = _OpenRow()
+            lines = _lines(file, open_row)
             start = _start(lines, path)
             self._delimiter = max(delimiters, key=lambda d: (len(_cells(start[-1], d)), -delimiters.index(d)))
             # A quoted name may hold a line end, so the header is read by the reader of the rows.
-            header = next(_rows(self._reader(start, lines), path), [])
+            header = next(_rows(self._reader(start, lines), path, open_row), [])
             self.columns = checked_header(header, f"{path}:{len(start)}")
 
     def batches(self) -> Iterator[RowBatch]:
@@ -71,11 +72,12 @@ class SeparatedTable:
         width = len(self.columns)
         with InputFile(self.path) as file:
             self._file = file
-            lines = _lines(file)
-            rows = _rows(self._reader(_start(lines, self.path), lines), self.path)
+            open_row = _OpenRow()
+            lines = _lines(file, open_row)
+            rows = _rows(self._reader(_start(lines, self.path), lines), self.path, open_row)
             next(rows)
             first = 1
-            for read in batched(rows, rows_of_batch(width)):
+            for read in batched(rows, rows_of_batch(width), _characters):
                 batch = read if len(read[0]) == width and {*map(len, read)} == {width} else self._kept(read, first)
                 columns: Sequence[Sequence[str]] = [*zip(*batch, strict=True)] or [()] * width
                 yield RowBatch(first, len(batch), [TableColumn(cells) for cells in columns])
@@ -89,11 +91,13 @@ class SeparatedTable:
     def place(self, row: int) -> str:
         """File and line of a row, found by reading the file again up to it."""
         with InputFile(self.path) as file:
-            lines = _lines(file)
+            open_row = _OpenRow()
+            lines = _lines(file, open_row)
             reader = self._reader(_start(lines, self.path), lines)
             number, line = -1, 1
             with suppress(csv.Error, UnicodeDecodeError):
                 for cells in reader:
+                    open_row.size = 0
                     number += bool(cells)
                     if number == row:
                         break
@@ -124,10 +128,32 @@ def _counted(cells: int) -> str:
     return "1 cell" if cells == 1 else f"{cells:,} cells"
 
 
-def _rows(reader: Reader, path: Path) -> Iterator[list[str]]:
+def _characters(row: list[str]) -> int:
+    return sum(map(len, row))
+
+
+class _OpenRow:
+    """The bytes read since the last row ended: a row of many lines is in memory as a whole."""
+
+    size = 0
+
+    def add(self, read: int, path: Path) -> None:
+        """Takes the bytes of a block. Raises LoadError: the row is too long."""
+        self.size += read
+        if self.size > MAX_LINE_LENGTH + BLOCK:
+            raise LoadError(
+                f"a row of more than {MAX_LINE_LENGTH >> 20} MB",
+                hint="is a double quote missing, or is it no CSV file?",
+                place=str(path),
+            )
+
+
+def _rows(reader: Reader, path: Path, open_row: _OpenRow) -> Iterator[list[str]]:
     """The rows from the header on. Raises LoadError: a quote, a cell or a character is wrong."""
     try:
-        yield from dropwhile(lambda row: not row, reader)
+        for row in dropwhile(lambda row: not row, reader):
+            open_row.size = 0
+            yield row
     except csv.Error as e:
         raise _malformed(e, reader, path) from e
     except UnicodeDecodeError as e:
@@ -182,15 +208,16 @@ def _start(lines: Iterator[str], path: Path) -> list[str]:
     raise LoadError("no header: the file is empty, or begins with empty lines", place=str(path))
 
 
-def _lines(file: InputFile) -> Iterator[str]:
+def _lines(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
     """The lines of a file with their ends: LF, CR LF or CR."""
-    return chain.from_iterable(io.StringIO(text, newline="") for text in _texts(file))
+    return chain.from_iterable(io.StringIO(text, newline="") for text in _texts(file, open_row))
 
 
-def _texts(file: InputFile) -> Iterator[str]:
-    """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a line that is too long."""
+def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
+    """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a row that is too long."""
     rest = b""
     while block := file.block():
+        open_row.add(len(block), file.path)
         if b"\0" in block:
             raise LoadError(
                 "a NUL byte: this is no text in UTF-8",
@@ -204,9 +231,5 @@ def _texts(file: InputFile) -> Iterator[str]:
             rest = block[end:]
         else:
             rest += block
-        if len(rest) > MAX_LINE_LENGTH:
-            raise LoadError(
-                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint="is it a CSV file?", place=str(file.path)
-            )
     if rest:
         yield rest.decode()

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch
 from hybridkg.rdf.input_file import check_readable
-from hybridkg.tables.headers import batched, checked_header, rows_of_batch
+from hybridkg.tables.headers import batched, characters_of, checked_header, rows_of_batch
 from hybridkg.tables.readers.cells import column_of
 
 
@@ -31,7 +31,7 @@ class SQLiteTable:
         try:
             with closing(_connected(self.path)) as database:
                 rows = database.execute(f"SELECT * FROM {_quoted(self.part)}")  # noqa: S608 - an identifier, quoted
-                for batch in batched(rows, rows_of_batch(len(self.columns))):
+                for batch in batched(rows, rows_of_batch(len(self.columns)), characters_of):
                     columns = [
                         column_of(cells, self._refusal(name, first))
                         for name, cells in zip(self.columns, zip(*batch, strict=True), strict=True)
@@ -72,7 +72,8 @@ class SQLiteReader:
         try:
             with closing(_connected(path)) as database:
                 rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-                names = [name for (name,) in rows if not name.startswith("sqlite_")]
+                shadows = _shadows(database)
+                names = [name for (name,) in rows if not name.startswith("sqlite_") and name not in shadows]
                 found = [SQLiteTable(path, name, _columns(database, name)) for name in names]
         except sqlite3.Error as e:
             raise _unreadable(path, e) from e
@@ -88,6 +89,11 @@ def _connected(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
     database.execute("PRAGMA trusted_schema = OFF")
     return database
+
+
+def _shadows(database: sqlite3.Connection) -> set[str]:
+    """The tables in which virtual tables, such as those of full-text search, keep their own data."""
+    return {name for _, name, kind, *_ in database.execute("PRAGMA table_list") if kind == "shadow"}
 
 
 def _columns(database: sqlite3.Connection, table: str) -> list[str]:

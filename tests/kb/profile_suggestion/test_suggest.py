@@ -65,10 +65,10 @@ def test_the_file_shows_an_example_and_the_figures_of_each_field(kb):
         "# rdfs:label: 5 nodes (100%), 100% of the values distinct, 2.0 words, languages de 17%, en 17%, each" in text
     )
     assert 'hk:languages ( "' in text
-    assert f'# e:abstract: 3 nodes (60%), 100% of the values distinct, 14.0 words; e.g. "{LONG[:59]}…"' in text
-    assert '#   e:page: addresses; e.g. "http://x/2"' in text
+    assert f'# :abstract: 3 nodes (60%), 100% of the values distinct, 14.0 words; e.g. "{LONG[:59]}…"' in text
+    assert '#   :page: addresses; e.g. "http://x/2"' in text
     assert '; e.g. "T-0002"' in text
-    assert "# e:maker: 3 nodes (60%), 67% of the values distinct, 100% of the linked nodes have a label" in text
+    assert "# :maker: 3 nodes (60%), 67% of the values distinct, 100% of the linked nodes have a label" in text
     assert "counts from the columns of the projection" in text
 
 
@@ -109,7 +109,7 @@ def test_the_films_have_their_fields(copy_films: Callable[[Path], Path], tmp_pat
         profile = suggested(kb, tmp_path)
         assert [field.name for field in profile.fields] == ["label", "comment", "attributes", "related", "types"]
         assert profile.entities == ()  # the genres have no class
-        assert "# hk:entities films:Film , films:Director ;" in str(kb.suggest_profile())
+        assert "# hk:entities :Film , :Director ;" in str(kb.suggest_profile())
 
 
 def test_a_graph_without_text_has_no_profile(tmp_path):
@@ -184,3 +184,37 @@ def test_a_large_graph_is_read_in_samples(tmp_path):
 
         (note,) = figures_of(snapshot_of(kb)).predicates
         assert (note.triples, note.objects, len(note.literals)) == (3 * SAMPLE, 3 * SAMPLE, SAMPLE)
+
+
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+PRODUCTS = """id,name,description
+1,Red kettle,A kettle for two litres of water with a whistle
+2,Blue kettle,A kettle that heats one litre of water in a minute
+3,Toaster,Toasts two slices of bread at once and keeps them warm
+4,Tea pot,Holds one litre of tea and keeps it warm for an hour
+"""
+
+
+def test_a_description_of_one_line_is_a_text_and_no_name(tmp_path):
+    (tmp_path / "products.csv").write_text(PRODUCTS)
+    with KnowledgeBase.temporary(tmp_path / "products.csv") as kb:
+        profile = suggested(kb, tmp_path)
+    assert profile.labels == (f"{RDFS}label", "http://example.org/name")
+    assert [field.name for field in profile.fields][:2] == ["label", "description"]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_labels_are_in_the_order_of_how_well_they_name(tmp_path, indexed):
+    """The predicate of more nodes comes first only among those that name alike."""
+    node = """<x:{n}> <http://e/motto> "In vino veritas {n}" ; <http://e/slogan> "We keep the promise number {n}" ;
+      <http://e/alias> "Thing{n}" ; <http://e/title> "Thing {n}" ; <http://schema.org/name> "Thing {n}" ;
+      skos:altLabel "T{n}" .
+    """
+    few = f'<x:1> rdfs:label "One" ; skos:prefLabel "One" ; <http://e/description> "In short {1}" .'
+    graph = f"@prefix skos: <{SKOS}> . @prefix rdfs: <{RDFS}> ."
+    (tmp_path / "g.ttl").write_text(graph + "".join(node.replace("{n}", str(n)) for n in range(4)) + few)
+    with KnowledgeBase.create(tmp_path / "g.kb") as kb:
+        kb.load(tmp_path / "g.ttl", index=indexed)
+        labels = suggested(kb, tmp_path).labels
+    assert labels[:4] == (f"{RDFS}label", f"{SKOS}prefLabel", "http://schema.org/name", "http://e/title")
+    assert labels[4:] == ("http://e/alias", f"{SKOS}altLabel", "http://e/motto", "http://e/slogan")

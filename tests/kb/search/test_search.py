@@ -21,20 +21,20 @@ from hybridkg.rdf.terms import RDF_TYPE, NamedNode
 FILMS = "http://example.org/films/"
 WORDS = ("space", "crew", "policeman", "artificial", "scott", "science", "film", "two", "Kubrick", "1979")
 CONDITIONS = (
-    "films:genre ?genre",
-    "films:genre films:Drama",
-    "films:year ?year . FILTER(?year > 1970)",
-    "films:director/films:bornIn ?where",
-    "films:genre [ rdfs:label ?name ]",
-    "films:genre ?score ; films:director ?passage",
-    "rdfs:label ?value ; films:year ?count",
-    'films:director [ films:bornIn "Japan" ]',
+    ":genre ?genre",
+    ":genre :Drama",
+    ":year ?year . FILTER(?year > 1970)",
+    ":director/:bornIn ?where",
+    ":genre [ rdfs:label ?name ]",
+    ":genre ?score ; :director ?passage",
+    "rdfs:label ?value ; :year ?count",
+    ':director [ :bornIn "Japan" ]',
 )
 """Some hold in several ways, some use the names of the query's own variables."""
 
 searches = st.tuples(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
-    st.lists(st.sampled_from(["Film", "films:Director", f"<{FILMS}Film>"]), max_size=2, unique=True),
+    st.lists(st.sampled_from(["Film", ":Director", f"<{FILMS}Film>"]), max_size=2, unique=True),
     st.lists(st.sampled_from(CONDITIONS), max_size=2, unique=True),
 )
 
@@ -55,10 +55,10 @@ def made(tmp_path: Path, turtle: str) -> KnowledgeBase:
 
 def satisfying(kb: KnowledgeBase, types: list[str], where: list[str]) -> set[str]:
     """The subjects that satisfy the conditions, by Oxigraph alone."""
-    names = {"Film": "films:Film", "films:Director": "films:Director"}
+    names = {"Film": ":Film", ":Director": ":Director"}
     branches = [f"?entity a {names.get(one, one)}" for one in types] or ["?entity ?any ?thing"]
     typed = " UNION ".join(f"{{ {branch} }}" for branch in branches)
-    header = f"PREFIX films: <{FILMS}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"
+    header = f"PREFIX : <{FILMS}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"
     conditions = " ".join(f"FILTER EXISTS {{ ?entity {one} }}" for one in where)
     rows = snapshot_of(kb).store.select(f"{header} SELECT DISTINCT ?entity {{ {typed} {conditions} }}").rows
     return {str(row[0]) for row in rows}
@@ -123,7 +123,7 @@ def test_a_hit_has_label_types_passage_score_and_reasons(kb):
     assert hit.label == "The Martian"
     assert hit.iri == f"{FILMS}TheMartian"
     assert hit.types == (f"{FILMS}Film",)
-    assert (hit.short_iri, hit.short_types) == ("films:TheMartian", ("films:Film",))
+    assert (hit.short_iri, hit.short_types) == (":TheMartian", (":Film",))
     assert "grows **potatoes**" in hit.passage
     (reason,) = hit.reasons
     assert (reason.field, reason.words) == ("description", ("potatoes",))
@@ -136,9 +136,9 @@ def test_the_reasons_add_up_to_the_score(kb):
         assert [r.contribution for r in hit.reasons] == sorted((r.contribution for r in hit.reasons), reverse=True)
 
 
-@pytest.mark.parametrize("name", ["Film", "film", f"{FILMS}Film", f"<{FILMS}Film>", "films:Film"])
+@pytest.mark.parametrize("name", ["Film", "film", f"{FILMS}Film", f"<{FILMS}Film>", ":Film"])
 def test_a_type_is_an_iri_a_prefixed_name_or_a_local_name(kb, name):
-    assert "a films:Film ." in kb.search("space", types=name).query
+    assert "a :Film ." in kb.search("space", types=name).query
 
 
 def test_a_type_is_found_by_its_label(tmp_path):
@@ -150,15 +150,26 @@ def test_an_unknown_type_is_an_error_with_near_names_and_counts(kb):
     with pytest.raises(UnknownNameError) as e:
         kb.search("space", types="Filmm")
     assert e.value.message == "no entity has the type 'Filmm'"
-    assert e.value.hint == "did you mean films:Film (15 instances)"
+    assert e.value.hint == "did you mean :Film (15 instances)"
     with pytest.raises(UnknownNameError, match="no prefix 'a:'"):
         kb.search("space", types="a:Film")
     with pytest.raises(UnknownNameError) as e:
         kb.search("space", types="wdt:Film")
-    assert "films:Film (15 instances)" in e.value.hint
+    assert ":Film (15 instances)" in e.value.hint
     with pytest.raises(UnknownNameError) as e:
         kb.search("space", types="zzzz")
-    assert e.value.hint == "there are films:Film (15 instances), films:Director (8 instances), rdfs:Class (2 instances)"
+    assert e.value.hint == "there are :Film (15 instances), :Director (8 instances), rdfs:Class (2 instances)"
+
+
+@pytest.mark.parametrize("name", ["", " ", "<>", "-"])
+def test_a_type_without_a_letter_is_no_type(kb, name):
+    with pytest.raises(UnknownNameError, match="no entity has the type"):
+        kb.search("space", types=[name])
+
+
+def test_the_unnamed_prefix_is_listed_with_its_colon(kb):
+    with pytest.raises(UnknownNameError, match="known: :, dbo:"):
+        kb.search("space", types="a:Film")
 
 
 def test_an_ambiguous_type_is_an_error_that_lists_the_meanings(tmp_path):
@@ -173,23 +184,23 @@ def test_an_ambiguous_type_is_an_error_that_lists_the_meanings(tmp_path):
 @pytest.mark.parametrize(
     ("fragment", "at", "message"),
     [
-        ("films:year }", 11, "a triple needs a subject"),
+        (":year }", 6, "a triple needs a subject"),
         ("nope:year 1979", 0, "the prefix 'nope:' is not declared"),
-        ("films:year 1979 . ?entity MATCH 'a'", 18, "a MATCH cannot stand here"),
-        ("films:year 1979 . OPTIONAL { ?entity films:genre ?g }", 18, "only triples and FILTER can stand here"),
-        ("films:year 1979 } LIMIT 1 #", 27, '"}" cannot stand here'),
-        ("films:year 1979 } VALUES ?x { 1", 0, "this is more than conditions of an entity"),
-        ("films:year 1979 } UNION { ?entity films:year 1980", 18, "patterns stand inside the braces"),
-        ("films:year 1979 . { ?entity films:genre ?g }", 18, "only triples and FILTER can stand here"),
-        ("films:year 1979 . FILTER EXISTS { ?entity MATCH 'a' }", 34, "a MATCH cannot stand here"),
-        ("films:year", 10, ""),
+        (":year 1979 . ?entity MATCH 'a'", 13, "a MATCH cannot stand here"),
+        (":year 1979 . OPTIONAL { ?entity :genre ?g }", 13, "only triples and FILTER can stand here"),
+        (":year 1979 } LIMIT 1 #", 22, '"}" cannot stand here'),
+        (":year 1979 } VALUES ?x { 1", 0, "this is more than conditions of an entity"),
+        (":year 1979 } UNION { ?entity :year 1980", 13, "patterns stand inside the braces"),
+        (":year 1979 . { ?entity :genre ?g }", 13, "only triples and FILTER can stand here"),
+        (":year 1979 . FILTER EXISTS { ?entity MATCH 'a' }", 29, "a MATCH cannot stand here"),
+        (":year", 5, ""),
         ("", 0, ""),
         ("PREFIX f: <http://e/> g:year 1", 22, "the prefix 'g:' is not declared"),
     ],
 )
 def test_a_wrong_condition_has_its_caret_in_the_fragment(kb, fragment, at, message):
     with pytest.raises(HybridkgError) as e:
-        kb.search("space", where=["films:genre ?g", fragment])
+        kb.search("space", where=[":genre ?g", fragment])
     assert message in e.value.message
     assert e.value.source is not None
     assert (e.value.source.name, e.value.source.text) == ("where", fragment)
@@ -209,7 +220,7 @@ def test_blank_nodes_of_several_fragments_are_several():
 
 
 def test_a_graph_pattern_that_uses_the_names_of_the_query_keeps_its_meaning(kb):
-    found = kb.search("space crew", where="films:genre ?score ; films:director ?passage ; films:year ?entity_")
+    found = kb.search("space crew", where=":genre ?score ; :director ?passage ; :year ?entity_")
     assert len(found) == 4
     assert "?score_" in found.query
     assert "?passage_" in found.query
@@ -220,8 +231,8 @@ def test_facets_have_types_and_properties_of_few_values_with_labels(kb):
     assert (len(found), found.matches) == (1, 4)
     kinds, genres = found.facets
     assert (kinds.predicate, kinds.name) == (RDF_TYPE, "type")
-    assert [(value.label, value.count) for value in kinds.values] == [("films:Film", 4)]
-    assert genres.name == "films:genre"
+    assert [(value.label, value.count) for value in kinds.values] == [(":Film", 4)]
+    assert genres.name == ":genre"
     assert [(v.label, v.count) for v in genres.values] == [("science fiction", 4), ("drama", 2), ("thriller", 1)]
     assert genres.values[0].term == NamedNode(f"{FILMS}ScienceFiction")
 
@@ -233,8 +244,17 @@ def test_nothing_found_is_answered_with_near_words(kb):
     assert found.summary == "no entity matches, exact"
 
 
+def test_a_word_of_another_language_is_no_slip_of_itself(tmp_path):
+    with made(tmp_path, ':a rdfs:label "شبكة"@ar .') as kb:
+        found = kb.search("شبكة")
+        assert found.advice == (
+            "'شبكة' is in texts of another language: search with that language, as --language does",
+        )
+        assert len(kb.search("شبكة", language="ar")) == 1
+
+
 def test_nothing_found_because_of_a_condition_is_answered_with_the_count_without_it(kb):
-    found = kb.search("space", types="Director", where="films:year 1000")
+    found = kb.search("space", types="Director", where=":year 1000")
     assert found.advice == (
         f"{len(matching(kb, 'space'))} entities match the words without the type and the conditions",
     )
@@ -242,7 +262,7 @@ def test_nothing_found_because_of_a_condition_is_answered_with_the_count_without
 
 def test_an_entity_without_a_label_shows_its_shortened_iri(tmp_path):
     with made(tmp_path, ':a a :Thing ; :note "red fish" . :b :note "blue fish" ; rdfs:label "B"@de , "Bee"@en .') as kb:
-        assert [hit.label for hit in kb.search("fish red")] == ["e:a", "Bee"]
+        assert [hit.label for hit in kb.search("fish red")] == [":a", "Bee"]
 
 
 def test_a_document_that_is_not_in_the_graph_is_named_by_its_title(tmp_path):
@@ -257,6 +277,7 @@ def test_a_blank_node_is_a_hit_too(tmp_path):
     with made(tmp_path, '[] a :Thing ; rdfs:label "red fish" .') as kb:
         (hit,) = kb.search("fish", types="Thing", facets=True)
         assert hit.iri.startswith("_:")
+        assert (hit.label, hit.types) == ("red fish", ("http://e/Thing",))
 
 
 def test_operators_count_where_the_text_is_a_query_string(kb):
@@ -269,7 +290,7 @@ def test_operators_count_where_the_text_is_a_query_string(kb):
 def test_a_text_without_words_or_an_impossible_limit_is_an_error(kb):
     with pytest.raises(QuerySyntaxError, match="there is no word to search for"):
         kb.search("  ")
-    for limit in (0, -1, 10_001):
+    for limit in (0, -1, 10_001, "3", 2.5, True):
         with pytest.raises(UserError, match="the limit of a search"):
             kb.search("space", limit=limit)
 
@@ -297,7 +318,7 @@ def test_html_escapes_the_data_and_marks_the_words(tmp_path):
         html = kb.search("red", facets=True)._repr_html_()
         assert "<script>" not in html
         assert "<mark>red</mark>" in html
-        assert '<a href="http://e/a">' in html
+        assert '<a href="http://e/a" title="http://e/a">' in html
         assert "SELECT ?entity" in html
 
 
@@ -318,7 +339,7 @@ def test_rows_and_json_have_what_the_hits_have(kb):
     assert data["query"] == found.query
     assert data["matches"] == 4
     assert [hit["label"] for hit in data["hits"]] == [hit.label for hit in found]
-    assert data["facets"][0]["values"] == [{"value": f"<{FILMS}Film>", "label": "films:Film", "count": 4}]
+    assert data["facets"][0]["values"] == [{"value": f"<{FILMS}Film>", "label": ":Film", "count": 4}]
 
 
 def test_a_time_limit_holds_for_a_search(kb):
