@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from hybridkg.algebra.guarded_order import guarded
 from hybridkg.algebra.small_joins import in_small_joins
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import Pattern
@@ -31,7 +32,7 @@ class SparqlFragment(PhysicalOperator):
     @cached_property
     def sparql(self) -> str:
         projection = tuple(ast.SelectItem(ast.Var(name)) for name in self.columns) or None
-        return write(ast.SelectQuery(projection, in_small_joins(self.group), dataset=self.dataset))
+        return write(ast.SelectQuery(projection, in_small_joins(guarded(self.group)), dataset=self.dataset))
 
     @cached_property
     def pattern(self) -> Pattern | DeclinedPattern:

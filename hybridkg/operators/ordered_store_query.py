@@ -3,6 +3,7 @@
 Oxigraph 0.5.13 sorts numbers by value, and a number and a text by their characters, which is no order: "1000" is before
 "1999 films", that before "2.5", and 2.5 before 1e3. Its sort notices in a column of some thirty such values, and then
 the process aborts. The order of rdf/order.py is total, and it is that of the operators over columns.
+algebra/guarded_order.py has the ORDER BY that Oxigraph does itself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hybridkg.algebra.projections import has_aggregate
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 from hybridkg.rdf.order import value_key
-from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,31 @@ class OrderedStoreQuery:
         )
         return cls(query, columns, tuple(keys), distinct, modifiers.offset or 0, modifiers.limit)
 
-    def ordered(self, found: Solutions) -> Solutions:
-        """The rows of the answer; those with equal keys stay as they were found."""
+    @property
+    def reach(self) -> int | None:
+        """Number of rows, from the first, that the answer is taken from; None for all."""
+        return None if self.limit is None else self.offset + self.limit
+
+    def first(self, found: Solutions) -> Solutions:
+        """The rows within `reach`, with their keys, in order; those with equal keys stay as they were found.
+
+        Rows beyond `reach` need not be kept: more rows move none of them forward.
+        """
         places = list(range(found.size))
         for name, descending in reversed(self.keys):
             keys = found.mapped(name, value_key)
             places.sort(key=keys.__getitem__, reverse=descending)
-        rows = found.take(places).select(self.columns).rows
         if self.distinct:
-            rows = list(dict.fromkeys(rows))
-        end = None if self.limit is None else self.offset + self.limit
-        return Solutions(self.columns, rows[self.offset : end])
+            rows = found.select(self.columns).rows
+            firsts: dict[Row, int] = {}
+            for place in places:
+                firsts.setdefault(rows[place], place)
+            places = list(firsts.values())
+        return found.take(places[: self.reach])
+
+    def answer(self, first: Solutions) -> Solutions:
+        """The rows of the answer, from those of `first`."""
+        return first.select(self.columns).part(self.offset, None)
 
 
 def _known_in_groups(form: ast.SelectQuery) -> set[str] | None:

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from hybridkg.algebra.certain import certain
+from hybridkg.algebra.guarded_order import guarded
 from hybridkg.algebra.small_joins import in_small_joins
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
@@ -114,7 +115,7 @@ def _probed(
     group, reduction = fragment.group, ""
     if (inner := whole(group)) is not group and any(isinstance(node, ast.PathRepeat) for node in walk(inner)):
         group, reduction = inner, "DISTINCT"
-    elements = in_small_joins(group).elements
+    elements = in_small_joins(guarded(group)).elements
     if any(isinstance(element, IN_ORDER) for element in elements):
         elements = (ast.Group(elements),)
     for start in range(0, len(values), PROBES_AT_ONCE):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
+from hybridkg.algebra.guarded_order import guarded
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.ordered_store_query import OrderedStoreQuery
 from hybridkg.query import ast
@@ -28,8 +30,13 @@ class StoreQuery(PhysicalOperator):
 
     @cached_property
     def sparql(self) -> str:
-        """Exact text sent to an endpoint; Oxigraph does not order rows."""
+        """Exact text sent to an endpoint."""
         return write(self.query)
+
+    @cached_property
+    def _local(self) -> str:
+        """Exact text sent to Oxigraph, which does not order the rows of a SELECT."""
+        return write(guarded(self.query if self._ordered is None else self._ordered.query))
 
     @cached_property
     def _ordered(self) -> OrderedStoreQuery | None:
@@ -60,24 +67,24 @@ class StoreQuery(PhysicalOperator):
         """Rows of the answer: ASK returns one row or none, CONSTRUCT and DESCRIBE one for each triple."""
         stream = self.stream(context)
         if stream is None:
-            return Solutions((), [()] if context.store.ask(self.sparql) else [])
+            return Solutions((), [()] if context.store.ask(self._text(context)) else [])
         return Solutions(stream.variables, context.collect(stream.rows))
 
     def stream(self, context: ExecutionContext) -> SolutionStream | None:
         if isinstance(self.query, ast.AskQuery):
             return None
         if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
-            triples = context.store.triples(self.sparql)
+            triples = context.store.triples(self._text(context))
             return SolutionStream(GRAPH_COLUMNS, ((t.subject, t.predicate, t.object) for t in triples))
         if self._ordered is not None and not context.store.url:
-            found = context.store.select(write(self._ordered.query))
-            ordered = self._ordered.ordered(Solutions(found.variables, context.collect(found.rows)))
-            return SolutionStream(ordered.variables, iter(ordered.rows))
-        return context.store.select(self.sparql)
+            return _in_order(self._ordered, context.store.select(self._local), context)
+        return context.store.select(self._text(context))
+
+    def _text(self, context: ExecutionContext) -> str:
+        return self.sparql if context.store.url else self._local
 
     def asks(self, estimates: EstimationContext) -> str:
-        is_local = estimates.store == "Oxigraph"
-        return write(self._ordered.query) if is_local and self._ordered is not None else self.sparql
+        return self._local if estimates.store == "Oxigraph" else self.sparql
 
     def details(self, estimates: EstimationContext) -> str:
         if estimates.store != "Oxigraph":
@@ -88,3 +95,24 @@ class StoreQuery(PhysicalOperator):
 
     def describe(self) -> str:
         return "Oxigraph"
+
+
+def _in_order(query: OrderedStoreQuery, found: SolutionStream, context: ExecutionContext) -> SolutionStream:
+    """The rows of the answer; with a LIMIT, no more rows are held than it reaches, and a batch.
+
+    Raises:
+        QueryLimitError: more than `max_rows` rows have to be held.
+        QueryStoppedError: the run is over its time limit or cancelled.
+    """
+    rows, reach = found.rows, query.reach
+    if reach is None:
+        first = query.first(Solutions(found.variables, context.collect(rows)))
+    else:
+        first = Solutions(found.variables, [])
+        size = min(max(reach, ROWS_AT_ONCE), context.max_rows)
+        while batch := context.collect(islice(rows, size)):
+            first = query.first(Solutions(found.variables, [*first.rows, *batch]))
+            context.allow(first.size)
+            context.meter.check()
+    answer = query.answer(first)
+    return SolutionStream(answer.variables, iter(answer.rows))

@@ -7,8 +7,9 @@ literals. Patterns whose triples may be elsewhere (GRAPH, SERVICE, FROM) say not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from hybridkg.errors import QueryWarning
@@ -181,9 +182,17 @@ class _Reader:
                 return
             case ast.Binary(op, left, right) if op in _COMPARED:
                 yield from self._compared(op, left, right, known, node)
+            case ast.Binary("||", left, right):
+                yield from _of_all([self.expression(left, known), self.expression(right, known)])
+                return
+            case ast.Call("IF", (condition, *_)):
+                yield from self.expression(condition, known)  # it may be what selects the kind for the other two
+                return
+            case ast.Call("COALESCE"):
+                return
             case ast.In(operand, options, negated):
-                for option in options:
-                    yield from self._compared("!=" if negated else "=", operand, option, known, option)
+                op = "!=" if negated else "="
+                yield from _of_all([self._compared(op, operand, option, known, option) for option in options])
             case ast.Call(str(function), (ast.Var(name), *_)) if (source := known.get(name)) is not None:
                 yield from self._called(function.upper(), name, source, node)
         for child in children(node):
@@ -240,6 +249,12 @@ class _Reader:
 
     def _why(self, source: Source) -> str:
         return f" (as every object of {self.shown(source.predicate)})" if source.predicate else ""
+
+
+def _of_all(alternatives: Sequence[Iterator[QueryWarning]]) -> Iterator[QueryWarning]:
+    """The warnings about alternatives, unless one has none: `?x = "a" || ?x = "a"@en` is written to fit both kinds."""
+    found = [list(warnings) for warnings in alternatives]
+    return chain.from_iterable(found if all(found) else [])
 
 
 _COMPARED = frozenset(("=", "!=", "<", ">", "<=", ">="))

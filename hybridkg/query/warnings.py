@@ -156,7 +156,7 @@ def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
                 continue
             yield QueryWarning(
                 "W102",
-                f"nothing in the query binds ?{node.name}",
+                f"nothing binds ?{node.name}",
                 hint=did_you_mean(f"?{node.name}", names) or f"it binds: {', '.join(names[:8]) or 'no variable'}",
                 span=node.span,
             )

@@ -107,17 +107,23 @@ def test_a_hint_about_a_path_with_a_blank_can_be_pasted(tmp_path):
     assert f"hybridkg index '{kb}' --encoder lsa" in run("query", kb, 'SELECT ?f { ?f NEAR "space" }').stderr
 
 
-def test_an_error_of_an_update_speaks_of_the_update(films):
-    for text in ("INSERT DATA { x:s x:p 1 }", "INSERT DATA { <s> <e:p> 1 }"):
-        assert "before the update" in run("update", films, text).stderr
-    assert (
-        "the update itself assigns ?s"
-        in run(
-            "update", films, 'DELETE { ?x <e:p> 1 } WHERE { ?x MATCH "a" AS ?s } RANK BY ?s', "--param", "s=5"
-        ).stderr
-    )
-    text = "INSERT { ?x <e:p> 1 } WHERE { ?x a <e:C> FILTER(?z > 1) }"
-    assert "nothing in the update binds ?z" in run("update", films, text, "--dry-run").stderr
+def test_an_error_of_an_update_speaks_of_no_query(films):
+    of_query = 'DELETE { ?x <e:p> 1 } WHERE { ?x MATCH "a" AS ?s } RANK BY ?s'
+    for arguments in (
+        ("INSERT DATA { x:s x:p 1 }",),
+        ("INSERT DATA { <s> <e:p> 1 }",),
+        (of_query, "--param", "s=5"),
+        ("INSERT { ?x <e:p> 1 } WHERE { ?x a <e:C> FILTER(?z > 1) }", "--dry-run"),
+    ):
+        said = run("update", films, *arguments).stderr
+        assert "hint: " in said or "?s gets its value" in said
+        assert "query" not in said
+
+
+def test_a_warning_of_an_update_quotes_the_words_of_the_user(films):
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    said = run("update", films, f'DELETE WHERE {{ ?x {label} "the query" }}', "--dry-run").stderr
+    assert 'no triple has the object "the query" with the predicate rdfs:label' in said
 
 
 def test_an_update_that_changes_nothing_says_why(films):

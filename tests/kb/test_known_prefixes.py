@@ -172,7 +172,7 @@ def test_hostile_declarations_are_bounded(tmp_path):
 
 
 def test_strict_sparql_knows_no_prefix_and_a_text_outside_a_knowledge_base_well_known_ones():
-    with pytest.raises(QuerySyntaxError, match="put this line before the query"):
+    with pytest.raises(QuerySyntaxError, match="put this line first"):
         parse("SELECT * { ?x rdfs:label ?l }")
     assert ParsedQuery("SELECT * { ?x rdfs:label ?l }").written == parse(
         "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> SELECT * { ?x rdfs:label ?l }"

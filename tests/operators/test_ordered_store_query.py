@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg import KnowledgeBase
+from hybridkg.errors import QueryLimitError
 from hybridkg.rdf.order import value_key
 
 VALUES = ("2.5", "1e3", "9", "10", '""', '"fish"@de', '"1999 films"', '"NaN"^^<http://www.w3.org/2001/XMLSchema#double>',
@@ -28,6 +29,10 @@ def kb(tmp_path_factory) -> KnowledgeBase:
     triples = " ".join(f":s{n:03} :value {choose(VALUES)} ; :group {n % 7} ." for n in range(300))
     choose = Random(0).choice
     triples += " ".join(f":s{n:03} :mixed {choose(NO_ORDER)} ." for n in range(21))
+    numbers = Random(0)
+    forms = ("{0}", "{0}.5", "{1}e2", '"{0}"', '"{0} films"')
+    varied = (numbers.choice(forms).format(numbers.randrange(3000), numbers.randrange(1, 9)) for _ in range(1500))
+    triples += " ".join(f":t{n} :varied {value} ." for n, value in enumerate(varied))
     kb.update(f"{PREFIX} INSERT DATA {{ {triples} }}", index=False)
     return kb
 
@@ -72,3 +77,39 @@ def test_explain_shows_the_text_that_oxigraph_has(kb):
     assert "SELECT ?v ?s WHERE { ?s :value ?v . }" in str(
         kb.explain(f"{PREFIX} SELECT ?v {{ ?s :value ?v }} ORDER BY ?s")
     )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * {{ {{ SELECT ?s ?v {{ ?s :varied ?v }} ORDER BY {0} LIMIT 9 }} }}",
+        "SELECT * {{ ?s :varied ?v {{ SELECT DISTINCT ?v {{ ?s :varied ?v }} ORDER BY {0} OFFSET 2 LIMIT 9 }} }}",
+        "CONSTRUCT {{ ?s :p ?v }} {{ ?s :varied ?v }} ORDER BY {0} LIMIT 9",
+        "DESCRIBE ?s {{ ?s :varied ?v }} ORDER BY {0} LIMIT 9",
+    ],
+)
+@pytest.mark.parametrize("key", ["?v", "DESC(?v)"])
+def test_oxigraph_does_not_abort_where_it_orders(kb, query, key):
+    assert len(list(kb.query(PREFIX + query.format(key)))) >= 9
+
+
+def test_a_sub_select_takes_the_first_by_value(kb):
+    found = rows(kb, "SELECT ?v { { SELECT DISTINCT ?v { ?s :value ?v } ORDER BY DESC(?v) LIMIT 4 } }")
+    assert {value for (value,) in found} == {
+        '"fish"@de',
+        '"ten"^^<http://www.w3.org/2001/XMLSchema#integer>',
+        '""',
+        '"1999 films"',
+    }
+
+
+def test_a_limit_needs_memory_for_no_more_rows_than_it_reaches(kb):
+    query = "SELECT ?s ?v { ?s :value ?v } ORDER BY DESC(?v) ?s"
+    whole = rows(kb, query)
+    found = kb.query(f"{PREFIX} {query} OFFSET 3 LIMIT 20", max_rows=23)
+    assert [(str(row.term("s")), str(row.term("v"))) for row in found] == whole[3:23]
+    with pytest.raises(QueryLimitError):
+        kb.query(f"{PREFIX} {query} OFFSET 3 LIMIT 21", max_rows=23)
+    distinct = rows(kb, "SELECT DISTINCT ?v { ?s :value ?v } ORDER BY DESC(?s)")
+    found = kb.query(f"{PREFIX} SELECT DISTINCT ?v {{ ?s :value ?v }} ORDER BY DESC(?s) LIMIT 5", max_rows=7)
+    assert [(str(row.term("v")),) for row in found] == distinct[:5]

@@ -40,7 +40,13 @@ CONSTANTS = ['"1979"', '"1979"@en', "1979", "19.5", "true", "<x:a>", f'"1979-01-
 CONDITIONS = [f"?o {op} {constant}" for op in ("=", "<", ">=", "IN (") for constant in CONSTANTS]
 CONDITIONS = [text + ")" * text.count("(") for text in CONDITIONS]
 CONDITIONS += ["?s = 1979", '?s IN ("a")', "<x:a> = ?o", "YEAR(?o) > 0", "MONTH(?o) = 1", 'CONTAINS(?o, "9")']
-CONDITIONS += ["STRLEN(?o) > 0", 'REGEX(?s, "a")', 'UCASE(?o) = "A"']
+CONDITIONS += [
+    '?o = "1979" || ?o IN ("1979"@en, 1979)',
+    "IF(?o = 1979, true, ?o = 3)",
+    "STRLEN(?o) > 0",
+    'REGEX(?s, "a")',
+    'UCASE(?o) = "A"',
+]
 
 
 def projection(data):
@@ -127,6 +133,9 @@ SILENT = [
     '?x <x:name> ?n { ?n <x:by> ?y FILTER(?n = <x:a>) }',
     'GRAPH ?g { ?x <x:name> ?n . ?n <x:name> ?z . ?n MATCH "worm" }',
     '?x <x:by>/<x:name> ?n FILTER(?n = "a" || ?n = <x:a>)',
+    '?x <x:title> ?n FILTER(?n = "Alien" || ?n = "Alien"@en)',
+    '?x <x:title> ?n FILTER(?n IN ("Alien", "Alien"@en) && ?n NOT IN ("Aliens", "Aliens"@en))',
+    '?x <x:by> ?n BIND(IF(isLiteral(?n), STRLEN(?n), 0) AS ?z) BIND(COALESCE(LCASE(?n), STR(?n)) AS ?name)',
 ]  # fmt: skip
 
 
@@ -142,6 +151,11 @@ def test_a_warning_says_what_was_probably_not_meant(pattern, code, message, hint
 @pytest.mark.parametrize("pattern", SILENT)
 def test_what_may_have_an_answer_has_no_warning(pattern):
     assert warnings_of(f"SELECT * {{ {pattern} }}", kinds) == []
+
+
+def test_alternatives_are_warned_of_where_all_of_them_fail():
+    found = warnings_of('SELECT * { ?x <x:by> ?n FILTER(?n = "a" || CONTAINS(?n, "b")) }', kinds)
+    assert [message[:8] for _, message, _ in found] == ["?n is an", "CONTAINS"]
 
 
 def test_another_dataset_says_nothing_about_this_one():

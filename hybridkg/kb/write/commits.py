@@ -65,9 +65,8 @@ def transaction(folder: Folder, live: Snapshot, how: TransactionOptions) -> Iter
     open_transaction.report = replace(
         report,
         index=outcome.index,
-        rebuilt=outcome.rebuilt,
         documents=outcome.documents,
         is_behind=outcome.is_behind,
-        not_followed=outcome.not_followed if outcome.is_behind else "",
+        not_followed=outcome.not_followed,
         is_dry_run=how.dry_run,
     )

@@ -113,9 +113,8 @@ def _complete(group: Sequence[_Waiting], outcome: Committed) -> None:
             one.report = replace(
                 one.report,
                 index=outcome.index,
-                rebuilt=outcome.rebuilt,
                 is_behind=outcome.is_behind,
-                not_followed=outcome.not_followed if outcome.is_behind else "",
+                not_followed=outcome.not_followed,
             )
 
 

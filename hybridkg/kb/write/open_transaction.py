@@ -243,15 +243,13 @@ class Committed:
 
     Attributes:
         index: the indexes; None where they did not follow.
-        rebuilt: why they were built from scratch; empty where they followed the change.
-        not_followed: why they could not follow, also where they stay behind.
+        not_followed: why they could not follow the change, and were built from scratch or stay behind.
         documents: documents that have changed.
         is_live: whether the new generation is the live one, also where an exception has followed.
         is_behind: whether the indexes are older than the graph now.
     """
 
     index: IndexReport | None = None
-    rebuilt: str = ""
     not_followed: str = ""
     documents: int = 0
     is_live: Callable[[], bool] = lambda: False
@@ -285,7 +283,7 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
             if live.generation.name != building.previous.name:
                 live = Snapshot.open(folder)
             state = TransactionState(folder, building, live, step, options.progress, rebuilds=rebuilds)
-            state.rebuilt = failure
+            state.not_followed = failure
             stack.callback(state.close)
             outcome.is_live = partial(_is_live, folder, building)
             yield state, outcome
@@ -302,8 +300,7 @@ def _commit(state: TransactionState, outcome: Committed, options: TransactionOpt
         state.building.abandon()
         return
     outcome.index = state.finish()
-    outcome.rebuilt = state.rebuilt if outcome.index else ""
-    outcome.not_followed = state.rebuilt
+    outcome.not_followed = state.not_followed
     outcome.is_behind = state.step is None
 
 

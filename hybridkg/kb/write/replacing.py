@@ -37,6 +37,6 @@ def replace_graph(
         warnings=(*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes)),
         removed=len(change.removed),
         is_behind=outcome.is_behind,
-        has_followed=outcome.index is not None and not outcome.rebuilt,
+        has_followed=outcome.index is not None and not outcome.not_followed,
         not_followed=outcome.not_followed,
     )

@@ -172,9 +172,9 @@ class UpdateReport:
         exact: whether the solutions of WHERE are certainly those that it means (an approximate NEAR may miss one).
         warnings: about the request.
         index: the indexes of the same commit; None where none were written.
-        rebuilt: why they were built from scratch; empty where they followed the change.
         is_behind: whether the indexes are older than the graph now.
-        not_followed: why they could not follow it, and stay behind; empty where they were not to.
+        not_followed: why they could not follow the change, and were built from scratch or stay behind; empty where they
+            have followed, or were not to.
         change: the triples themselves.
         explanation: the plans of an EXPLAIN, which changes nothing.
         is_dry_run: whether nothing has been written.
@@ -188,13 +188,17 @@ class UpdateReport:
     exact: bool = True
     warnings: tuple[HybridkgError, ...] = ()
     index: IndexReport | None = None
-    rebuilt: str = ""
     is_behind: bool = False
     change: GraphChange | None = field(default=None, repr=False)
     explanation: ExplainedPlan | None = field(default=None, repr=False)
     is_dry_run: bool = field(default=False, kw_only=True)
     not_followed: str = field(default="", kw_only=True)
     solutions: int | None = field(default=None, kw_only=True)
+
+    @property
+    def rebuilt(self) -> str:
+        """Why the indexes were built from scratch; empty where they were not."""
+        return "" if self.index is None else self.not_followed
 
     @property
     def why_nothing(self) -> str:
@@ -212,7 +216,10 @@ class UpdateReport:
         counts = {"added": self.added, "removed": self.removed, "entities": self.entities, "documents": self.documents}
         index = "unchanged" if self.is_dry_run else "behind" if self.is_behind else "up to date"
         warnings = [{"code": w.code, "message": w.message, "hint": w.hint} for w in self.warnings]
-        reasons = {"rebuilt": self.rebuilt, **({"not_followed": self.not_followed} if self.not_followed else {})}
+        reasons = {
+            "rebuilt": self.rebuilt,
+            **({"not_followed": self.not_followed} if self.is_behind and self.not_followed else {}),
+        }
         counts |= {} if self.solutions is None else {"solutions": self.solutions}
         return {**counts, "exact": self.exact, "index": index, **reasons, "warnings": warnings}
 

@@ -53,7 +53,7 @@ def load_small(
         outcome.index,
         (*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes)),
         is_behind=outcome.is_behind,
-        has_followed=outcome.index is not None and not outcome.rebuilt,
+        has_followed=outcome.index is not None and not outcome.not_followed,
         not_followed=outcome.not_followed,
     )
 

@@ -67,7 +67,7 @@ class TransactionState:
         self._documents: DocumentChanges | None = None
         self._stores: list[OxigraphStore] = []
         self._broken: BaseException | None = None
-        self.rebuilt = ""
+        self.not_followed = ""
 
     @property
     def is_changed(self) -> bool:
@@ -259,12 +259,12 @@ class TransactionState:
         self._remove_indexes()
         documents = self.write_documents()
         self._count()
-        self.rebuilt = "a load of this transaction has added triples" if self.loaded else ""
+        self.not_followed = "a load of this transaction has added triples" if self.loaded else ""
         if not self.loaded:
             try:
                 return self._follow(documents.entities)
             except RebuildNeededError as e:
-                self.rebuilt = str(e)
+                self.not_followed = str(e)
                 self.graph.close()
                 self._remove_indexes()
                 self.step.discard()

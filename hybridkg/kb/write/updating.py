@@ -110,7 +110,7 @@ class UpdateRun:
         except BaseException as e:
             self._state.undo_request()
             if isinstance(e, HybridkgError):
-                raise of_update(e.at(SourceName(self._options.name, self._text))) from e.__cause__
+                raise e.at(SourceName(self._options.name, self._text)) from e.__cause__
             raise
 
     def _run(self, operation: ast.Operation) -> None:
@@ -158,8 +158,8 @@ class UpdateRun:
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
         self.exact = self.exact and result.exact
-        known = {warning.span for warning in self.warnings}  # the query says only that nothing binds the variable
-        self.warnings += [of_update(warning) for warning in result.warnings if warning.span not in known]
+        known = {warning.span for warning in self.warnings}  # the WHERE says only that nothing binds the variable
+        self.warnings += [warning for warning in result.warnings if warning.span not in known]
         return result
 
     # --- templates ------------------------------------------------------------------------
@@ -250,13 +250,6 @@ class UpdateRun:
                 raise
 
 
-def of_update(error: HybridkgError) -> HybridkgError:
-    """An error or a warning of the parser, the checks or a WHERE, with `the update` in place of `the query`."""
-    error.message, error.hint = (text.replace("the query", "the update") for text in (error.message, error.hint))
-    error.args = (error.message, *error.args[1:])
-    return error
-
-
 def checked_update(
     text: str, params: Parameters | None, name: str, prefixes: KnownPrefixes = ONLY_WELL_KNOWN
 ) -> ast.Update:
@@ -273,7 +266,7 @@ def checked_update(
         check_update(update)
         check_update_values(update)
     except HybridkgError as e:
-        raise of_update(e.at(source)) from e.__cause__
+        raise e.at(source) from e.__cause__
     return update
 
 

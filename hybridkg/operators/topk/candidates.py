@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybridkg.algebra.certain import certain
+from hybridkg.algebra.guarded_order import guarded
 from hybridkg.algebra.small_joins import in_small_joins
 from hybridkg.interfaces.graph_index import IdTable
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
@@ -207,7 +208,7 @@ def _by_store(
 
 def _sparql(fragment: GraphFragment, names: tuple[str, ...]) -> str:
     projection = tuple(ast.SelectItem(ast.Var(name)) for name in names)
-    group = in_small_joins(whole(fragment.bound_group))
+    group = in_small_joins(guarded(whole(fragment.bound_group)))
     return write(ast.SelectQuery(projection, group, reduction="DISTINCT", dataset=fragment.dataset))
 
 

@@ -96,7 +96,7 @@ class TermBuilders:
         self._expanded += size
         if self._expanded > MAX_EXPANDED:
             raise QueryLimitError(
-                f"annotations repeat their triples, which makes the query {MAX_EXPANDED:,} characters longer",
+                f"annotations repeat their triples, which makes the text {MAX_EXPANDED:,} characters longer",
                 hint="write the triple once, and its reifiers as subjects: ?reifier rdf:reifies <<( ... )>>",
                 span=self.span(start, end),
             )
@@ -115,7 +115,7 @@ class TermBuilders:
                 f"the relative IRI {shown(token.text)} needs a base",
                 token.start,
                 token.end,
-                "write the IRI in full, or put BASE <http://...> before the query"
+                "write the IRI in full, or begin with BASE <http://...>"
                 + (f"; a prefixed name has no brackets: {shown(written)}" if ":" in written else ""),
             )
         return self._checked(value, token)
@@ -141,13 +141,13 @@ class TermBuilders:
         lines = [f"declared: {_listed(declared)}"] if declared else []
         lines += [f"kept by the knowledge base: {_listed(kept)}"] if kept else []
         if namespace is not None:
-            lines.insert(0, f"put this line before the query:\nPREFIX {prefix}: <{namespace}>")
+            lines.insert(0, f"put this line first:\nPREFIX {prefix}: <{namespace}>")
         elif len(prefix) >= MIN_SUGGESTED and (
             near := did_you_mean(prefix, sorted({*self.prefixes, *self._known, *WELL_KNOWN} - {""}))
         ):
             lines.insert(0, near)
         else:
-            lines.insert(0, f"put PREFIX {shown(prefix)}: <http://...> before the query")
+            lines.insert(0, f"begin with PREFIX {shown(prefix)}: <http://...>")
         return "\n".join(lines)
 
     def _checked(self, iri: str, token: Token) -> str:

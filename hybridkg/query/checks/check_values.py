@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from hybridkg.errors import ParameterError, QueryCheckError
 from hybridkg.query import ast
 from hybridkg.query.scope import bound_by, bound_somewhere, in_scope, ranked_items
@@ -68,25 +70,33 @@ def _check_rank_by(form: ast.QueryForm, expression: ast.Expression) -> None:
     bound |= {key.variable.name for key in form.modifiers.group_by if key.variable is not None}
     if isinstance(form, ast.SelectQuery):
         bound |= {item.variable.name for item in form.projection or () if item.expression is not None}
-    for variable in _read(expression):
-        if variable.name in bound:
+    calls = [node for node in walk(expression) if isinstance(node, ast.Call) and node.function == "BOUND"]
+    optional = {variable.name for call in calls for variable in call.arguments if isinstance(variable, ast.Var)}
+    for variable in _read(expression, bound):
+        if variable.name in bound | optional:
             continue
         if variable.is_marked:
             raise no_value(variable)
         scores = [f"?{item.score.name}" for item in ranked_items(form) if item.score is not None]
         names = ", ".join(scores or [f"?{name}" for name in sorted(bound)[:8]])
         raise QueryCheckError(
-            f"nothing binds ?{variable.name}, so no row has a score",
+            f"nothing binds ?{variable.name}, which RANK BY reads",
             hint=did_you_mean(f"?{variable.name}", [f"?{name}" for name in sorted(bound)])
-            or (f"the scores are: {names}" if scores else f"the query binds: {names or 'no variable'}"),
+            or (f"the scores are: {names}" if scores else f"bound are: {names or 'no variable'}"),
             span=variable.span,
         )
 
 
-def _read(node: ast.Syntax) -> list[ast.Var]:
-    """The variables of an expression outside EXISTS, in the order of the text."""
+def _read(node: ast.Syntax, bound: Container[str]) -> list[ast.Var]:
+    """The variables that an expression needs, in the order of the text: none of EXISTS, nor of COALESCE where an
+    option needs only `bound` variables.
+    """
     if isinstance(node, ast.Var):
         return [node]
     if isinstance(node, ast.Exists):
         return []
-    return [variable for child in children(node) for variable in _read(child)]
+    parts = [_read(child, bound) for child in children(node)]
+    is_choice = isinstance(node, ast.Call) and node.function == "COALESCE"
+    if is_choice and any(part and all(variable.name in bound for variable in part) for part in parts):
+        return []
+    return [variable for part in parts for variable in part]

@@ -85,12 +85,12 @@ COLUMNS: tuple[Help, ...] = (
         ("@prefix ex: <e:> . ASK { }", "PREFIX ex: <e:> . ASK { }", "PREFIX ex: <e:> @prefix e: <e:> . ASK { }"),
     ),
     Help(
-        "PREFIX and BASE stand before the query",
+        "PREFIX and BASE come first",
         "move {found} and what follows it to the start",
         ("SELECT * { } PREFIX ex: <e:>", "SELECT * PREFIX ex: <e:> { }", "SELECT * { PREFIX ex: <e:> }"),
     ),
     Help(
-        "patterns stand inside the braces of the query",
+        "patterns stand inside the braces",
         "move {found} and what follows it before the last brace",
         (
             "SELECT * { } FILTER(?x)",

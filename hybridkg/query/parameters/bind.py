@@ -173,7 +173,7 @@ def _constant(name: str, value: object) -> Bound:
     if value is None:
         raise ParameterError(
             f"the parameter {name!r} has a value that cannot stand in a query: None is no value of RDF",
-            hint="give a value, or leave the parameter and its variable out of the query",
+            hint="give a value, or leave the parameter and its variable out",
         )
     try:
         return constant(from_rdflib(value))
@@ -250,7 +250,7 @@ def _with_values(form: Pattern, name: str, values: tuple[Bound, ...]) -> Pattern
     if any(item.text == ast.Var(name) for item in ranked_items(form)):
         raise ParameterError(
             f"the parameter {name!r} is the text of a MATCH or NEAR, so it takes one value, not a list",
-            hint="run the query once for each text, or join the words into one string",
+            hint="run it once for each text, or join the words into one string",
         )
     return replace(form, where=replace(where, elements=(data, *where.elements)))
 
@@ -364,7 +364,7 @@ def _substituted(form: Form, values: Mapping[str, Bound], renamed: Mapping[str, 
     def _target(variable: ast.Var) -> ast.Var:
         if variable.name in values:
             raise ParameterError(
-                f"the query itself assigns ?{variable.name}, so it cannot be a parameter", span=variable.span
+                f"?{variable.name} gets its value in the text, so it cannot be a parameter", span=variable.span
             )
         return variable
 

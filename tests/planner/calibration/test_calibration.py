@@ -74,7 +74,7 @@ def test_stats_show_statistics_and_costs(path):
     assert {unit["origin"] for unit in found["cost"]["unit_costs"]} == {"default"}
     text = run("stats", path, "--statistics").stdout
     assert "characteristic sets: " in text
-    assert DIRECTOR in text
+    assert "director" in text
     text = run("stats", path, "--cost").stdout
     assert "unit costs: nothing has been measured here" in text
     assert "per store question" in text

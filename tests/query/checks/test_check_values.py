@@ -51,7 +51,7 @@ def test_an_unbound_variable_in_rank_by_is_an_error(tail, hint):
 def test_a_ranking_without_a_match_names_what_is_bound():
     with pytest.raises(QueryCheckError) as e:
         check_values(parse("SELECT * { ?x <e:p> ?y } RANK BY ?ear"))
-    assert e.value.hint == "the query binds: ?x, ?y"
+    assert e.value.hint == "bound are: ?x, ?y"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,8 @@ def test_a_ranking_without_a_match_names_what_is_bound():
         "SELECT ?x (?y + 1 AS ?z) { ?x <e:p> ?y } RANK BY ?z",
         "SELECT (SUM(?y) AS ?n) { ?x <e:p> ?y } GROUP BY (STR(?x) AS ?k) RANK BY ?k + SUM(?y)",
         f"SELECT * {{ {SPACE} }} RANK BY ?s + IF(EXISTS {{ ?x <e:p> ?q }}, 1, 0)",
+        f"SELECT * {{ {SPACE} }} RANK BY COALESCE($boost, ?s)",
+        f"SELECT * {{ {SPACE} }} RANK BY IF(BOUND($boost), ?s * $boost, ?s)",
         "SELECT * { ?x <e:p> $t . ?x MATCH $t }",
         f"SELECT * {{ {{ SELECT ?x ?r {{ {SPACE} }} RANK BY ?s AS ?r }} }} RANK BY ?r",
     ],

@@ -61,7 +61,7 @@ error[Q101]: the prefix 'foaf:' is not declared
   |
 1 | SELECT ?x { ?x a foaf:Person }
   |                  ^^^^^
-  hint: put this line before the query:
+  hint: put this line first:
         PREFIX foaf: <http://xmlns.com/foaf/0.1/>""",
     "PREFIX ex: <http://e/>\nSELECT ?x { ?x a exx:C }": """\
 error[Q101]: the prefix 'exx:' is not declared
@@ -84,7 +84,7 @@ error[Q101]: the relative IRI <name> needs a base
   |
 1 | SELECT ?x { ?x <name> 1 }
   |                ^^^^^^
-  hint: write the IRI in full, or put BASE <http://...> before the query""",
+  hint: write the IRI in full, or begin with BASE <http://...>""",
     "SELECT ?x { ?x ?p ?v FILTER(?v<3&&?v>1) }": """\
 error[Q101]: "<3&&?v>" reads as an IRI, because it contains no space
  --> query:1:31
@@ -125,7 +125,7 @@ error[Q101]: the prefix 'c:' is not declared
   |
 1 | SELECT * { ?x a c:Cheese }
   |                 ^^
-  hint: put PREFIX c: <http://...> before the query""",
+  hint: begin with PREFIX c: <http://...>""",
     'SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }': """\
 error[Q202]: 'FACT' arrives in a later version
  --> query:1:13

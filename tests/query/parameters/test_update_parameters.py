@@ -147,7 +147,7 @@ def test_a_parameter_is_the_term_in_its_place(text, values, expected):
         (
             "DELETE { ?x <e:p> 1 } WHERE { ?x MATCH 'a' AS ?s } RANK BY ?s",
             {"s": 5},
-            "the query itself assigns ?s, so it cannot be a parameter",
+            "?s gets its value in the text, so it cannot be a parameter",
         ),
         (
             "DELETE { ?x <e:p> 1 } WHERE { ?x MATCH $t }",
