@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.config.run_settings import LimitSettings, UpdateSettings
-from hybridkg.config.toml import Value, line_of, parse_toml, place_of, quotes_hint, set_twice, toml_value
-from hybridkg.errors import ConfigError, SourceName
+from hybridkg.config.toml import Value, line_of, not_toml, parse_toml, toml_value
+from hybridkg.errors import ConfigError
 from hybridkg.interfaces.encoder import NO_ENCODER, OPENAI_URL
 from hybridkg.interfaces.reranker import RerankingSettings
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -325,7 +325,7 @@ def parse_config(text: str, name: str) -> Config:
     try:
         values = parse_toml(text)
     except tomllib.TOMLDecodeError as e:
-        raise _not_toml(text, e, name) from e
+        raise not_toml(text, e, name) from e
     settings: dict[str, WrittenSetting] = {}
     sections: dict[str, dict[str, Value]] = {}
     for one in in_todays_form(values, text):
@@ -350,16 +350,6 @@ def parse_config(text: str, name: str) -> Config:
         )
     _check_overlap(config, settings, name)
     return config
-
-
-def _not_toml(text: str, error: tomllib.TOMLDecodeError, name: str) -> ConfigError:
-    twice, (message, span) = set_twice(text, error), place_of(text, error)
-    source = SourceName(name, text)
-    hint = "leave one of the two lines out" if twice else ""
-    if span is not None and not twice:
-        hint = quotes_hint(source.line(source.line_and_column(span.start)[0]))
-    hint = "\n".join(filter(None, [hint, "hybridkg config KB KEY VALUE sets a value, also in a malformed kb.toml"]))
-    return ConfigError(f"not TOML: {twice or message}", hint=hint, span=span, source=source, place=name)
 
 
 @dataclass(frozen=True, slots=True)

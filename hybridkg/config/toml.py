@@ -10,7 +10,7 @@ import re
 import tomllib
 from typing import Any, TypeAlias
 
-from hybridkg.errors import Span
+from hybridkg.errors import ConfigError, SourceName, Span
 
 Value: TypeAlias = str | int | float | bool
 """Type of a setting."""
@@ -83,6 +83,17 @@ def quotes_hint(line: str) -> str:
     if match is None or match[2] in ("true", "false", "inf", "nan"):
         return ""
     return f"a text is in quotes: {match[1]} = {toml_value(match[2])}"
+
+
+def not_toml(text: str, error: tomllib.TOMLDecodeError, name: str) -> ConfigError:
+    """The error for a malformed file of a name, with its line and a caret."""
+    twice, (message, span) = set_twice(text, error), place_of(text, error)
+    source = SourceName(name, text)
+    hint = "leave one of the two lines out" if twice else ""
+    if span is not None and not twice:
+        hint = quotes_hint(source.line(source.line_and_column(span.start)[0]))
+    hint = "\n".join(filter(None, [hint, "hybridkg config KB KEY VALUE sets a value, also in a malformed kb.toml"]))
+    return ConfigError(f"not TOML: {twice or message}", hint=hint, span=span, source=source, place=name)
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -9,13 +9,15 @@ from random import Random
 
 import pytest
 import toy_encoder
+from changed_knowledge_base import PROFILES, Changing
 from elastic_server import unique_name
 from generated_changes import DOCUMENT_FIELDS, PREFIXES, UpdateMaker
+from generated_profiles import HEADER
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rebuilt import assert_equals_rebuilt, queries
 from sampling import examples
-from test_updates_equal_rebuilt import PROFILE, PROFILES, Changing, followed
+from test_updates_equal_rebuilt import followed
 
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import ElasticSettings
@@ -48,7 +50,7 @@ def made(folder: Path, url: str, alias: str, profile: str, data: str, shards: in
     here = Folder.open(folder / "kb")
     elastic = replace(ElasticSettings(timeout=20), url=url, alias=alias, shards=shards)
     here.configure(replace(here.config, text="elasticsearch", vectors="elasticsearch", elasticsearch=elastic))
-    (folder / "profile.ttl").write_text(PROFILE + profile)
+    (folder / "profile.ttl").write_text(HEADER + profile)
     (folder / "data.ttl").write_text(PREFIXES + data)
     kb = KnowledgeBase.open(folder / "kb")
     document = {"id": "http://e/other", **dict.fromkeys(DOCUMENT_FIELDS, "fish")}
