@@ -198,7 +198,7 @@ class _Reader:
         if parts and all(part.role == NOT for part in parts):
             raise TextQueryError(
                 "only excluded terms; nothing is left to search for",
-                hint='add a term without "-", or use FILTER NOT EXISTS { ... MATCH ... }',
+                hint="add a term without '-' or NOT, or use FILTER NOT EXISTS { ... MATCH ... }",
                 span=Span(parts[0].span.start, parts[-1].span.end),
             )
         return parts
