@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hybridkg.errors import ParameterError
 from hybridkg.kb.write.build_projection import PROJECTION
@@ -48,7 +49,7 @@ def change_prefixes(folder: Folder, changes: Mapping[str, str | None], wait: flo
             building.keep(name)
 
 
-def _texts(changes: Mapping[object, object]) -> Iterator[object]:
+def _texts(changes: Mapping[Any, object]) -> Iterator[object]:
     """The names, and the namespaces that are set."""
     for name, namespace in changes.items():
         yield name
