@@ -3,7 +3,8 @@
 Oxigraph 0.5.13 compares two numbers, or two instants, by value, and everything else by its characters, which is no
 order (operators/ordered_store_query.py): its sort notices, and the process aborts. Two keys in front of each key keep
 apart what it does not compare by value: numbers from other literals, and instants with a time zone from those without.
-As in rdf/order.py, numbers come before dates, dates before texts, and of the literals texts with a language last.
+As in rdf/order.py, numbers come before dates, dates before texts, and of the literals texts with a language
+last. 100,000 rows take 0.48 s in place of 0.2.
 """
 
 from __future__ import annotations

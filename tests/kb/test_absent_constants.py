@@ -38,6 +38,8 @@ def warned(kb, text, params=None):
         ("?x :genre :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
         ("?x :year '1979'", 'no triple has the object "1979" with the predicate :year', "1979"),
         (":Aliens :year ?x", "no triple has the subject :Aliens with the predicate :year", ":Alien"),
+        ("?x rdfs:label 'an \"A\"'", r'no triple has the object "an \"A\"" with the predicate rdfs:label', ""),
+        ("?x :year '1979'^^<x:t>", 'no triple has the object "1979"^^<x:t> with the predicate :year', "1979"),
         ("?x :year 1800", "no triple has the object 1800 with the predicate :year", ""),
         ("?x :genre <x:zzz>", "no triple has the object <x:zzz> with the predicate :genre", ""),
         ("{ ?x :by 1 } UNION { ?x :year 1 }", "no triple has the object 1 with the predicate :year", ""),
