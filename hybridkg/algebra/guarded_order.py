@@ -3,7 +3,8 @@
 Oxigraph 0.5.13 compares two numbers, or two instants, by value, and everything else by its characters, which is no
 order (operators/ordered_store_query.py): its sort notices, and the process aborts. Two keys in front of each key keep
 apart what it does not compare by value: numbers from other literals, and instants with a time zone from those without.
-As in rdf/order.py, numbers come before dates, dates before texts, and texts with a language last.
+As in rdf/order.py, numbers come before dates, dates before texts, and of the literals texts with a language
+last. 100,000 rows take 0.48 s in place of 0.2.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from hybridkg.query.walk import rebuild, walk
 
 Node = TypeVar("Node", bound=ast.Syntax)
 
-_NOTHING = ast.Lit("")
-_LAST = ast.Lit("~")
-"""Behind the IRI of each datatype."""
+_NODE, _NUMBER, _TAGGED, _TRIPLE = map(ast.Lit, ("", "0", "~", "~~"))
+"""Keys before and behind the IRIs of datatypes; an unbound value has no key, and is the first."""
 
 
 def guarded(node: Node) -> Node:
@@ -44,12 +44,18 @@ def guarded(node: Node) -> Node:
 
 def _keys(key: ast.OrderKey) -> Iterator[ast.OrderKey]:
     value = (key.expression,)
-    datatype = ast.Call("STR", (ast.Call("DATATYPE", value),))
-    of_text = ast.Call("IF", (_is_empty(ast.Call("LANG", value)), datatype, _LAST))
-    yield ast.OrderKey(ast.Call("IF", (ast.Call("ISNUMERIC", value), _NOTHING, of_text)), key.descending)
+    of_text = _if(_is_empty(ast.Call("LANG", value)), ast.Call("STR", (ast.Call("DATATYPE", value),)), _TAGGED)
+    of_literal = _if(ast.Call("ISNUMERIC", value), _NUMBER, of_text)
+    is_node = ast.Binary("||", ast.Call("ISIRI", value), ast.Call("ISBLANK", value))
+    kind = _if(is_node, _NODE, _if(ast.Call("ISLITERAL", value), of_literal, _TRIPLE))
+    yield ast.OrderKey(kind, key.descending)
     yield ast.OrderKey(_is_empty(ast.Call("TZ", value)), key.descending)
     yield key
 
 
+def _if(condition: ast.Expression, then: ast.Expression, otherwise: ast.Expression) -> ast.Call:
+    return ast.Call("IF", (condition, then, otherwise))
+
+
 def _is_empty(expression: ast.Expression) -> ast.Expression:
-    return ast.Binary("=", expression, _NOTHING)
+    return ast.Binary("=", expression, ast.Lit(""))

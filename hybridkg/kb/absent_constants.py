@@ -20,7 +20,6 @@ from hybridkg.query.constants import term_of_constant
 from hybridkg.query.source import shown
 from hybridkg.query.value_kinds import NUMERIC
 from hybridkg.rdf.similar import SIMILAR
-from hybridkg.rdf.term_texts import tag_of
 from hybridkg.rdf.terms import RDF_TYPE, XSD_STRING, Literal, NamedNode, Term, term_text
 from hybridkg.rdf.well_known import shortened
 
@@ -189,9 +188,8 @@ def _shown(term: Term, prefixes: Mapping[str, str]) -> str:
     if isinstance(term, NamedNode):
         return shortened(term.value, prefixes)
     assert isinstance(term, Literal)
-    if term.language:
-        return f'"{term.value}"{tag_of(term)}'
-    if term.datatype == XSD_STRING:
-        return f'"{term.value}"'
+    if term.language or term.datatype == XSD_STRING:
+        return term_text(term)
     datatype = term.datatype.value
-    return term.value if datatype in NUMERIC else f'"{term.value}"^^{shortened(datatype, prefixes)}'
+    is_number = datatype in NUMERIC and term.value[-1:].isdigit()  # not an ill-typed one, NaN or INF
+    return term.value if is_number else f"{term_text(Literal(term.value))}^^{shortened(datatype, prefixes)}"

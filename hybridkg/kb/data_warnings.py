@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hybridkg.errors import HybridkgError, QueryWarning, Span, UnknownNameError
+from hybridkg.errors import EndpointError, HybridkgError, QueryWarning, Span, UnknownNameError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
@@ -172,8 +173,12 @@ class Advisor:
         return kind_warnings(query, self._object_kinds, lambda iri: _shown(iri, prefixes))
 
     def constants(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
-        """Warnings about constants that no triple has in their place, for a query without a row."""
-        return self._constants.warnings(query, prefixes, lambda iri: self._occurs("predicate", iri))
+        """Warnings about constants that no triple has in their place, for a query without a row.
+
+        None where an endpoint refuses a look-up, because the query itself has its answer.
+        """
+        with suppress(EndpointError):
+            yield from self._constants.warnings(query, prefixes, lambda iri: self._occurs("predicate", iri))
 
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri

@@ -8,7 +8,9 @@ import pytest
 import rdflib
 
 from hybridkg import KnowledgeBase
+from hybridkg.errors import EndpointError
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
+from hybridkg.store.oxigraph import OxigraphStore
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 PREFIX = "PREFIX : <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -36,6 +38,8 @@ def warned(kb, text, params=None):
         ("?x :genre :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
         ("?x :year '1979'", 'no triple has the object "1979" with the predicate :year', "1979"),
         (":Aliens :year ?x", "no triple has the subject :Aliens with the predicate :year", ":Alien"),
+        ("?x rdfs:label 'an \"A\"'", r'no triple has the object "an \"A\"" with the predicate rdfs:label', ""),
+        ("?x :year '1979'^^<x:t>", 'no triple has the object "1979"^^<x:t> with the predicate :year', "1979"),
         ("?x :year 1800", "no triple has the object 1800 with the predicate :year", ""),
         ("?x :genre <x:zzz>", "no triple has the object <x:zzz> with the predicate :genre", ""),
         ("{ ?x :by 1 } UNION { ?x :year 1 }", "no triple has the object 1 with the predicate :year", ""),
@@ -87,6 +91,14 @@ def test_texts_of_one_shape_have_each_their_own_warnings(films):
         for written, codes in (("1979", []), ('"1979"', ["W113"]), ("<x:y>", ["W113"]), ("1979.0", [])):
             text = f"SELECT * {{ ?x :year ?y FILTER(?y = {written}) }}"
             assert [code for code, *_ in warned(films, text)] == codes
+
+
+def test_an_endpoint_that_refuses_a_look_up_takes_no_answer_away(films, monkeypatch):
+    def ask(*_: object) -> bool:
+        raise EndpointError("too many requests")
+
+    monkeypatch.setattr(OxigraphStore, "ask", ask)
+    assert warned(films, "SELECT * { ?x rdfs:label 'not asked before' }") == []
 
 
 def test_many_values_are_compared_in_a_moment(tmp_path, within):

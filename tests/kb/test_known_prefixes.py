@@ -154,6 +154,9 @@ def test_changing_prefixes_keeps_every_index(tmp_path):
         ({"a": "films/"}, "'films/' is no absolute IRI"),
         ({"a": "http://e/<"}, "is no absolute IRI"),
         ({"a": "http://e/" + "x" * 500}, "its namespace has more than 500 characters"),
+        ({"a": 1}, "both of type str"),
+        ({1: None}, "both of type str"),
+        ("a", "both of type str"),
         ({"": None}, "no prefix ':' is kept; kept: e:"),
     ],
 )
@@ -166,9 +169,14 @@ def test_a_prefix_that_no_query_could_use_is_refused(tmp_path, changes, message)
 def test_hostile_declarations_are_bounded(tmp_path):
     many = "".join(f"@prefix p{n}: <http://p{n}/> . " for n in range(3_000))
     long = f"@prefix long: <http://{'x' * 600}/> . @prefix {'n' * 61}: <http://n/> . "
-    kb = made(tmp_path, "k", many + long + "p1:a p1:p 1 .")
+    (tmp_path / "k.ttl").write_text(many + long + "p1:a p1:p 1 .")
+    kb = KnowledgeBase.create(tmp_path / "k.kb")
+    first, *_, last = [(w.code, w.message) for w in kb.load(tmp_path / "k.ttl").warnings]
     assert len(kb.prefixes) == 1_000
     assert "long" not in kb.prefixes
+    assert first[0] == "W302"
+    assert "declares 'p1899:', but 1,000 prefixes are kept already" in first[1]
+    assert last[1].endswith("more prefixes are not kept as the inputs declare them")
 
 
 def test_strict_sparql_knows_no_prefix_and_a_text_outside_a_knowledge_base_well_known_ones():

@@ -217,16 +217,15 @@ class Session:
             self.screen.say("note: another process has changed this knowledge base, and answers are from its new state")
 
     def header(self, text: str) -> str:
-        """PREFIX declarations, on one line, of the session's prefixes that a query uses without declaring them."""
+        """PREFIX declarations, on one line, of the session's prefixes that a query uses without declaring them, and of
+        those in place of known ones, by which plans and messages would abbreviate IRIs.
+        """
         missing = undeclared(text)
         if any(name not in self.prefixes for name in missing):
             self.names()
-        own, kept = self.own_prefixes, self.kb.prefixes
-        used = [
-            name
-            for name in missing
-            if name in self.declared or (name in own and name not in kept and name not in WELL_KNOWN)
-        ]
+        own, known = self.own_prefixes, {**WELL_KNOWN, **self.kb.prefixes}
+        used = [name for name in missing if name in self.declared or (name in own and name not in known)]
+        used += [name for name, iri in self.declared.items() if known.get(name, iri) != iri and name not in used]
         return "".join(f"PREFIX {name}: <{own[name]}> " for name in used)
 
     def tell_of_own_prefixes(self, text: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hybridkg.errors import ParameterError
 from hybridkg.kb.write.build_projection import PROJECTION
@@ -18,9 +19,13 @@ def change_prefixes(folder: Folder, changes: Mapping[str, str | None], wait: flo
     """Sets prefixes, or removes those whose namespace is None; makes no generation where nothing changes.
 
     Raises:
-        ParameterError: a name or a namespace is wrong, there are too many, or one to remove is not there.
+        ParameterError: a name or a namespace is wrong or no text, there are too many, or one to remove is not there.
         LockedError: another writer has the lock.
     """
+    if not isinstance(changes, Mapping) or not all(isinstance(one, str) for one in _texts(changes)):
+        raise ParameterError(
+            "prefixes are a dict of names and IRIs, both of type str", hint='{"films": "http://example.org/films/"}'
+        )
     for name, namespace in changes.items():
         if namespace is not None and (reason := why_not_kept(name, namespace)):
             raise ParameterError(
@@ -42,3 +47,11 @@ def change_prefixes(folder: Folder, changes: Mapping[str, str | None], wait: flo
             return
         for name in INDEXES:
             building.keep(name)
+
+
+def _texts(changes: Mapping[Any, object]) -> Iterator[object]:
+    """The names, and the namespaces that are set."""
+    for name, namespace in changes.items():
+        yield name
+        if namespace is not None:
+            yield namespace

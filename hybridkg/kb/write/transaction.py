@@ -21,6 +21,7 @@ from hybridkg.kb.write.build_projection import copying
 from hybridkg.kb.write.configured import text_engine
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport, LoadReport
+from hybridkg.rdf.known_prefixes import MAX_KEPT
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.kept_prefixes import PrefixClash
@@ -109,14 +110,20 @@ MAX_CLASHES = 5
 
 
 def prefix_warnings(clashes: Sequence[PrefixClash]) -> Iterator[LoadWarning]:
-    """A warning for each prefix of an input that has another namespace already, and one for the rest of many."""
+    """A warning for each prefix of an input that is not kept, and one for the rest of many."""
     for one in clashes[:MAX_CLASHES]:
+        if not one.kept:
+            yield PrefixWarning(
+                f"{one.source!r} declares {one.prefix + ':'!r}, but {MAX_KEPT:,} prefixes are kept already",
+                hint=f"declare it in each query: PREFIX {one.prefix}: <{one.namespace}>",
+            )
+            continue
         yield PrefixWarning(
             f"{one.source!r} declares {one.prefix + ':'!r} as <{one.namespace}>, but in queries it is <{one.kept}>",
             hint=f"the first one loaded is kept; to change it: hybridkg prefixes KB --add {one.prefix}={one.namespace}",
         )
     if len(clashes) > MAX_CLASHES:
-        yield PrefixWarning(f"{len(clashes) - MAX_CLASHES:,} more prefixes have another namespace already")
+        yield PrefixWarning(f"{len(clashes) - MAX_CLASHES:,} more prefixes are not kept as the inputs declare them")
 
 
 def index(

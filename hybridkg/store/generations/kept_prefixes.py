@@ -19,7 +19,7 @@ class PrefixClash:
         source: the input.
         prefix: its name.
         namespace: the one that the input gives it.
-        kept: the one that the knowledge base keeps.
+        kept: the one that the knowledge base keeps; empty where it keeps none, because it has MAX_KEPT prefixes.
     """
 
     source: str
@@ -69,11 +69,16 @@ class KeptPrefixes:
         self.kept = {name: namespace for name, namespace in sorted(kept.items()) if namespace is not None}
 
     def add(self, source: str, declared: Mapping[str, str]) -> None:
-        """Keeps up to MAX_KEPT prefixes, those that an input declares by name; leaves out what no query can use."""
+        """Keeps the prefixes that an input declares, of more than MAX_KEPT the first by name; leaves out what no query
+        can use.
+        """
         for name, namespace in sorted(declared.items()):
             kept = self.kept.get(name)
             if kept is not None:
                 if kept != namespace:
                     self.clashes.append(PrefixClash(source, name, namespace, kept))
-            elif len(self.kept) < MAX_KEPT and not why_not_kept(name, namespace):
-                self.kept[name] = namespace
+            elif not why_not_kept(name, namespace):
+                if len(self.kept) < MAX_KEPT:
+                    self.kept[name] = namespace
+                else:
+                    self.clashes.append(PrefixClash(source, name, namespace, ""))

@@ -38,18 +38,16 @@ MIN_BOOST, MAX_BOOST = 1e-6, 1e6
 """The range of the boost of a part, and of the product with all boosts around it: well inside single precision."""
 
 _OPERATORS = re.compile(r'[-+():"*~^\\]')
-_WORD_OPERATORS = ("AND", "OR", "NOT")
-"""Words that other engines read as operators."""
 
 NO_SPAN = Span()
 SHOULD, MUST, NOT = "should", "must", "not"
-AND, OR, NOT_WORD = "AND", "OR", "NOT"
+AND, OR, NOT_WORD = _WORD_OPERATORS = "AND", "OR", "NOT"
 
 _FIELD = re.compile(r"([^\W\d]\w*(?:-\w+)*):")
 _PREFIX, _FUZZY = re.compile(r"\*"), re.compile(r"~(\d*(?:\.\d+)?)")
 _NEAR = re.compile(r"~(\d{1,9})")
 _BOOST = re.compile(r"\^(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)")
-_OPERATOR = re.compile(r"(AND|OR|NOT)(?=\s*[(\"]|\s+[^\s)])")
+_OPERATOR = re.compile(f"({'|'.join(_WORD_OPERATORS)})" r"(?=\s*[(\"]|\s+[^\s)])")
 """An operator of which an operand follows."""
 
 _WORD_HINT = "to search for the word itself, write it in small letters or in quotes"
@@ -198,7 +196,7 @@ class _Reader:
         if parts and all(part.role == NOT for part in parts):
             raise TextQueryError(
                 "only excluded terms; nothing is left to search for",
-                hint='add a term without "-", or use FILTER NOT EXISTS { ... MATCH ... }',
+                hint="add a term without '-' or NOT, or use FILTER NOT EXISTS { ... MATCH ... }",
                 span=Span(parts[0].span.start, parts[-1].span.end),
             )
         return parts
@@ -433,7 +431,7 @@ def may_have_operators(text: str) -> bool:
     >>> may_have_operators("red OR blue"), may_have_operators("red or blue")
     (True, False)
     """
-    return AND in text or OR in text or NOT_WORD in text
+    return any(word in text for word in _WORD_OPERATORS)
 
 
 def _cut(number: str) -> str:
