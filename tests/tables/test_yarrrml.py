@@ -152,3 +152,8 @@ def test_what_is_wrong(tmp_path, text, message):
     with pytest.raises(LoadError) as caught:
         read_yarrrml(path)
     assert re.search(message, str(caught.value), re.DOTALL), str(caught.value)
+
+
+def test_the_sheet_of_a_workbook_with_json_in_its_name_is_kept():
+    table = TableMap("a", "data.json.xlsx", "Sheet1", TermMap(("http://e/", "id", ""), ValueKind.IRI), ())
+    assert '["data.json.xlsx~csv", "Sheet1"]' in TableMapping((table,)).to_yarrrml()
