@@ -17,7 +17,7 @@ from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.tables.kinds import KINDS_OF_DATATYPES
-from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap
+from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap, template_parts
 from hybridkg.tables.yarrrml_writer import GREL, SEPARATOR_PARAMETER, SPLIT_FUNCTION, VALUE_PARAMETER
 
 MAX_BYTES = 4 << 20
@@ -260,7 +260,7 @@ class _Reader:
         return self._literal(text, language.removesuffix("~lang"), datatype, separator)
 
     def _literal(self, text: str, language: str, datatype: str, separator: str) -> TermMap:
-        template = self._template(text)
+        template = template_parts(text, _TOKEN)
         if language and not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language):
             raise self._wrong(f"{language!r} is no language tag")
         iri = self._iri(datatype) if datatype else ""
@@ -292,7 +292,7 @@ class _Reader:
         text, is_marked = text.removesuffix("~iri"), text.endswith("~iri")
         if text.endswith("~blanknode"):
             raise self._beyond("a blank node")
-        template = self._template(text)
+        template = template_parts(text, _TOKEN)
         template = (self._expanded(template[0]) if template[0] else "", *template[1:])
         term = TermMap(template, ValueKind.IRI)
         if term.is_reference:
@@ -301,19 +301,6 @@ class _Reader:
             return term
         self._check_iri("".join("x" if i % 2 else part for i, part in enumerate(template)))
         return term
-
-    def _template(self, text: str) -> tuple[str, ...]:
-        """Constants and columns in turn."""
-        parts, at = [""], 0
-        for match in _TOKEN.finditer(text):
-            parts[-1] += text[at : match.start()]
-            at = match.end()
-            if match[2] is None:
-                parts[-1] += match[1]
-            else:
-                parts += [re.sub(r"\\(.)", r"\1", match[2], flags=re.DOTALL), ""]
-        parts[-1] += text[at:]
-        return tuple(parts)
 
     def _iri(self, text: str) -> str:
         iri = self._expanded(text)
