@@ -311,6 +311,9 @@ def test_near_adds_similarity_by_rrf(copy_films, tmp_path):
         assert all(hit.reasons[-1].field == "similarity" for hit in found)
         assert all(hit.score < 0.05 for hit in found)
         assert "NEAR" not in kb.search("space crew").query
+        found = kb.search("the", near=True, types="Film")  # no word of the vectors
+        assert not len(found)
+        assert found.advice == ("9 entities match the words; no vector is near them, so search without similarity",)
 
 
 def test_html_escapes_the_data_and_marks_the_words(tmp_path):
