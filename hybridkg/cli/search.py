@@ -107,11 +107,9 @@ def _print(found: SearchResult, fmt: str, *, show_query: bool) -> None:
         write_rows(found.rows(), fmt)
     for warning in found.result.warnings:
         echo(warning.render(), err=True)
-    for index in found.result.stale_indexes:
-        echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
     if show_query:
         echo(found.query, err=True)
-    for line in found.advice:
+    for line in found.notes:
         echo(f"note: {line}", err=True)
     if fmt == "table":
         echo(found.summary, err=True)

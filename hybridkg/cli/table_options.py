@@ -73,6 +73,10 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
                 hint="leave it out",
             )
         return TableOptions(given.mapping, id_, class_, given.prefix)
+    if given.save_mapping is not None and given.save_mapping.exists():
+        raise LoadError(
+            f"there is a file {str(given.save_mapping)!r}", hint="it may be edited; give another name, or move it"
+        )
     mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, progress=progress)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:

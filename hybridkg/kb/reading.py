@@ -230,7 +230,7 @@ class ReadableKnowledgeBase:
             types: classes, of which an entity has at least one: IRIs, prefixed names, local names or labels.
             where: conditions, predicates and objects of the entity: `:platform "Linux" ; :year ?y . FILTER(?y > 2018)`.
                 Well-known prefixes, and those that `result.query` shows, need no declaration.
-            facets: whether to count all matching entities by type and by properties of few values.
+            facets: whether to count all entities that match the words, by type and by properties of few values.
             limit: maximum number of hits, up to 10,000.
             near: whether the similarity of vectors counts as well, by `rrf`.
             query_string: whether the text is a query string, with operators such as `+must -not "a phrase"`.

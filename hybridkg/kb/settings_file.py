@@ -196,10 +196,15 @@ def _as_type_of(default: Value, value: Value) -> Value:
 
 
 def _checked_name(key: str, value: Value) -> Value:
-    """The value, after a check that there is such a profile or encoder; paths become absolute."""
+    """The value, after a check that there is such a profile or encoder, and no secret; paths become absolute."""
     from hybridkg.entities.profile.profile_reader import load_profile
     from hybridkg.kb.write.configured import chosen_encoder, chosen_profile
 
+    if key.endswith(".url") and "@" in str(value).partition("//")[2].partition("/")[0]:
+        raise ConfigError(
+            f"the address in {key!r} carries a user name or a password, and this file is copied and shared",
+            hint="leave them out; docs/security.md has the variables of the environment that take them",
+        )
     if key == "profile":
         load_profile(chosen := chosen_profile(str(value)))
         return chosen

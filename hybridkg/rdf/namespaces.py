@@ -32,6 +32,15 @@ def own_prefixes(iris: Iterable[str], known: Mapping[str, str] = WELL_KNOWN) -> 
     return prefixes
 
 
+def last_part(iri: str) -> str:
+    """The IRI behind its last `/`, `#` or `:`.
+
+    >>> last_part("http://example.org/films#year"), last_part("urn:isbn:1")
+    ('year', '1')
+    """
+    return iri[max(map(iri.rfind, "/#:")) + 1 :]
+
+
 def namespace_of(iri: str) -> str:
     """The IRI up to its last `#` or `/`; empty if it has none, or ends with it."""
     cut = max(iri.rfind("#"), iri.rfind("/")) + 1

@@ -71,6 +71,28 @@ class TermMap:
         return len(self.template) == 3 and not self.template[0] and not self.template[2]
 
 
+def template_parts(text: str, column: re.Pattern[str]) -> tuple[str, ...]:
+    r"""Constants and columns of a template in turn; a backslash stands before a character that is meant as it is.
+
+    Args:
+        text: of the template.
+        column: an escaped character as the first group, or a column as the second.
+
+    >>> template_parts(r"http://e/{a}/\{x", re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}"))
+    ('http://e/', 'a', '/{x')
+    """
+    parts, at = [""], 0
+    for match in column.finditer(text):
+        parts[-1] += text[at : match.start()]
+        at = match.end()
+        if match[2] is None:
+            parts[-1] += match[1]
+        else:
+            parts += [re.sub(r"\\(.)", r"\1", match[2], flags=re.DOTALL), ""]
+    parts[-1] += text[at:]
+    return tuple(parts)
+
+
 def constant_iri(iri: str) -> TermMap:
     """The same IRI in each row."""
     return TermMap((iri,), ValueKind.IRI)

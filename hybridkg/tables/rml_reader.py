@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.tables.kinds import KINDS_OF_DATATYPES
-from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap, constant_iri
+from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap, constant_iri, template_parts
 from hybridkg.tables.yarrrml_reader import MAX_BYTES, BeyondRowsError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _Reader:
         datatype = str(self._one(node, "datatype", ""))
         is_template = bool(self._all(node, "template"))
         if is_template:
-            template, kind = _template(str(self._one(node, "template"))), ValueKind.IRI
+            template, kind = template_parts(str(self._one(node, "template")), _TOKEN), ValueKind.IRI
         else:
             template, kind = ("", str(self._one(node, "reference")), ""), of_reference
         if language or datatype:
@@ -202,21 +202,3 @@ def _iri(text: str) -> Node:
 
 def _local(node: Node) -> str:
     return re.split(r"[#/]", str(node))[-1]
-
-
-def _template(text: str) -> tuple[str, ...]:
-    """Constants and columns in turn.
-
-    >>> _template("http://e/{a}/x")
-    ('http://e/', 'a', '/x')
-    """
-    parts, at = [""], 0
-    for match in _TOKEN.finditer(text):
-        parts[-1] += text[at : match.start()]
-        at = match.end()
-        if match[2] is None:
-            parts[-1] += match[1]
-        else:
-            parts += [re.sub(r"\\(.)", r"\1", match[2], flags=re.DOTALL), ""]
-    parts[-1] += text[at:]
-    return tuple(parts)

@@ -13,7 +13,7 @@ from itertools import product
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, Table, TableColumn, ValueKind
-from hybridkg.rdf.terms import XSD
+from hybridkg.rdf.terms import XSD, Literal, NamedNode
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.kinds import DATATYPES, EXAMPLES, first_misfit, lexical
 from hybridkg.tables.mapping import ROW_NUMBER, PropertyMap, TableMap, TermMap, iri_safe
@@ -56,10 +56,11 @@ class TripleWriter:
         table_map: of this table.
 
     Raises:
-        LoadError: the map names a column that the table does not have.
+        LoadError: the map names a column that the table does not have, or has a constant that is no IRI or no language.
     """
 
     def __init__(self, table: Table, table_map: TableMap):
+        check_constants(table_map)
         self._table, self._map = table, table_map
         self._places = {name: i for i, name in enumerate(table.columns)}
         for term in table_map.term_maps():
@@ -168,8 +169,8 @@ class TripleWriter:
     def _check(self, term: TermMap, values: _Values, batch: RowBatch) -> None:
         """Raises LoadError: a value has a NUL, or a text that its datatype does not permit."""
         kind = term.kind
-        if kind is ValueKind.IRI and not term.is_reference:
-            return
+        if kind is ValueKind.IRI and ":" in term.template[0]:
+            return  # the constants have been checked, and the columns are percent-encoded
         if term.datatype in _DERIVED_INTEGERS:
             kind = ValueKind.INTEGER
         texts, names = values.texts, ", ".join(map(repr, term.columns))
@@ -215,6 +216,26 @@ class TripleWriter:
             f"column {name!r} has {length:,} characters, which make a triple of more than {MAX_TRIPLE_LENGTH:,} bytes",
             "divide the text, or give it as a document: --text",
         )
+
+
+def check_constants(table_map: TableMap) -> None:
+    """Raises LoadError: a constant of a map is no term, so its text could end the term and begin another triple."""
+    iris = [predicate for one in table_map.properties for predicate in one.predicates]
+    for term in table_map.term_maps():
+        if term.datatype:
+            iris.append(term.datatype)
+        if term.kind is ValueKind.IRI and not term.is_reference:
+            iris.append("".join("x" if i % 2 else part for i, part in enumerate(term.template)))
+        if term.language:
+            try:
+                Literal("", language=term.language)
+            except ValueError as e:
+                raise LoadError(f"wrong mapping: {_shown(term.language)} is no language tag: {e}") from e
+    for iri in dict.fromkeys(iris):
+        try:
+            NamedNode(iri)
+        except ValueError as e:
+            raise LoadError(f"wrong mapping: {_shown(iri)} is no IRI: {e}") from e
 
 
 def first_rows(batch: RowBatch, rows: int) -> RowBatch:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hybridkg.interfaces.table_reader import ValueKind
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.tables.kinds import KINDS_OF_DATATYPES
-from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap
+from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap, template_parts
 from hybridkg.tables.yarrrml_writer import GREL, SEPARATOR_PARAMETER, SPLIT_FUNCTION, VALUE_PARAMETER
 
 MAX_BYTES = 4 << 20
@@ -26,6 +27,12 @@ MAX_NESTING = 100
 """Brackets inside each other; those in texts are counted, too."""
 
 _BRACKET = re.compile(r"[\[\]{}]")
+
+MAX_MAPS = 10_000
+"""Pairs of a source and a subject of a mapping file."""
+
+MAX_CHARACTERS = 2 * MAX_BYTES
+"""Characters of all values with aliases written out: nine lines of nine aliases each would have gigabytes."""
 
 _KEYS = {
     "mappings": ("mappings", "mapping", "m"),
@@ -76,6 +83,8 @@ def _yaml(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
         _check_nesting(text, path)
         document = yaml.safe_load(text)
+        if _characters(document, {}) > MAX_CHARACTERS:
+            raise LoadError("a mapping whose aliases make it too large", place=str(path))
     except FileNotFoundError as e:
         raise LoadError(f"no mapping {str(path)!r}", hint="write one: --save-mapping FILE") from e
     except OSError as e:
@@ -102,6 +111,24 @@ def _check_nesting(text: str, path: Path) -> None:
             raise LoadError("a mapping that nests too deep", place=str(path))
 
 
+def _characters(value: Any, known: dict[int, int]) -> int:
+    """The characters of a value with its aliases written out; more than MAX_CHARACTERS for one inside itself."""
+    if isinstance(value, str):
+        return len(value) + 1
+    if not isinstance(value, list | dict):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = MAX_CHARACTERS + 1
+        parts = value if isinstance(value, list) else (*value, *value.values())
+        known[id(value)] = 1 + sum(_characters(part, known) for part in parts)
+    return known[id(value)]
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
 def _get(document: Mapping[str, Any], key: str, default: Any = None) -> Any:
     return next((document[name] for name in _KEYS.get(key, (key,)) if name in document), default)
 
@@ -123,7 +150,10 @@ class _Reader:
         maps = _get(self._document, "mappings")
         if not isinstance(maps, dict) or not maps:
             raise self._wrong("there is nothing under the key mappings")
-        tables = [table for name, one in maps.items() for table in self._tables(str(name), one)]
+        found = (table for name, one in maps.items() for table in self._tables(str(name), one))
+        tables = [*islice(found, MAX_MAPS + 1)]
+        if len(tables) > MAX_MAPS:
+            raise self._wrong(f"more than {MAX_MAPS:,} pairs of a source and a subject")
         own = ((name, iri) for name, iri in self._declared.items() if WELL_KNOWN.get(name) != iri)
         return TableMapping(tuple(tables), tuple(own))
 
@@ -179,10 +209,12 @@ class _Reader:
                     raise self._beyond(f"the key {other[0]!r} in the mapping {name!r}")
                 predicates, objects, suffix = _get(item, "predicates"), _get(item, "objects"), []
             else:
-                raise self._wrong(f"{item!r} is no predicate with an object, in the mapping {name!r}")
+                raise self._wrong(f"{_shown(item)} is no predicate with an object, in the mapping {name!r}")
             names = tuple(self._predicate(one) for one in _listed(predicates))
             if not names or objects is None:
-                raise self._wrong(f"{item!r} has no {'object' if names else 'predicate'}, in the mapping {name!r}")
+                raise self._wrong(
+                    f"{_shown(item)} has no {'object' if names else 'predicate'}, in the mapping {name!r}"
+                )
             for one in _listed(objects):
                 yield PropertyMap(names, self._object(one, str(suffix[0]) if suffix else "", names, name))
 
@@ -194,7 +226,7 @@ class _Reader:
     def _object(self, value: Any, suffix: str, predicates: tuple[str, ...], name: str) -> TermMap:
         if isinstance(value, list):
             if len(value) != 2:
-                raise self._wrong(f"{value!r} is no object, in the mapping {name!r}")
+                raise self._wrong(f"{_shown(value)} is no object, in the mapping {name!r}")
             value, suffix = value
         details: dict[str, Any] = {}
         if isinstance(value, dict):
@@ -206,7 +238,7 @@ class _Reader:
         else:
             separator = ""
         if not isinstance(value, str | int | float | bool):
-            raise self._wrong(f"{value!r} is no object, in the mapping {name!r}")
+            raise self._wrong(f"{_shown(value)} is no object, in the mapping {name!r}")
         text = str(value).lower() if isinstance(value, bool) else str(value)
         kind = str(details.get("type", "literal"))
         for mark in ("iri", "literal", "blanknode"):
@@ -228,7 +260,7 @@ class _Reader:
         return self._literal(text, language.removesuffix("~lang"), datatype, separator)
 
     def _literal(self, text: str, language: str, datatype: str, separator: str) -> TermMap:
-        template = self._template(text)
+        template = template_parts(text, _TOKEN)
         if language and not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language):
             raise self._wrong(f"{language!r} is no language tag")
         iri = self._iri(datatype) if datatype else ""
@@ -250,7 +282,7 @@ class _Reader:
             elif isinstance(one, list) and len(one) == 2:
                 pair = (one[0], one[1])
             else:
-                raise self._wrong(f"{one!r} is no parameter of a function")
+                raise self._wrong(f"{_shown(one)} is no parameter of a function")
             parameters[self._iri(str(pair[0]))] = pair[1]
         if set(parameters) != {VALUE_PARAMETER, SEPARATOR_PARAMETER} or not parameters[SEPARATOR_PARAMETER]:
             raise self._wrong("grel:string_split needs grel:valueParameter and grel:p_string_sep")
@@ -260,7 +292,7 @@ class _Reader:
         text, is_marked = text.removesuffix("~iri"), text.endswith("~iri")
         if text.endswith("~blanknode"):
             raise self._beyond("a blank node")
-        template = self._template(text)
+        template = template_parts(text, _TOKEN)
         template = (self._expanded(template[0]) if template[0] else "", *template[1:])
         term = TermMap(template, ValueKind.IRI)
         if term.is_reference:
@@ -269,19 +301,6 @@ class _Reader:
             return term
         self._check_iri("".join("x" if i % 2 else part for i, part in enumerate(template)))
         return term
-
-    def _template(self, text: str) -> tuple[str, ...]:
-        """Constants and columns in turn."""
-        parts, at = [""], 0
-        for match in _TOKEN.finditer(text):
-            parts[-1] += text[at : match.start()]
-            at = match.end()
-            if match[2] is None:
-                parts[-1] += match[1]
-            else:
-                parts += [re.sub(r"\\(.)", r"\1", match[2], flags=re.DOTALL), ""]
-        parts[-1] += text[at:]
-        return tuple(parts)
 
     def _iri(self, text: str) -> str:
         iri = self._expanded(text)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from hybridkg.interfaces.table_reader import ValueKind
+from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import XSD
 from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TableMap, TableMapping, TermMap
 
@@ -27,6 +29,9 @@ PREFIXES = {
 }
 
 HEADER = "# A mapping of tables to RDF in YARRRML. Edit it, then: hybridkg load KB --mapping THIS_FILE FILE...\n"
+
+JSON_EXTENSIONS = (".json", ".jsonl", ".ndjson")
+"""Extensions of the sources that are read by JSONPath."""
 
 _LOCAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -57,7 +62,7 @@ def _table(table: TableMap, name: str, prefixes: dict[str, str]) -> Iterator[str
 
 
 def _source(table: TableMap) -> list[str]:
-    if table.source.lower().partition(".json")[1]:
+    if extensions(Path(table.source))[0] in JSON_EXTENSIONS:
         return [f"{table.source}~jsonpath", "$[*]"]
     return [f"{table.source}~csv", *([table.part] if table.part else [])]
 

@@ -220,6 +220,14 @@ def test_settings_that_change_at_once_are_all_in_force(settings):
             list(pool.map(settings.unset, changes))
 
 
+@pytest.mark.parametrize("key", [one.key for one in all_settings() if one.key.endswith(".url")])
+def test_no_password_in_an_address_gets_into_the_file(settings, key):
+    with pytest.raises(ConfigError, match="carries a user name or a password"):
+        settings.set(key, "http://user:secret@localhost:9200/")
+    assert "secret" not in settings.path.read_text()
+    settings.set(key, "http://localhost:9200/a@b")
+
+
 @pytest.mark.parametrize("value", [6, None])
 def test_a_value_of_several_lines_that_is_wrong_stays_as_it_is(settings, value):
     text = COMMENTED.replace("timeout = 5", "timeout = [\n  5,\n  6,\n]")

@@ -449,3 +449,44 @@ def test_the_tables_of_a_full_text_search_are_left_to_sqlite(tmp_path):
         database.execute("INSERT INTO films VALUES ('Alien')")
     database.close()
     assert [table.name for table in opened_tables([tmp_path / "a.sqlite"])] == ["films"]
+
+
+def changed_sheet(path, old: bytes, new: bytes):
+    """A copy of a workbook with another text in its sheet."""
+    copy = path.with_name(f"changed-{path.name}")
+    with zipfile.ZipFile(path) as book, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in book.namelist():
+            text = book.read(name)
+            if name.endswith("sheet1.xml"):
+                assert old in text
+                text = text.replace(old, new)
+            target.writestr(name, text)
+    return copy
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["id", "t"], [1, 2], [3, 4]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    return tmp_path / "t.xlsx"
+
+
+def test_cells_beyond_the_dimension_that_a_sheet_claims_are_read(workbook):
+    copy = changed_sheet(workbook, b'<dimension ref="A1:B3"', b'<dimension ref="A1"')
+    assert copy.name.partition(".")[0] == "changed-t"
+    (table,) = opened_tables([copy])
+    assert [(batch.rows, [column.cells for column in batch.columns]) for batch in table.batches()] == [
+        (2, [["1", "3"], ["2", "4"]])
+    ]
+
+
+def test_a_row_of_a_sheet_and_its_number_are_bounded(workbook, monkeypatch):
+    refused(changed_sheet(workbook, b'<row r="3"', b'<row r="900000000"'), "more than 1,048,576 rows")
+    monkeypatch.setattr(excel, "MAX_ROW_LENGTH", 10_000)
+    monkeypatch.setattr(excel, "BLOCK", 100)
+    opened_tables([workbook])
+    refused(
+        changed_sheet(workbook, b"</row></sheetData>", b"<c><v>1</v></c>" * 1000 + b"</row></sheetData>"), "a row of"
+    )

@@ -8,6 +8,7 @@ import pytest
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import ValueKind
+from hybridkg.tables.inputs import opened_tables, table_sources
 from hybridkg.tables.mapping import RDF_TYPE, PropertyMap, TermMap, constant_iri, literal_of
 from hybridkg.tables.rml_reader import read_rml
 from hybridkg.tables.yarrrml_reader import BeyondRowsError
@@ -84,3 +85,24 @@ def test_what_is_left_to_morph_kgc(tmp_path, text):
 def test_what_is_wrong(tmp_path, text, message):
     with pytest.raises(LoadError, match=message):
         read(tmp_path, text)
+
+
+EVIL = "\\u003E\\u0020\\u003Chttp://evil/p\\u003E\\u0020\\u003Chttp://evil/o\\u003E\\u0020.\\u000A\\u003Chttp://evil/s"
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        f"rr:predicate <http://e/p{EVIL}> ; rr:object ex:x",
+        f"rr:predicate ex:p ; rr:object <http://e/o{EVIL}>",
+        f'rr:predicate ex:p ; rr:objectMap [ rml:reference "id" ; rr:datatype <http://e/d{EVIL}> ]',
+        f'rr:predicate ex:p ; rr:objectMap [ rr:template "http://e/{{id}}{EVIL}" ]',
+        'rr:predicate ex:p ; rr:objectMap [ rml:reference "id" ; rr:language "en . <x:a> <x:b> \\"x\\"@en" ]',
+        'rr:predicate ex:p ; rr:objectMap [ rr:template "relative/{id}" ]',
+    ],
+)
+def test_no_constant_of_a_mapping_ends_its_term_and_begins_a_triple(tmp_path, pair):
+    (tmp_path / "films.csv").write_text("id\n1\n")
+    mapping = read(tmp_path, f"{OLD} rr:predicateObjectMap [ {pair} ] .")
+    with pytest.raises(LoadError, match=r"is no (IRI|language tag)"):
+        table_sources(opened_tables([tmp_path / "films.csv"]), mapping)

@@ -152,3 +152,24 @@ def test_what_is_wrong(tmp_path, text, message):
     with pytest.raises(LoadError) as caught:
         read_yarrrml(path)
     assert re.search(message, str(caught.value), re.DOTALL), str(caught.value)
+
+
+def test_the_sheet_of_a_workbook_with_json_in_its_name_is_kept():
+    table = TableMap("a", "data.json.xlsx", "Sheet1", TermMap(("http://e/", "id", ""), ValueKind.IRI), ())
+    assert '["data.json.xlsx~csv", "Sheet1"]' in TableMapping((table,)).to_yarrrml()
+
+
+@pytest.mark.parametrize(
+    "text", ["".join([f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40)]), "b: &b [*b]\n"]
+)
+def test_aliases_do_not_multiply_without_a_bound(tmp_path, text):
+    (tmp_path / "m.yml").write_text(f"a0: &a0 [x]\n{text}mappings: {{m: {{sources: x, s: x, po: x}}}}\n")
+    with pytest.raises(LoadError, match="aliases make it too large"):
+        read_yarrrml(tmp_path / "m.yml")
+
+
+def test_the_maps_of_a_file_are_bounded(tmp_path):
+    many = ", ".join(["http://e/a"] * 200)
+    (tmp_path / "m.yml").write_text(f"mappings: {{m: {{sources: [{many}], s: [{many}], po: [[a, http://e/b]]}}}}\n")
+    with pytest.raises(LoadError, match="more than 10,000 pairs of a source and a subject"):
+        read_yarrrml(tmp_path / "m.yml")

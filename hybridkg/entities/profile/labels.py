@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from hybridkg.entities.identifiers import humps, percent_decoded
+from hybridkg.rdf.namespaces import last_part
 
 LABEL_PREDICATES = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -42,7 +43,7 @@ def local_name(iri: str, *, divided: bool = True) -> str:
     >>> local_name("https://example.org/")
     ''
     """
-    name = iri[max(map(iri.rfind, "/#:")) + 1 :]
+    name = last_part(iri)
     if not name or len(name) > MAX_LOCAL_NAME_LENGTH:
         return ""
     if "%" in name:

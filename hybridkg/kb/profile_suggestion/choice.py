@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from hybridkg.kb.profile_suggestion.figures import ClassFigures, GraphFigures
-from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate, PredicateKind, judge, last_part, naming_rank
+from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate, PredicateKind, judge, naming_rank
+from hybridkg.rdf.namespaces import last_part
 
 MAX_TEXT_FIELDS = 6
 MAX_LINK_FIELDS = 3

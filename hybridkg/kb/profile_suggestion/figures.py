@@ -89,6 +89,7 @@ class GraphFigures:
         untyped: of `subjects`, those without a class.
         speaking_names: share of a sample of `subjects` whose IRI ends in words without digits, 0..1.
         source: where the figures are from, in words.
+        unread: predicates beyond MAX_PREDICATES.
     """
 
     triples: int
@@ -98,6 +99,7 @@ class GraphFigures:
     untyped: int
     speaking_names: float
     source: str
+    unread: int = 0
 
 
 def figures_of(snapshot: Snapshot) -> GraphFigures:
@@ -128,6 +130,7 @@ def _of_columns(columns: ProjectionColumns) -> GraphFigures:
         int((~np.isin(subjects, typed)).sum()),
         speaking(columns.terms.terms(_spread(subjects))),
         f"counts from the columns of the projection; values from at most {SAMPLE} distinct ones of each predicate",
+        max(0, len(ordered) - MAX_PREDICATES),
     )
 
 
@@ -214,7 +217,14 @@ def _of_store(snapshot: Snapshot) -> GraphFigures:
     names = speaking(sorted(subjects, key=str)[:: max(1, -(-len(subjects) // SAMPLE))])
     source = f"samples of the store, of at most {MAX_TRIPLES_READ:,} triples of each predicate (index for exact counts)"
     return GraphFigures(
-        sum(schema.predicates.values()), len(subjects), predicates, classes, len(subjects - typed), names, source
+        sum(schema.predicates.values()),
+        len(subjects),
+        predicates,
+        classes,
+        len(subjects - typed),
+        names,
+        source,
+        max(0, len(schema.predicates) - MAX_PREDICATES),
     )
 
 

@@ -10,6 +10,7 @@ from enum import Enum
 
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.kb.profile_suggestion.figures import PredicateFigures, speaking
+from hybridkg.rdf.namespaces import last_part
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal
 
 LONG_WORDS = 12.0
@@ -146,8 +147,3 @@ def _tags(texts: Sequence[Literal]) -> tuple[tuple[str, float], ...]:
     counts = Counter((one.language or "").lower() for one in texts)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple((tag, n / len(texts)) for tag, n in ordered if tag)
-
-
-def last_part(iri: str) -> str:
-    """The IRI behind its last `/`, `#` or `:`."""
-    return iri[max(map(iri.rfind, "/#:")) + 1 :]

@@ -118,8 +118,12 @@ class _Writer:
                 f'        [ hk:name "identifiers" ; hk:path {self._paths(choice.identifiers)} ; '
                 'hk:analyzer "identifier" ; hk:weight 1 ; hk:b 0.3 ]'
             )
-        if choice.short:
+        if choice.short or choice.figures.unread:
             lines += self._about(choice.short)
+            if choice.figures.unread:
+                lines.append(
+                    f"        # and {choice.figures.unread:,} predicates of fewer triples, which were not read"
+                )
             lines.append('        [ hk:name "attributes" ; hk:rest hk:Literals ; hk:weight 0.5 ; hk:b 0.75 ]')
         if choice.followed:
             lines += self._about(choice.followed)

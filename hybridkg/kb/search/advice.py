@@ -28,6 +28,9 @@ _MARKED = re.compile(r"\*\*([^*]+)\*\*")
 def advice_for(queries: SearchQueries, base: SearchedBase) -> tuple[str, ...]:
     """Sentences without a full stop; empty where nothing helps."""
     lines = []
+    if queries.near and (found := base.count(queries.count())):
+        verb = "entity matches" if found == 1 else "entities match"
+        return (f"{found:,} {verb} the words; no vector is near them, so search without similarity",)
     if queries.has_conditions:
         found = base.count(queries.unrestricted_count())
         if found:

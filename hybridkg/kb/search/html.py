@@ -24,7 +24,7 @@ def search_to_html(found: SearchResult) -> str:
     hidden = len(found) - MAX_ROWS
     shown = f", of which the first {MAX_ROWS} are shown" if hidden > 0 else ""
     lines = [f"<p>{escape(found.summary + shown)}</p>"]
-    lines += [f"<p>{escape(line)}</p>" for line in found.advice]
+    lines += [f"<p>{escape(line)}</p>" for line in found.notes]
     for facet in found.facets:
         values = " · ".join(
             f"{_text(value.label)} <small>{value.count:,}</small>" for value in facet.values[:MAX_VALUES]

@@ -149,6 +149,13 @@ class SearchResult(Sequence[Hit]):
         return self.hits[index]
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Which indexes do not know the last changes, then the advice."""
+        stale = self.result.stale_indexes
+        renew = "renew it with: hybridkg index KB"
+        return (*(f"the {index} index is older than the graph; {renew}" for index in stale), *self.advice)
+
+    @property
     def summary(self) -> str:
         """`10 entities (190 match), exact`, or `4 entities (all that match), exact`."""
         result, n = self.result, len(self.hits)
@@ -193,6 +200,7 @@ class SearchResult(Sequence[Hit]):
             "matches": self.matches,
             "exact": self.result.exact,
             "shortfall": self.result.shortfall,
+            "stale_indexes": list(self.result.stale_indexes),
             "hits": [hit.to_json() for hit in self.hits],
             "facets": [facet.to_json() for facet in self.facets],
             "advice": list(self.advice),
@@ -205,7 +213,8 @@ class SearchResult(Sequence[Hit]):
 
         out = StringIO()
         write_search(self, out)
-        return f"{out.getvalue().rstrip()}\n{self.summary}".lstrip("\n")
+        lines = [out.getvalue().rstrip(), *(f"note: {note}" for note in self.notes), self.summary]
+        return "\n".join(filter(None, lines))
 
     def _repr_html_(self) -> str:
         from hybridkg.kb.search.html import search_to_html

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.entities.profile.labels import local_name, same_words
 from hybridkg.errors import UnknownNameError
+from hybridkg.rdf.namespaces import last_part
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import shortened
@@ -40,7 +41,7 @@ def _resolved(name: str, base: SearchedBase) -> str:
         if iri in classes:
             return iri
         raise _unknown(name, similar_iris(iri, classes), base)
-    found = [iri for iri in classes if iri.endswith(name) and _last_part(iri) == name]
+    found = [iri for iri in classes if iri.endswith(name) and last_part(iri) == name]
     found = found or [iri for iri in classes if same_words(local_name(iri), name)]
     if not found:
         frequent = list(classes)[:MAX_LABELLED]
@@ -52,8 +53,8 @@ def _resolved(name: str, base: SearchedBase) -> str:
             hint="write one of them",
         )
     if not found:
-        near = difflib.get_close_matches(name.lower(), [_last_part(iri).lower() for iri in classes], MAX_SHOWN)
-        raise _unknown(name, [iri for part in near for iri in classes if _last_part(iri).lower() == part], base)
+        near = difflib.get_close_matches(name.lower(), [last_part(iri).lower() for iri in classes], MAX_SHOWN)
+        raise _unknown(name, [iri for part in near for iri in classes if last_part(iri).lower() == part], base)
     return found[0]
 
 
@@ -89,7 +90,3 @@ def _unknown(name: str, near: Sequence[str], base: SearchedBase) -> UnknownNameE
 def _counted(iri: str, base: SearchedBase) -> str:
     n = base.classes[iri]
     return f"{shortened(iri, base.prefixes)} ({n:,} {'instance' if n == 1 else 'instances'})"
-
-
-def _last_part(iri: str) -> str:
-    return iri[max(map(iri.rfind, "/#:")) + 1 :]

@@ -5,8 +5,10 @@ A workbook is a ZIP archive, so the sizes in its directory are checked first: `z
 
 from __future__ import annotations
 
+import re
 import zipfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, time
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.extras import needs_extra
 from hybridkg.interfaces.table_reader import RowBatch
-from hybridkg.rdf.input_file import check_readable
+from hybridkg.rdf.input_file import BLOCK, check_readable
 from hybridkg.tables.headers import batched, characters_of, checked_header, rows_of_batch
 from hybridkg.tables.readers.cells import Refuse, column_of
 
@@ -26,6 +28,17 @@ MAX_SHARED_STRINGS = 256 << 20
 """Bytes of its table of texts, which has to be in memory."""
 
 SHARED_STRINGS = "xl/sharedStrings.xml"
+
+MAX_ROWS = 1_048_576
+"""Rows of a sheet, those without a cell included: the limit of Excel."""
+
+MAX_ROW_LENGTH = 16 << 20
+"""Bytes of a row in XML, which is in memory as a whole; 16,384 cells, as Excel has, are a tenth of it."""
+
+MAX_TAG_LENGTH = 200
+"""Bytes of the end of a block that are read again, because a tag may be divided."""
+
+_ROW_END = re.compile(rb"</(?:\w+:)?row>|<(?:\w+:)?row [^<>]*/>")
 
 
 class ExcelTable:
@@ -41,12 +54,13 @@ class ExcelTable:
     def batches(self) -> Iterator[RowBatch]:
         """The rows in batches. Raises LoadError: a cell holds an error, or a formula that was never computed."""
         width, first = len(self.columns), 1
-        for batch in batched(_rows(self.path, self.sheet), rows_of_batch(width), lambda row: characters_of(row[1])):
-            rows = [(number, cells) for number, cells in batch if number > 1]
-            values = [self._checked(number, cells) for number, cells in rows]
-            columns = [*zip(*values, strict=True)] or [()] * width
-            yield RowBatch(first, len(values), [column_of(cells, self._refusal(first)) for cells in columns])
-            first += len(values)
+        with closing(_rows(self.path, self.sheet)) as read:
+            for batch in batched(read, rows_of_batch(width), lambda row: characters_of(row[1])):
+                rows = [(number, cells) for number, cells in batch if number > 1]
+                values = [self._checked(number, cells) for number, cells in rows]
+                columns = [*zip(*values, strict=True)] or [()] * width
+                yield RowBatch(first, len(values), [column_of(cells, self._refusal(first)) for cells in columns])
+                first += len(values)
 
     def _checked(self, number: int, cells: Sequence[Any]) -> list[Any]:
         """The values of a row, as many as the header has names. Raises LoadError: there are more."""
@@ -54,6 +68,7 @@ class ExcelTable:
         if any(value is not None for value in cells[width:]):
             raise LoadError(
                 f"a cell stands right of the header, which has {width} names",
+                hint="name its column, or delete the cell",
                 place=f"{self.path}, sheet {self.sheet}, row {number}",
             )
         return [*cells[:width], *[None] * (width - len(cells))]
@@ -84,7 +99,8 @@ class ExcelReader:
         _check_archive(path)
         headers = []
         for sheet in _sheets(path):
-            first = next(_rows(path, sheet), None)
+            with closing(_rows(path, sheet)) as rows:
+                first = next(rows, None)
             if first is not None:
                 headers.append((sheet, first[1]))
         if not headers:
@@ -101,8 +117,15 @@ def _check_archive(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             sizes = {info.filename: info.file_size for info in archive.infolist()}
-    except (zipfile.BadZipFile, OSError, NotImplementedError) as e:
-        raise LoadError("not an Excel workbook (.xlsx): it is no ZIP archive", place=str(path)) from e
+            _check_sizes(path, sizes)
+            for name in sizes:
+                if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                    _check_rows(path, archive, name)
+    except (zipfile.BadZipFile, OSError, NotImplementedError, zlib.error, EOFError, RuntimeError) as e:
+        raise LoadError("not an Excel workbook (.xlsx): it is no ZIP archive, or damaged", place=str(path)) from e
+
+
+def _check_sizes(path: Path, sizes: Mapping[str, int]) -> None:
     if sum(sizes.values()) > MAX_UNPACKED or sizes.get(SHARED_STRINGS, 0) > MAX_SHARED_STRINGS:
         raise LoadError(
             f"a workbook of {sum(sizes.values()):,} bytes unpacked; at most {MAX_UNPACKED:,} are read, and "
@@ -112,13 +135,32 @@ def _check_archive(path: Path) -> None:
         )
 
 
+def _check_rows(path: Path, archive: zipfile.ZipFile, name: str) -> None:
+    """Raises LoadError: a row is too long for memory. Reads the sheet once, in a fraction of the time of a parser."""
+    open_row, rest = 0, b""
+    with archive.open(name) as sheet:
+        while block := sheet.read(BLOCK):
+            ends = [match.end() for match in _ROW_END.finditer(rest + block)]
+            open_row = len(rest) + len(block) - ends[-1] if ends else open_row + len(block)
+            rest = block[-MAX_TAG_LENGTH:]
+            if open_row > MAX_ROW_LENGTH:
+                raise LoadError(
+                    f"a row of more than {MAX_ROW_LENGTH >> 20} MB in {name}",
+                    hint="save its sheets as CSV",
+                    place=str(path),
+                )
+
+
 def _opened(path: Path, *, values: bool) -> Any:
     with needs_extra("tables", "Excel workbooks"):
         import openpyxl
     try:
-        return openpyxl.load_workbook(path, read_only=True, data_only=values)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=values)
     except Exception as e:  # openpyxl passes on whatever its XML and ZIP readers raise
         raise _unreadable(path, e) from e
+    for sheet in book.worksheets:
+        sheet.reset_dimensions()  # some programs write wrong ones, and what is beyond them would be left out
+    return book
 
 
 def _sheets(path: Path) -> list[str]:
@@ -126,15 +168,22 @@ def _sheets(path: Path) -> list[str]:
         return [sheet.title for sheet in book.worksheets]
 
 
-def _rows(path: Path, sheet: str) -> Iterator[tuple[int, list[Any]]]:
+def _rows(path: Path, sheet: str) -> Generator[tuple[int, list[Any]], None, None]:
     """(number from 1 for the first row with a cell, values) of the rows with a cell.
 
     Formulas are read beside values, because a formula that no program has computed has no value, and would be a blank.
     """
-    with closing(_opened(path, values=True)) as values, closing(_opened(path, values=False)) as formulas:
+    with (
+        closing(_opened(path, values=True)) as values,
+        closing(_opened(path, values=False)) as formulas,
+        closing(values[sheet].iter_rows()) as rows,  # a row reader that is left open keeps its file open
+        closing(formulas[sheet].iter_rows()) as rows_of_formulas,
+    ):
         number = 0
         try:
-            for cells, sources in zip(values[sheet].iter_rows(), formulas[sheet].iter_rows(), strict=True):
+            for i, (cells, sources) in enumerate(zip(rows, rows_of_formulas, strict=True)):
+                if i >= MAX_ROWS:
+                    raise LoadError(f"more than {MAX_ROWS:,} rows in sheet {sheet!r}", place=str(path))
                 row = [_value(cell, source, path, sheet) for cell, source in zip(cells, sources, strict=True)]
                 if any(value is not None for value in row):
                     number += 1

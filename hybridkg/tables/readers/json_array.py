@@ -12,7 +12,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
-from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, named_once
+from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, malformed, named_once
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -103,7 +103,7 @@ class _Text:
                 if unread > MAX_LINE_LENGTH:
                     raise LoadError(f"an object of more than {MAX_LINE_LENGTH >> 20} MB", place=place) from e
                 if not self._grow(unread):
-                    raise _malformed(e, place) from e
+                    raise malformed(e, place) from e
 
     def _grow(self, least: int = 0) -> bool:
         """Reads on, at least so many bytes, so that a long value costs a constant number of attempts a byte."""
@@ -120,8 +120,3 @@ class _Text:
                 break
         self._text, self._at = "".join(parts), 0
         return bool(size)
-
-
-def _malformed(error: ValueError, place: str) -> LoadError:
-    reason = getattr(error, "msg", str(error))
-    return LoadError(f"not valid JSON: {reason[:1].lower()}{reason[1:]}", place=place)

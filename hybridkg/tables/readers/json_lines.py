@@ -11,7 +11,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
-from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, named_once
+from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, malformed, named_once
 
 
 class JsonLinesTable(ObjectTable):
@@ -56,5 +56,4 @@ def parsed(text: bytes, place: str) -> Any:
     except RecursionError as e:
         raise LoadError("JSON that nests too deep", place=place) from e
     except ValueError as e:
-        reason = getattr(e, "msg", str(e))
-        raise LoadError(f"not valid JSON: {reason[:1].lower()}{reason[1:]}", place=place) from e
+        raise malformed(e, place) from e

@@ -129,6 +129,12 @@ class RepeatedNameError(Exception):
         )
 
 
+def malformed(error: ValueError, place: str) -> LoadError:
+    """The error for a text that the parser of JSON refuses."""
+    reason = getattr(error, "msg", str(error)).partition("; use sys.")[0]
+    return LoadError(f"not valid JSON: {reason[:1].lower()}{reason[1:]}", place=place)
+
+
 def _kind(value: Any) -> str:
     match value:
         case None:

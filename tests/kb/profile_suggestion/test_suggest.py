@@ -218,3 +218,14 @@ def test_labels_are_in_the_order_of_how_well_they_name(tmp_path, indexed):
         labels = suggested(kb, tmp_path).labels
     assert labels[:4] == (f"{RDFS}label", f"{SKOS}prefLabel", "http://schema.org/name", "http://e/title")
     assert labels[4:] == ("http://e/alias", f"{SKOS}altLabel", "http://e/motto", "http://e/slogan")
+
+
+def test_predicates_that_are_not_read_are_in_the_field_of_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr("hybridkg.kb.profile_suggestion.figures.MAX_PREDICATES", 1)
+    (tmp_path / "g.nt").write_text(
+        "".join(f'<http://e/{n}> <{RDFS}label> "Thing {n}" .\n' for n in range(3))
+        + '<http://e/1> <http://e/p> "rare" .'
+    )
+    with KnowledgeBase.temporary(tmp_path / "g.nt") as kb:
+        assert "# and 1 predicates of fewer triples" in str(kb.suggest_profile())
+        assert "attributes" in [field.name for field in suggested(kb, tmp_path).fields]

@@ -311,6 +311,9 @@ def test_near_adds_similarity_by_rrf(copy_films, tmp_path):
         assert all(hit.reasons[-1].field == "similarity" for hit in found)
         assert all(hit.score < 0.05 for hit in found)
         assert "NEAR" not in kb.search("space crew").query
+        found = kb.search("the", near=True, types="Film")  # no word of the vectors
+        assert not len(found)
+        assert found.advice == ("9 entities match the words; no vector is near them, so search without similarity",)
 
 
 def test_html_escapes_the_data_and_marks_the_words(tmp_path):
@@ -346,3 +349,15 @@ def test_a_time_limit_holds_for_a_search(kb):
     assert kb.search("space", timeout=60)[0].label == "2001: A Space Odyssey"
     with pytest.raises(UserError, match="timeout"):
         kb.search("space", timeout=-1)
+
+
+def test_an_index_that_is_behind_is_told_with_every_result(tmp_path):
+    (tmp_path / "more.ttl").write_text('<http://e/b> <http://e/name> "blue fish" .')
+    with made(tmp_path, ':a rdfs:label "red fish" .') as kb:
+        assert not kb.search("fish").notes
+        kb.load(tmp_path / "more.ttl", index=False)
+        found = kb.search("fish")
+        note = "the text index is older than the graph"
+        assert note in str(found)
+        assert note in found._repr_html_()
+        assert found.to_json()["stale_indexes"] == ["text"]

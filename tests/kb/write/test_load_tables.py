@@ -154,6 +154,14 @@ def test_the_command_shows_the_mapping_and_saves_it(tmp_path, films):
     assert "each row is <http://e.org/Movie/{imdb_id}>" in shown.stderr
 
 
+def test_the_command_saves_no_mapping_over_a_file(tmp_path, films):
+    before = films.read_bytes()
+    refused = run("load", tmp_path / "c.kb", films, "--save-mapping", films)
+    assert (refused.exit_code, "there is a file" in refused.stderr) == (1, True)
+    assert films.read_bytes() == before
+    assert not (tmp_path / "c.kb").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
