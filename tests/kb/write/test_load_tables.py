@@ -157,7 +157,7 @@ def test_the_command_shows_the_mapping_and_saves_it(tmp_path, films):
 def test_the_command_saves_no_mapping_over_a_file(tmp_path, films):
     before = films.read_bytes()
     refused = run("load", tmp_path / "c.kb", films, "--save-mapping", films)
-    assert (refused.exit_code, "there is a file" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "there is a file" in refused.stderr) == (2, True)
     assert films.read_bytes() == before
     assert not (tmp_path / "c.kb").exists()
 
