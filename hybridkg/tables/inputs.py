@@ -80,7 +80,14 @@ def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableS
     maps, prefixes = mapping.tables, dict(mapping.prefixes)
     if len({(one.source, one.part) for one in maps}) == 1 and len(tables) == 1:
         return [TableSource(tables[0], one, prefixes) for one in maps]  # whatever the file is called this month
-    known = {_address(table.source, table.part): table for table in tables}
+    known: dict[tuple[str, str], Table] = {}
+    for table in tables:
+        other = known.setdefault(_address(table.source, table.part), table)
+        if other is not table:
+            raise LoadError(
+                f"a mapping finds files by their names, and {other.source!r} and {table.source!r} have the same",
+                hint="load them one after the other, or rename one",
+            )
     sources, used = [], set()
     for one in maps:
         address = _address(one.source, one.part)

@@ -8,6 +8,7 @@ Source: Arenas-Guerrero et al., "Morph-KGC: Scalable knowledge graph materializa
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ def materialized(mapping: Path, files: Sequence[Path], folder: Path, why: str) -
             f"export {INTERPRETER}=~/.morph-kgc/bin/python",
         )
     output = folder / "output.nq"
-    linked = folder / f"mapping{mapping.suffix}"
+    linked = folder / f"mapping.{re.sub(r'[^A-Za-z]', '', mapping.suffix)}"  # it becomes a line of the settings
     linked.symlink_to(mapping.absolute())
     settings = folder / "settings.ini"
     settings.write_text(SETTINGS.format(output=output, mapping=linked), encoding="utf-8")
@@ -69,6 +70,11 @@ def materialized(mapping: Path, files: Sequence[Path], folder: Path, why: str) -
         data = folder / "data"
         data.mkdir()
         for file in files:
+            if (data / file.name).is_symlink():
+                raise LoadError(
+                    f"a mapping finds files by their names, and two are called {file.name!r}",
+                    hint="load them one after the other, or rename one",
+                )
             (data / file.name).symlink_to(file.absolute())
     command = [str(Path(python).expanduser()), "-m", "morph_kgc", str(settings)]
     try:

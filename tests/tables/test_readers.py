@@ -413,6 +413,14 @@ def test_a_name_twice_in_an_object_is_an_error_and_no_lost_value(tmp_path, name)
         guess_mapping(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_number_beyond_all_doubles_is_an_error_and_no_infinity(tmp_path, name):
+    text = '{"id": 1, "a": 1e400}'
+    (tmp_path / name).write_text(f"[{text}]" if name == "a.json" else text)
+    with pytest.raises(LoadError, match="1e400 is larger than any double"):
+        guess_mapping(tmp_path / name)
+
+
 def test_a_list_with_not_a_number_in_it_is_no_json(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "a": [{"b": NaN}]}\n')
     with pytest.raises(LoadError, match="row 1, column 'a' has NaN or an infinity in a list"):

@@ -5,6 +5,7 @@ The columns are known only after all objects have been read, so a table of objec
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -115,6 +116,18 @@ def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         raise RepeatedNameError(next(name for i, name in enumerate(names) if name in names[:i]))
     return found
+
+
+def finite(text: str) -> float:
+    """The double of a number with a fraction or an exponent. Raises ValueError: it is beyond all doubles.
+
+    >>> finite("6.02e23")
+    6.02e+23
+    """
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is larger than any double")
+    return number
 
 
 class RepeatedNameError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -200,6 +201,20 @@ def test_a_table_that_is_called_turtle(tmp_path):
 def test_what_is_no_table_and_no_statement():
     with pytest.raises(LoadError, match="'a': it needs a subject, a predicate and an object"):
         KnowledgeBase.temporary(["a"])
+
+
+def test_two_files_of_one_name_are_an_error_and_none_is_left_out(kb, films, tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "films.csv").write_bytes(films.read_bytes())
+    files = [tmp_path / name / "films.csv" for name in "ab"]
+    mapping = guess_mapping(films)
+    with pytest.raises(LoadError, match="have the same"):
+        kb.load(*files, mapping=replace(mapping, tables=(*mapping.tables, replace(mapping.tables[0], source="x.csv"))))
+    monkeypatch.setenv(INTERPRETER, sys.executable)
+    (tmp_path / "m.yml").write_text("mappings: {m: {sources: films.csv, s: http://e/x, condition: x}}")
+    with pytest.raises(LoadError, match=r"two are called 'films\.csv'"):
+        kb.load(*files, mapping=tmp_path / "m.yml")
 
 
 def test_morph_kgc_that_is_not_there(kb, films, tmp_path, monkeypatch):
