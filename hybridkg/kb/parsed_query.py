@@ -113,7 +113,7 @@ class CheckedTree:
             HybridkgError, UnboundParameterError: as `new_template`.
         """
         template = self.new_template((), ())
-        _ = template.shape, template.advice, template.has_parameter_names
+        _ = template.shape, template.advice, template.parameter_names
         self._templates.put((), template)
 
     def new_template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate:

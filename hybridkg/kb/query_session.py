@@ -59,7 +59,8 @@ class QuerySession:
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
             MAX_PLANS
         )
-        self._names: LruCache[tuple[QueryTemplate, Prefixes, Kinds], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
+        self._names: LruCache[tuple[QueryTemplate, Prefixes], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
+        self._kinds: LruCache[tuple[QueryTemplate, Prefixes, Kinds], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
         """The query with values for its parameters, as a logical plan; `services` allows SERVICE.
@@ -178,18 +179,22 @@ class QuerySession:
         return self.snapshot.prefixes.under(request.wording.prefixes)
 
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
-        """Warnings about predicates, classes and the kinds of values; cached by text unless a class is a parameter."""
-        template, prefixes = request.template, request.wording.prefixes
-        is_cached = template.is_cached and not template.has_parameter_names
-        # Of values, the warnings read only the kinds.
+        """Warnings about predicates, classes and the kinds of values, cached as far as they do not read parameters."""
+        template, prefixes, advisor = request.template, request.wording.prefixes, self.snapshot.advisor
+        is_cached, parameters = template.is_cached, template.parameter_names
+        names = self._names.get((template, prefixes)) if is_cached and not parameters else None
+        if names is None:
+            names = tuple(advisor.names(request.query, self._prefixes_under(request)))
+            if is_cached and not parameters:
+                self._names.put((template, prefixes), names)
+        # Of values, these warnings read only the datatypes and languages.
         key = template, prefixes, tuple([_kind(value) for value in request.values])
-        warnings = self._names.get(key) if is_cached else None
-        if warnings is None:
-            advisor, shown = self.snapshot.advisor, self._prefixes_under(request)
-            warnings = (*advisor.names(request.query, shown), *advisor.kinds(request.query, shown))
-            if is_cached:
-                self._names.put(key, warnings)
-        return warnings
+        kinds = self._kinds.get(key) if is_cached and "predicate" not in parameters else None
+        if kinds is None:
+            kinds = tuple(advisor.kinds(request.query, self._prefixes_under(request)))
+            if is_cached and "predicate" not in parameters:
+                self._kinds.put(key, kinds)
+        return (*names, *kinds)
 
 
 def _kind(value: ast.Value) -> tuple[str | None, bool] | None:

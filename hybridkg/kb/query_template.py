@@ -51,12 +51,13 @@ class QueryTemplate:
         return Substitution(self.matches)
 
     @cached_property
-    def has_parameter_names(self) -> bool:
-        """Whether a predicate or a class is a parameter."""
+    def parameter_names(self) -> frozenset[str]:
+        """What parameters stand for among the names of the query: "predicate", "class", both or neither."""
         try:
-            return any(isinstance(iri, ast.IriParameter) for _, iri in predicates_and_classes(self.query.form))
+            names = predicates_and_classes(self.query.form)
+            return frozenset(kind for kind, iri in names if isinstance(iri, ast.IriParameter))
         except UnboundParameterError:
-            return True
+            return frozenset(("predicate", "class"))
 
     @cached_property
     def shape(self) -> Shape:
