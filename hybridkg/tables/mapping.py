@@ -76,15 +76,20 @@ def template_parts(text: str, column: re.Pattern[str]) -> tuple[str, ...]:
 
     Args:
         text: of the template.
-        column: an escaped character as the first group, or a column as the second.
+        column: an escaped character as the first group, or a column as the second; neither where one is not closed.
 
-    >>> template_parts(r"http://e/{a}/\{x", re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}"))
+    Raises:
+        ValueError: a column is not closed; its text is the template from there on.
+
+    >>> template_parts(r"http://e/{a}/\{x", re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}|\{"))
     ('http://e/', 'a', '/{x')
     """
     parts, at = [""], 0
     for match in column.finditer(text):
         parts[-1] += text[at : match.start()]
         at = match.end()
+        if match[1] is match[2] is None:
+            raise ValueError(text[match.start() :])
         if match[2] is None:
             parts[-1] += match[1]
         else:

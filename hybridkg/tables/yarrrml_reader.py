@@ -49,7 +49,7 @@ _KEYS = {
 
 _FORMULATIONS = ("csv", "jsonpath")
 
-_TOKEN = re.compile(r"\\(.)|\$\(((?:[^\\)]|\\.)*)\)", re.DOTALL)
+_TOKEN = re.compile(r"\\(.)|\$\(((?:[^\\)]|\\.)*)\)|\$\(", re.DOTALL)
 
 
 class BeyondRowsError(Exception):
@@ -257,10 +257,10 @@ class _Reader:
             datatype = suffix
         if "$(" in language + datatype:
             raise self._beyond("a language or a datatype from a column")
-        return self._literal(text, language.removesuffix("~lang"), datatype, separator)
+        return self._literal(text, name, language.removesuffix("~lang"), datatype, separator)
 
-    def _literal(self, text: str, language: str, datatype: str, separator: str) -> TermMap:
-        template = template_parts(text, _TOKEN)
+    def _literal(self, text: str, name: str, language: str, datatype: str, separator: str) -> TermMap:
+        template = self._template(text, name)
         if language and not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language):
             raise self._wrong(f"{language!r} is no language tag")
         iri = self._iri(datatype) if datatype else ""
@@ -292,7 +292,7 @@ class _Reader:
         text, is_marked = text.removesuffix("~iri"), text.endswith("~iri")
         if text.endswith("~blanknode"):
             raise self._beyond("a blank node")
-        template = template_parts(text, _TOKEN)
+        template = self._template(text, name)
         template = (self._expanded(template[0]) if template[0] else "", *template[1:])
         term = TermMap(template, ValueKind.IRI)
         if term.is_reference:
@@ -301,6 +301,23 @@ class _Reader:
             return term
         self._check_iri("".join("x" if i % 2 else part for i, part in enumerate(template)))
         return term
+
+    def _template(self, text: str, name: str) -> tuple[str, ...]:
+        """Constants and columns in turn. Raises LoadError: a column is not closed."""
+        try:
+            return template_parts(text, _TOKEN)
+        except ValueError as e:
+            line = self._line_of(text)
+            raise LoadError(
+                f"wrong mapping: {_shown(str(e))} is not closed, in the mapping {name!r}",
+                hint="a column is $(name); where no column is meant, write \\$(",
+                place=f"{self._path}:{line}" if line else str(self._path),
+            ) from e
+
+    def _line_of(self, text: str) -> int:
+        """The first line that has a text as it is; 0 where the file escapes it."""
+        lines = self._path.read_text(encoding="utf-8-sig").splitlines()
+        return next((number for number, line in enumerate(lines, 1) if text in line), 0)
 
     def _iri(self, text: str) -> str:
         iri = self._expanded(text)

@@ -136,6 +136,15 @@ def test_what_a_mapping_accepts(tmp_path, kind, good, bad):
         written(path, mapping)
 
 
+def test_a_datatype_that_xml_schema_does_not_have_is_an_error(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "price"], [["a", "1.5"]])
+    price = TermMap(("", "price", ""), datatype="http://www.w3.org/2001/XMLSchema#decimel")
+    with pytest.raises(LoadError) as caught:
+        written(path, mapped(TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "price",), price)))
+    assert "'xsd:decimel' is no datatype of XML Schema" in str(caught.value)
+    assert "did you mean xsd:decimal?" in str(caught.value)
+
+
 def test_rows_without_a_subject_are_an_error(tmp_path):
     path = write_csv(tmp_path / "t.csv", ["id", "v"], [["a", "x"], [" ", "y"]])
     with pytest.raises(LoadError, match="row 2, no value in column 'id', which identifies the rows"):

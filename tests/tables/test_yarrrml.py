@@ -140,6 +140,11 @@ def test_what_is_left_to_morph_kgc(tmp_path, text):
         (ONE + "[eks:p, $(a)]", "has a prefix 'eks' that is not declared"),
         (ONE + "[ex:p, $(a), 'no tag~lang']", "no language tag"),
         (ONE + "ex:p", "no predicate with an object"),
+        (
+            ONE.replace("ex:$(id)", '"http://e/$(sku"') + "[ex:p, $(a)]",
+            r"'\$\(sku' is not closed, in the mapping 'm'.*yml:5",
+        ),
+        (ONE + "[ex:p, 'of $(a) and $(b']", r"'\$\(b' is not closed.*m.yml:7"),
         ("- a", "no YARRRML"),
         ("mappings: " + "[" * 100_000, "too deep"),
         ("mappings: " + "- " * 20_000, "too deep|not valid YAML"),
