@@ -62,6 +62,7 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
     """
     from hybridkg.kb.write.table_inputs import TableOptions, is_table
     from hybridkg.tables.inputs import guess_mapping
+    from hybridkg.tables.mapping import check_no_file
 
     id_, class_ = _choice(given.ids), _choice(given.classes)
     tables = [file for file in files if is_table(file)]
@@ -73,10 +74,8 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
                 hint="leave it out",
             )
         return TableOptions(given.mapping, id_, class_, given.prefix)
-    if given.save_mapping is not None and given.save_mapping.exists():
-        raise LoadError(
-            f"there is a file {str(given.save_mapping)!r}", hint="it may be edited; give another name, or move it"
-        )
+    if given.save_mapping is not None:
+        check_no_file(given.save_mapping)
     mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, progress=progress)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:

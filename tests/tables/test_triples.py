@@ -43,7 +43,7 @@ def test_the_stream_equals_the_restatement_row_by_row(tmp_path_factory, table):
     assert sorted(text.splitlines()) == sorted(canonical.splitlines())  # as Oxigraph itself writes it
     counted = [number for source in table_sources(opened_tables([path]), mapping) for _, number in source.lines()]
     assert sum(counted) == len(slow)
-    mapping.save(folder / "things.yml")
+    mapping.save(folder / "things.yml", overwrite=True)
     again = read_yarrrml(folder / "things.yml")
     assert again == mapping
     assert written(path, again) == text

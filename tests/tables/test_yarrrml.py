@@ -65,8 +65,19 @@ def test_a_written_mapping_is_read_back(tmp_path_factory, tables, prefixes):
         for one in mapping.tables
     )
     mapping = TableMapping(kept, prefixes)
-    mapping.save(path)
+    mapping.save(path, overwrite=True)
     assert read_yarrrml(path) == mapping, path.read_text()
+
+
+def test_a_mapping_is_saved_over_a_file_only_if_somebody_says_so(tmp_path):
+    mapping = TableMapping((TableMap("a", "a.csv", "", TermMap((EX, "id", ""), ValueKind.IRI), ()),))
+    path = tmp_path / "m.yml"
+    path.write_text("edited")
+    with pytest.raises(LoadError, match=r"there is a file .*m.yml"):
+        mapping.save(path)
+    assert path.read_text() == "edited"
+    mapping.save(path, overwrite=True)
+    assert read_yarrrml(path) == mapping
 
 
 def read(tmp_path, text):

@@ -116,7 +116,7 @@ def test_a_mapping_for_other_files_is_an_error(kb, films, tmp_path):
     guess_mapping(films, other).save(mapping)
     with pytest.raises(LoadError, match=r"names 'people.csv', which is not among the inputs"):
         kb.load(films, mapping=mapping)
-    guess_mapping(films).save(mapping)
+    guess_mapping(films).save(mapping, overwrite=True)
     with pytest.raises(LoadError, match=r"does not name .*people.csv"):
         kb.load(films, other, mapping=mapping)
     renamed = films.rename(tmp_path / "films-2024.csv")
@@ -156,8 +156,9 @@ def test_the_command_shows_the_mapping_and_saves_it(tmp_path, films):
 
 def test_the_command_saves_no_mapping_over_a_file(tmp_path, films):
     before = films.read_bytes()
-    refused = run("load", tmp_path / "c.kb", films, "--save-mapping", films)
-    assert (refused.exit_code, "there is a file" in refused.stderr) == (1, True)
+    for further in ((), ("--dry-run",)):
+        refused = run("load", tmp_path / "c.kb", films, "--save-mapping", films, *further)
+        assert (refused.exit_code, "there is a file" in refused.stderr) == (2, True)
     assert films.read_bytes() == before
     assert not (tmp_path / "c.kb").exists()
 
