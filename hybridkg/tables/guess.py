@@ -7,6 +7,7 @@ another table, a second pass compares them.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,16 @@ def guess(
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
     links = ForeignKeys.found(keyed)
     maps = [
-        _table_map(table, profiles[table.name], keys[table.name], class_iris[table.name], subjects, links, namespace)
+        _table_map(
+            table,
+            profiles[table.name],
+            keys[table.name],
+            class_iris[table.name],
+            subjects,
+            links,
+            namespace,
+            is_chosen=table.name in ids,
+        )
         for table in tables
     ]
     return TableMapping(tuple(maps), (("ex", namespace),))
@@ -117,9 +127,14 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
                 f"no column {chosen!r} in {table.source!r}; its columns: {', '.join([*table.columns][:20])}",
                 hint=did_you_mean(chosen, [*table.columns]),
             )
+        if row := by_name[chosen].first_blank:
+            raise LoadError(
+                f"row {row:,}, no value in column {chosen!r}, which identifies the rows",
+                hint="each row needs one, or choose another column with --id",
+                place=table.place(row),
+            )
         return _Key(chosen, by_name[chosen].kind is ValueKind.IRI)
-    stem = re.sub(r"[\W_]+", "_", table.name).lower()
-    usual = {"id", "identifier", "iri", "uri", f"{stem}_id", f"{singular(stem)}_id", f"{stem}id", f"{singular(stem)}id"}
+    usual = _usual_keys(table)
     ordered = sorted(profiles, key=lambda profile: profile.name.lower() not in usual)
     for profile in ordered:
         if profile.rows and profile.is_unique():
@@ -131,6 +146,37 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
             hint=f"rename that column, or choose one with --id; its columns: {', '.join([*table.columns][:20])}",
         )
     return _Key(None)
+
+
+def _usual_keys(table: Table) -> set[str]:
+    """Names of columns that identify the rows, in lower case."""
+    stem = re.sub(r"[\W_]+", "_", table.name).lower()
+    return {"id", "identifier", "iri", "uri", f"{stem}_id", f"{singular(stem)}_id", f"{stem}id", f"{singular(stem)}id"}
+
+
+_CODES = frozenset({"sku", "isbn", "issn", "ean", "gtin", "upc", "doi", "key", "code", "uuid", "guid"})
+"""Other names of columns that identify rows of a table of any name."""
+
+
+def _near_key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
+    """A remark about a column whose name says that it identifies the rows, and that does not because of a few cells."""
+    usual = _usual_keys(table)
+
+    def rank(profile: ColumnProfile) -> int:
+        """How well the name and the place of a column fit an identifier; 0 is best."""
+        name, is_first = profile.name.lower(), profile is profiles[0]
+        if name in usual or name in _CODES:
+            return int(name in _CODES)
+        is_named = re.search(r"[\W_]id$", name) is not None
+        return 2 if is_named and is_first else 3 if is_named else 4 if is_first else 5
+
+    chosen = min((rank(profile) for profile in profiles if profile.name == key.column), default=5)
+    for profile in sorted((one for one in profiles if rank(one) < chosen), key=rank):
+        flaw = profile.key_flaw() if profile.has_key_kind() and profile.filled else None
+        if flaw is not None and (flaw.is_rare or rank(profile) < 2):
+            advice = "" if len(flaw.rows) == 1 else f", or say --id {shlex.quote(profile.name)}"
+            return [f"{profile.name!r} would identify the rows, but {flaw}; correct it{advice}"]
+    return []
 
 
 def _subject(key: _Key, class_iri: str, namespace: str) -> TermMap:
@@ -149,6 +195,8 @@ def _table_map(
     subjects: Mapping[str, TermMap],
     links: ForeignKeys,
     namespace: str,
+    *,
+    is_chosen: bool,
 ) -> TableMap:
     tongues = languages([profile.name for profile in profiles if profile.kind is ValueKind.STRING])
     stems = {header: stem for header, (stem, _) in tongues.items()}
@@ -156,6 +204,8 @@ def _table_map(
     local = local_names([*dict.fromkeys(stems.get(profile.name, profile.name) for profile in profiles)])
     label = _label_header(profiles, stems)
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
+    if not is_chosen:
+        notes += _near_key_notes(table, key, profiles)
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
         if not profile.filled:
@@ -198,7 +248,8 @@ def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> li
         return [f"if these are texts for search that shall not be in the graph: --text {table.source}"]
     profile = next(one for one in profiles if one.name == key.column)
     if profile.rows and not profile.is_unique() and profile.filled == profile.rows:
-        return [f"rows with the same {key.column!r} describe one entity"]
+        example = f": {flaw}" if (flaw := profile.key_flaw()) is not None else ""
+        return [f"rows with the same {key.column!r} describe one entity{example}"]
     return []
 
 

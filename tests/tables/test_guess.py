@@ -98,7 +98,37 @@ def test_the_column_that_identifies_the_rows(tmp_path):
 def test_rows_of_one_identifier_are_one_entity_and_a_note(tmp_path):
     path = write_csv(tmp_path / "cast.csv", ["film", "actor"], [["a", "x"], ["a", "y"]])
     (table,) = guess_mapping(path, id="film").tables
-    assert "rows with the same 'film' describe one entity" in table.notes
+    assert table.notes == ("rows with the same 'film' describe one entity: rows 1 and 2 have the same 'a'",)
+
+
+def notes(tmp_path, header, rows, **options):
+    (table,) = guess_mapping(write_csv(tmp_path / "stock.csv", header, rows), **options).tables
+    return table.subject.columns, table.notes
+
+
+def test_a_column_that_would_identify_the_rows_but_for_a_few_cells_is_in_a_note(tmp_path):
+    rows = [[f"SKU-{i}", f"name {i % 7}", i] for i in range(1, 31)]
+    header = ["sku", "name", "price"]
+    assert notes(tmp_path, header, rows) == (("sku",), ())
+    rows[20][0] = "SKU-5"
+    same = "'sku' would identify the rows, but rows 5 and 21 have the same 'SKU-5'; correct it, or say --id sku"
+    assert notes(tmp_path, header, rows) == (("price",), (same,))
+    rows[3][0] = " "
+    assert notes(tmp_path, header, rows)[1] == ("'sku' would identify the rows, but row 4 is blank; correct it",)
+    with pytest.raises(LoadError, match=r"(?s)row 4, no value in column 'sku', which identifies.*stock.csv:5"):
+        guess_mapping(tmp_path / "stock.csv", id="sku")
+
+
+def test_duplicates_far_apart_are_found_by_their_rows(tmp_path):
+    rows = [[f"s{i}", "x"] for i in range(6_000)]
+    rows[5_000][0] = "s7"
+    _, found = notes(tmp_path, ["stock_id", "kind"], rows)
+    assert "'stock_id' would identify the rows, but rows 8 and 5,001 have the same value; correct it" in found[-1]
+
+
+def test_a_column_of_references_does_not_nearly_identify_the_rows(tmp_path):
+    rows = [[f"f{i // 3}", f"a{i % 4}", i] for i in range(30)]
+    assert notes(tmp_path, ["film_id", "actor_id", "order"], rows) == (("order",), ())
 
 
 def test_the_first_of_label_name_title_is_a_label_too(tmp_path):
