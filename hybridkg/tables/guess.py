@@ -33,11 +33,13 @@ from hybridkg.tables.mapping import (
     iri_safe,
     literal_of,
 )
-from hybridkg.tables.names import LABELS, class_name, languages, local_names, singular
+from hybridkg.tables.names import DESCRIPTIONS, LABELS, class_name, languages, local_names, singular
 
 DEFAULT_PREFIX = "http://example.org/"
 
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+RDFS_COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
+"""Predicates of the fields `label` and `description` of the default profile."""
 
 Choice: TypeAlias = "str | Mapping[str, str] | None"
 """A column or a class: of the only table, or of each table by its name."""
@@ -214,6 +216,8 @@ def _table_map(
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)
+        elif stem.lower() in DESCRIPTIONS and profile.kind is ValueKind.STRING and not profile.separator:
+            predicates.append(RDFS_COMMENT)
         target = literal_of(
             profile.name,
             profile.kind,

@@ -140,6 +140,15 @@ def test_the_first_of_label_name_title_is_a_label_too(tmp_path):
     assert labels == [("name",)]
 
 
+def test_texts_about_the_rows_are_comments_too(tmp_path):
+    header = ["id", "title", "Description", "summary_en", "summary_de", "comment"]
+    path = write_csv(tmp_path / "t.csv", header, [["1", "a", "b", "c", "d", "7"]])
+    (table,) = guess_mapping(path).tables
+    comment = "http://www.w3.org/2000/01/rdf-schema#comment"
+    found = [one.target.columns[0] for one in table.properties if comment in one.predicates]
+    assert found == ["Description", "summary_en", "summary_de"]  # a number is no text about a row
+
+
 def test_languages_of_headers(tmp_path):
     header = ["id", "title_en", "title_de", "plot@fr-CA", "film_id", "film", "year_it", "year"]
     path = write_csv(tmp_path / "t.csv", header, [["1", "a", "b", "c", "d", "e", "7", "x"]])

@@ -54,6 +54,14 @@ def test_a_table_is_loaded_and_ranked(kb, films):
     assert [str(row["f"]) for row in year] == ["http://example.org/Film/tt2"]
 
 
+def test_a_column_of_descriptions_is_found_in_the_field_description(kb, tmp_path):
+    path = tmp_path / "shops.csv"
+    path.write_text("id,name,description\n1,Corner,sells tea\n2,Mall,sells shoes\n")
+    kb.load(path)
+    found = kb.query('SELECT ?s { ?s MATCH "tea" ON (description) }')
+    assert [str(row["s"]) for row in found] == ["http://example.org/Shop/1"]
+
+
 def test_a_data_frame_to_a_ranked_answer_in_four_lines():
     frame = pd.DataFrame([row[:2] for row in ROWS], columns=["imdb_id", "title"])
     with KnowledgeBase.temporary(frame, id="imdb_id", class_="Film", prefix="http://e.org/") as kb:
