@@ -14,6 +14,7 @@ import numpy as np
 
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.tables.kinds import RECOGNISED, is_recognised
+from hybridkg.tables.near_kind import NearKind
 from hybridkg.tables.triples import values_of
 
 SEPARATORS = (" | ", "|", "; ", ";")
@@ -64,6 +65,11 @@ class Kinds:
         return other
 
     @property
+    def left(self) -> list[ValueKind]:
+        """The kinds that all texts have, STRING aside."""
+        return [*self._left]
+
+    @property
     def strictest(self) -> ValueKind:
         """The first kind, in the order of ValueKind, that all texts have."""
         if self.permitted == {ValueKind.JSON}:
@@ -103,7 +109,8 @@ class ColumnProfile:
         self._parts = {separator: _Parts(separator) for separator in SEPARATORS}
         self._hashes: array[int] | None = array("q")
         self._blanks = array("q")
-        self._flaws = 0
+        self._flaws = self._values = 0
+        self._near: NearKind | None = None
         self.first_blank = 0
         """The number of the first row without a value; 0 for none."""
         self._alike: tuple[int, int, str] | None = None
@@ -119,6 +126,11 @@ class ColumnProfile:
         self.filled += filled
         before = self.kinds.copy()
         self.kinds.see(texts, column.kinds if texts else frozenset())
+        if not column.kinds and not column.is_list and self.kinds.strictest is ValueKind.STRING:
+            self._near = self._near or NearKind(before.left, self._values)
+            places = range(rows) if values.rows is None else values.rows
+            self._near.see(texts, [before_batch + place + 1 for place in places])
+        self._values += len(texts)
         self.has_json_and_text = self.has_json_and_text or not self.kinds.permitted
         if filled < rows and not self.first_blank:
             self.first_blank = before_batch + _missing(values.rows, rows)[0] + 1
@@ -182,6 +194,11 @@ class ColumnProfile:
         """The kind of the values."""
         separator = self.separator
         return self._parts[separator].kinds.strictest if separator else self.kinds.strictest
+
+    def why_text(self) -> str:
+        """Why this is a column of texts where most values have a stricter kind; empty for no reason."""
+        is_text = self.kind is ValueKind.STRING and not self.separator
+        return self._near.reason() if is_text and self._near is not None else ""
 
     def is_unique(self) -> bool:
         """Whether each row has a value of its own."""

@@ -213,6 +213,8 @@ def _table_map(
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
+        if why := profile.why_text():
+            notes.append(f"column {profile.name!r} is text, because {why}")
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)

@@ -48,6 +48,28 @@ def test_the_kind_is_the_strictest_of_all_cells(tmp_path, cells, kind):
     assert guessed(tmp_path, "v", cells).kind is kind
 
 
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (["1", "NA", "", "20"], "row 2 has 'NA' (2 of 3 values are integers)"),
+        (["1.5", "2", "n/a"], "row 3 has 'n/a' (2 of 3 values are decimals)"),
+        (["1999-12-31", "31.12.1999"], "row 2 has '31.12.1999' (1 of 2 values are dates)"),
+        ([*map(str, range(6_000)), "x"], "row 6,001 has 'x' (6,000 of 6,001 values are integers)"),
+        ([*map(str, range(6_000)), "1.5", "x"], "row 6,002 has 'x' (6,001 of 6,002 values are decimals)"),
+        (["1", "a", "b"], ""),
+        (["a", "b"], ""),
+        (["1", "2"], ""),
+        (["1|2", "3|x", "4"], ""),
+        ([], ""),
+    ],
+)
+def test_a_note_says_why_a_column_of_numbers_or_dates_is_text(tmp_path, cells, reason):
+    path = write_csv(tmp_path / "t.csv", ["id", "v"], [[f"r{i}", cell] for i, cell in enumerate(cells)])
+    (table,) = guess_mapping(path).tables
+    found = [note for note in table.notes if "is text" in note]
+    assert found == ([f"column 'v' is text, because {reason}"] if reason else [])
+
+
 def test_the_last_row_counts_as_much_as_the_first(tmp_path):
     assert guessed(tmp_path, "v", ["1"] * 50_000 + ["x"]).kind is ValueKind.STRING
 
