@@ -54,8 +54,8 @@ def table_options(command: Any) -> Any:
     return command
 
 
-def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progress) -> TableOptions:
-    """The options of a load whose mapping is guessed, shown and saved.
+def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progress: Progress) -> TableOptions:
+    """The options of a load into a knowledge base, which need not be there; their mapping is guessed, shown and saved.
 
     Raises:
         LoadError: a table is malformed, or an option is for tables and there are none.
@@ -76,7 +76,8 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
         return TableOptions(given.mapping, id_, class_, given.prefix)
     if given.save_mapping is not None:
         check_no_file(given.save_mapping)
-    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, progress=progress)
+    kept = _kept_prefixes(kb) if any(":" in one for one in given.classes) else {}
+    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, prefixes=kept, progress=progress)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)
@@ -110,6 +111,15 @@ def print_examples(files: Sequence[Path], options: TableOptions) -> None:
 
 EXAMPLE_ROWS = 3
 """Rows of each table whose triples are shown."""
+
+
+def _kept_prefixes(kb: Path) -> dict[str, str]:
+    from hybridkg.kb import KnowledgeBase
+
+    if not (kb / "CURRENT").exists():
+        return {}
+    with KnowledgeBase.open(kb) as base:
+        return dict(base.prefixes)
 
 
 def _choice(values: tuple[str, ...]) -> str | dict[str, str] | None:

@@ -206,7 +206,7 @@ class KnowledgeBase(Care):
             raise LoadError(
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
-        with with_tables(inputs, TableOptions(mapping, id, class_, prefix), progress) as sources:
+        with with_tables(inputs, TableOptions(mapping, id, class_, prefix, self.prefixes), progress) as sources:
             return self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
 
     def _load(

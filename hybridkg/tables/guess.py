@@ -19,6 +19,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import NamedNode
+from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
 from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
@@ -59,6 +60,7 @@ def guess(
     id: Choice = None,
     class_: Choice = None,
     prefix: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping of tables that are loaded together.
@@ -67,8 +69,10 @@ def guess(
         tables: with different names.
         id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
             values differ, else the number of the row.
-        class_: class of the rows, a name or an IRI; default: the name of the table, in the singular.
+        class_: class of the rows, a name or an IRI, also with a prefix; default: the name of the table, in the
+            singular.
         prefix: namespace of classes, predicates and rows; default: DEFAULT_PREFIX.
+        prefixes: namespaces for `class_`, before the well-known ones.
         progress: receives the bytes read.
 
     Raises:
@@ -79,7 +83,13 @@ def guess(
     ids, classes = _choices(id, "id", tables), _choices(class_, "class", tables)
     profiles = {table.name: _profiles(table, progress) for table in tables}
     keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
-    class_iris = {table.name: _class(classes.get(table.name) or class_name(table.name), namespace) for table in tables}
+    known = {**WELL_KNOWN, **(prefixes or {}), "ex": namespace}
+    class_iris = {
+        table.name: _class(classes[table.name], namespace, known)
+        if classes.get(table.name)
+        else namespace + class_name(table.name)
+        for table in tables
+    }
     _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
@@ -268,17 +278,30 @@ def _namespace(prefix: str | None) -> str:
             f"{namespace!r} cannot begin an IRI: {e}",
             hint="--prefix is the start of an IRI, such as http://example.org/",
         ) from e
+    if namespace[-1] not in "/#:":
+        raise LoadError(
+            f"{namespace!r} ends within a word, so that it and a name would be one word",
+            hint=f"a namespace ends in '/', '#' or ':': --prefix {namespace}/",
+        )
     return namespace
 
 
-def _class(name: str, namespace: str) -> str:
-    """The IRI of a class that is given by its name, or whole."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
-        try:
-            return NamedNode(name).value
-        except ValueError as e:
-            raise LoadError(f"{name!r} is no IRI of a class: {e}") from e
-    return namespace + iri_safe(name)
+def _class(name: str, namespace: str, known: Mapping[str, str]) -> str:
+    """The IRI of a class that is given by its name, with a prefix, or whole."""
+    prefix, colon, local = name.partition(":")
+    if not colon:
+        return namespace + iri_safe(name)
+    if not local.startswith("//") and prefix != "urn":
+        if prefix not in known:
+            raise LoadError(
+                f"the class {name!r} has a prefix that is not known; known: {', '.join([*known][:-31:-1])}",
+                hint=did_you_mean(prefix, [*known]) or "give the class as a name or as a whole IRI: http://...",
+            )
+        return known[prefix] + iri_safe(local)
+    try:
+        return NamedNode(name).value
+    except ValueError as e:
+        raise LoadError(f"{name!r} is no IRI of a class: {e}") from e
 
 
 def _check_names(tables: Sequence[Table]) -> None:

@@ -117,6 +117,23 @@ def test_the_column_that_identifies_the_rows(tmp_path):
     assert chosen == EX + "Movie/{id}"  # in our own namespace
 
 
+@pytest.mark.parametrize(
+    ("name", "iri"),
+    [
+        ("ex:Product", "http://e.org/#Product"),
+        ("Product", "http://e.org/#Product"),
+        ("schema:Product", "http://schema.org/Product"),
+        ("shop:Product", "http://shop.example/Product"),
+        ("urn:x:Product", "urn:x:Product"),
+    ],
+)
+def test_a_class_may_have_a_prefix(tmp_path, name, iri):
+    path = write_csv(tmp_path / "films.csv", ["id"], [["1"]])
+    kept = {"shop": "http://shop.example/", "ex": "http://other/"}
+    (table,) = guess_mapping(path, class_=name, prefix="http://e.org/#", prefixes=kept).tables
+    assert table.properties[0].target.template == (iri,)
+
+
 def test_rows_of_one_identifier_are_one_entity_and_a_note(tmp_path):
     path = write_csv(tmp_path / "cast.csv", ["film", "actor"], [["a", "x"], ["a", "y"]])
     (table,) = guess_mapping(path, id="film").tables
@@ -223,6 +240,9 @@ def test_a_dangling_reference_stays_a_value_and_a_note(tmp_path):
         ({"prefix": "no iri"}, "'no iri' cannot begin an IRI"),
         ({"class_": {"fims": "Film"}}, r"given for a table 'fims'.*did you mean 'films'"),
         ({"class_": "http://e.org/a b"}, "no IRI of a class"),
+        ({"class_": "shcema:Movie"}, "'shcema:Movie' has a prefix that is not known; known: .*did you mean 'schema'"),
+        ({"class_": "qqqq:Movie"}, "known: ex, .*as a whole IRI"),
+        ({"prefix": "http://shop.example"}, "ends within a word.*--prefix http://shop.example/"),
     ],
 )
 def test_wrong_choices(tmp_path, options, message):

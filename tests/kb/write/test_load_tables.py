@@ -162,6 +162,17 @@ def test_the_command_shows_the_mapping_and_saves_it(tmp_path, films):
     assert "each row is <http://e.org/Movie/{imdb_id}>" in shown.stderr
 
 
+def test_a_class_with_a_prefix_that_the_knowledge_base_keeps(tmp_path, films):
+    (tmp_path / "a.ttl").write_text("@prefix shop: <http://shop.example/> . shop:a a shop:B .")
+    kb = tmp_path / "c.kb"
+    assert run("load", kb, tmp_path / "a.ttl", "--no-index").exit_code == 0
+    assert run("load", kb, films, "--class", "shop:Film", "--no-index").exit_code == 0
+    with KnowledgeBase.open(kb) as base:
+        base.load(films, class_="shop:Movie", index=False)
+        classes = {str(row["c"]) for row in base.query("SELECT ?c { ?s a ?c }")}
+    assert classes == {f"http://shop.example/{name}" for name in ("B", "Film", "Movie")}
+
+
 def test_the_command_saves_no_mapping_over_a_file(tmp_path, films):
     before = films.read_bytes()
     for further in ((), ("--dry-run",)):
