@@ -240,9 +240,21 @@ def _table_map(
             target = _link(profile, subjects[other])
         properties.append(PropertyMap(tuple(predicates), target))
     notes += links.notes(table.name)
-    file_name = re.split(r"[\\/]", table.source)[-1]
     rows = profiles[0].rows if profiles else 0
+    if not rows:
+        notes = []  # the description says that there are 0 rows
+    notes += _separator_notes(table)
+    file_name = re.split(r"[\\/]", table.source)[-1]
     return TableMap(table.name, file_name, table.part, subjects[table.name], tuple(properties), tuple(notes), rows)
+
+
+def _separator_notes(table: Table) -> list[str]:
+    """A remark about a file that may have been divided at the wrong character."""
+    if len(table.columns) != 1:
+        return []
+    separator = max(",;|\t", key=table.columns[0].count)
+    found = table.columns[0].count(separator)
+    return [f"one column, and its header has {found} {separator!r}: is that the separator?"] if found > 1 else []
 
 
 def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:

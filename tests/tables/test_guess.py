@@ -279,6 +279,19 @@ def test_the_description_has_a_line_for_each_column(tmp_path):
     )
 
 
+def test_a_table_without_rows_has_no_notes(tmp_path):
+    (table,) = guess_mapping(write_csv(tmp_path / "t.csv", ["id", "v", "w"], [])).tables
+    assert (table.rows, table.notes) == (0, ())
+
+
+def test_a_header_that_was_not_divided_is_in_a_note(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("id,name,year\n1,a,2\n2,b,2\n")
+    (table,) = guess_mapping(path).tables
+    assert "one column, and its header has 2 ',': is that the separator?" in table.notes
+    assert guess_mapping(write_csv(tmp_path / "u.csv", ["a,b"], [["x"]])).tables[0].notes == ()
+
+
 def test_the_semicolon_of_a_character_reference_separates_nothing(tmp_path):
     term = guessed(tmp_path, "v", ["Tom &amp; Jerry", "Him &#38; Her", "a;b"])
     assert (term.separator, term.kind) == ("", ValueKind.STRING)

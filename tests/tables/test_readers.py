@@ -207,6 +207,20 @@ def test_sheets_and_tables_of_one_file(tmp_path):
     assert mapping.tables[0].properties[-1].target.template[0] == "http://example.org/Director/"
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("id|name|year\n1|a,b|2\n", ("id", "name", "year")),
+        ("id,a|b|c\n1,2\n", ("id", "a|b|c")),  # a comma goes first
+        ('"a|b"\nx|y\n', ("a|b",)),
+        ("name\nx|y\n", ("name",)),
+    ],
+)
+def test_vertical_bars_divide_where_nothing_else_does(tmp_path, text, columns):
+    (tmp_path / "t.csv").write_text(text)
+    assert opened_tables([tmp_path / "t.csv"])[0].columns == columns
+
+
 CSV = [
     (b"", "no header: the file is empty"),
     (b"\n\n\n", "no header: the file is empty"),
