@@ -5,6 +5,7 @@ Source: https://rml.io/yarrrml/spec/, with the two extensions of yarrrml_writer.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -46,6 +47,9 @@ _KEYS = {
     "value": ("value", "v"),
 }
 """Names of a key in the specification."""
+
+_LEFT_TO_MORPH_KGC = frozenset({"graphs", "graph", "g", "targets", "target", "t", "condition", "conditions", "c"})
+"""Keys of a mapping in the specification that TableMapping does not have."""
 
 _FORMULATIONS = ("csv", "jsonpath")
 
@@ -162,6 +166,7 @@ class _Reader:
             raise self._wrong(f"the mapping {name!r} is no list of keys and values")
         known = {key for names in ("sources", "subjects", "po") for key in _KEYS[names]}
         if other := [key for key in one if key not in known]:
+            self._check_key(str(other[0]), name)
             raise self._beyond(f"the key {other[0]!r} of the mapping {name!r}")
         subjects = _listed(_get(one, "subjects"))
         sources = _listed(_get(one, "sources"))
@@ -174,6 +179,21 @@ class _Reader:
                 if not isinstance(subject, str):
                     raise self._beyond(f"a subject of the mapping {name!r}")
                 yield TableMap(name, file_name, part, self._iri_term(subject, name), properties)
+
+    def _check_key(self, key: str, name: str) -> None:
+        """Raises LoadError: a key of a mapping is one of another place, or nearly one that is known here."""
+        if key in _LEFT_TO_MORPH_KGC:
+            return
+        of_pairs = {*_KEYS["predicates"], *_KEYS["objects"]}
+        known = [names[0] for names in (_KEYS["sources"], _KEYS["subjects"], _KEYS["po"])]
+        near = _KEYS["po"][:1] if key in of_pairs else difflib.get_close_matches(key, known, 1)
+        if not near:
+            return
+        short = next(names[-1] for names in _KEYS.values() if near[0] in names)
+        raise self._wrong(
+            f"the key {key!r} in the mapping {name!r}, which has sources, subjects (s) and predicateobjects (po)",
+            f"did you mean {near[0]} ({short})?",
+        )
 
     def _source(self, source: Any) -> tuple[str, str]:
         """(file name, table or sheet)."""
@@ -336,9 +356,12 @@ class _Reader:
             NamedNode(text)
         except ValueError as e:
             prefix = text.partition(":")[0] if ":" in text else ""
-            hint = (
-                f"declare it: prefixes: {{{prefix}: http://...}}" if prefix.isalnum() else "write it whole: http://..."
-            )
+            if text.removeprefix(prefix).startswith("://"):
+                hint = "percent-encode what an IRI cannot have: a space is %20"
+            elif prefix.isalnum():
+                hint = f"declare it: prefixes: {{{prefix}: http://...}}"
+            else:
+                hint = "write it whole: http://..."
             raise self._wrong(f"{text!r} is no IRI: {e}", hint) from e
         prefix = text.partition(":")[0]
         if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(//|.*:)|(mailto|urn|tel|doi):", text):

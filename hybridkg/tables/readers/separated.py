@@ -1,7 +1,7 @@
 """CSV and TSV (RFC 4180): UTF-8, plain or compressed, with a header.
 
-A .csv file may be separated by commas, semicolons or tabs: the one with the most columns in the header counts. Where none of
-them gives two columns, it may be separated by vertical bars, which elsewhere separate the values of a cell.
+A .csv file may be separated by commas, semicolons or tabs: the one with the most columns in the header counts. Where
+none of them gives two columns, it may be separated by vertical bars, which elsewhere separate the values of a cell.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ DELIMITERS = ",;\t"
 
 LAST_DELIMITER = "|"
 """Delimiter of a .csv file that would have one column otherwise."""
+
+MAX_NUL_SHARE = 0.1
+"""Share of the bytes that are NUL in a text of UTF-8, by mistake; in UTF-16 it is up to a half."""
 
 MAX_EMPTY_LINES = 100
 """Empty lines before a header."""
@@ -225,15 +228,18 @@ def _lines(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
 
 def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
     """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a row that is too long."""
-    rest = b""
+    rest, line = b"", 1
     while block := file.block():
         open_row.add(len(block), file.path)
         if b"\0" in block:
+            before = block[: block.index(b"\0")]
+            is_utf16 = block.count(b"\0") > MAX_NUL_SHARE * len(block)
             raise LoadError(
                 "a NUL byte: this is no text in UTF-8",
-                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW, if it is UTF-16",
-                place=str(file.path),
+                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW" if is_utf16 else "remove it",
+                place=f"{file.path}:{line + _line_ends(before)}",
             )
+        line += _line_ends(block)
         # A CR at the end of a block may be half of a CR LF.
         end = (block.rfind(b"\n") + 1) or (block.rfind(b"\r", 0, len(block) - 1) + 1)
         if end:
@@ -243,3 +249,8 @@ def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
             rest += block
     if rest:
         yield rest.decode()
+
+
+def _line_ends(block: bytes) -> int:
+    """The ends of lines: LF, CR LF or CR."""
+    return block.count(b"\n") or block.count(b"\r")
