@@ -79,7 +79,7 @@ def read_yarrrml(path: Path) -> TableMapping:
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    with needs_extra("tables", "mappings in YARRRML"):
+    with needs_extra("tables", "a mapping in YARRRML"):
         import yaml
     try:
         if path.stat().st_size > MAX_BYTES:
