@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -199,6 +200,7 @@ class KnowledgeBase(Care):
             UnknownNameError: no such encoder or text engine.
             LockedError: another writer has the lock.
         """
+        from hybridkg.kb.write.described_already import described_already
         from hybridkg.kb.write.table_inputs import TableOptions, with_tables
 
         texts = [text] if isinstance(text, str | Path) else text
@@ -207,7 +209,10 @@ class KnowledgeBase(Care):
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
         with with_tables(inputs, TableOptions(mapping, id, class_, prefix, self.prefixes), progress) as sources:
-            return self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+            adds = replace is None and self._snapshot.quads > 0
+            warnings = [*described_already(sources, self._snapshot.store)] if adds else []
+            report = self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+        return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
 
     def _load(
         self,

@@ -91,7 +91,7 @@ class TripleWriter:
         return [line.rstrip("\n") for line in self._lines(batch)]
 
     def _lines(self, batch: RowBatch) -> list[str]:
-        subjects = self._subjects(batch)
+        subjects = self.subjects(batch)
         lines: list[str] = []
         for one in self._map.properties:
             objects = self._objects(one, batch)
@@ -101,7 +101,7 @@ class TripleWriter:
                 lines += [f"{s}{before}{o}{after}" for s, o in zip(of_rows, objects.texts, strict=True)]
         return lines
 
-    def _subjects(self, batch: RowBatch) -> Sequence[str]:
+    def subjects(self, batch: RowBatch) -> Sequence[str]:
         """The subject of each row, in angle brackets. Raises LoadError: a row has none, or several."""
         term = self._map.subject
         values = self._values(term, batch)

@@ -112,6 +112,18 @@ def test_a_transaction_takes_tables(kb, films):
     assert len(kb.query(QUERY)) == 2
 
 
+def test_rows_about_entities_that_are_there_already_give_a_warning(kb, films):
+    assert kb.load(films).warnings == ()
+    films.write_text("imdb_id,title\ntt1,Aliens\ntt9,Dune\n")
+    (warning,) = kb.load(films).warnings
+    assert warning.code == "W304"
+    assert "1 row describes an entity that the knowledge base has already: the values are added" in warning.message
+    assert "--replace default" in warning.hint
+    assert kb.load(films).warnings == ()  # nothing is added
+    films.write_text("imdb_id,title\ntt1,Alien 3\n")
+    assert kb.load(films, replace="default").warnings == ()
+
+
 def test_tables_and_rdf_are_one_load(kb, films, tmp_path):
     (tmp_path / "more.ttl").write_text('<http://e/a> <http://e/p> "space" .\n')
     assert kb.load(films, tmp_path / "more.ttl").triples == 21
