@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import COMMITTED, LoadError
+from hybridkg.errors import COMMITTED, LoadError, LoadWarning
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
@@ -208,9 +208,12 @@ class KnowledgeBase(Care):
             raise LoadError(
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
-        with with_tables(inputs, TableOptions(mapping, id, class_, prefix, self.prefixes), progress) as sources:
-            adds = replace is None and self._snapshot.quads > 0
-            warnings = [*described_already(sources, self._snapshot.store)] if adds else []
+        before = self._state  # None where an index is damaged, which a load may build again
+        kept = {} if before is None else before.prefixes.kept
+        with with_tables(inputs, TableOptions(mapping, id, class_, prefix, kept), progress) as sources:
+            warnings: list[LoadWarning] = []
+            if replace is None and before is not None and before.quads:
+                warnings += described_already(sources, before.store)
             report = self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
         return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
 

@@ -124,6 +124,17 @@ def test_rows_about_entities_that_are_there_already_give_a_warning(kb, films):
     assert kb.load(films, replace="default").warnings == ()
 
 
+def test_a_table_is_loaded_where_the_text_index_is_damaged(tmp_path, films):
+    with KnowledgeBase.create(tmp_path / "d.kb") as made:
+        made.load(films)
+    generation = tmp_path / "d.kb" / (tmp_path / "d.kb" / "CURRENT").read_text().strip()
+    description = generation / "text" / "text.json"
+    description.write_bytes(b"{" * description.stat().st_size)
+    with KnowledgeBase.open(tmp_path / "d.kb") as damaged:
+        damaged.load(films, index=True)
+        assert len(damaged.query(QUERY)) == 2
+
+
 def test_tables_and_rdf_are_one_load(kb, films, tmp_path):
     (tmp_path / "more.ttl").write_text('<http://e/a> <http://e/p> "space" .\n')
     assert kb.load(films, tmp_path / "more.ttl").triples == 21
