@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import sqlite3
+import sys
 import zipfile
 from datetime import date, datetime, timedelta
 
@@ -16,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from made_tables import write_csv
 
-from hybridkg.errors import LoadError
+from hybridkg.errors import LoadError, MissingExtraError
 from hybridkg.rdf import input_file
 from hybridkg.tables import headers, triples
 from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
@@ -245,6 +246,13 @@ def test_what_is_wrong_with_csv(tmp_path, content, message):
     file = tmp_path / "t.csv"
     file.write_bytes(content)
     refused(file, message)
+
+
+def test_a_missing_package_is_named_in_a_sentence(tmp_path, monkeypatch):
+    openpyxl.Workbook().save(tmp_path / "t.xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match="an Excel workbook needs the package 'openpyxl'"):
+        opened_tables([tmp_path / "t.xlsx"])
 
 
 def refused(file, message):
