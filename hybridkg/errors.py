@@ -184,6 +184,12 @@ class ElsewhereWarning(HybridkgError):  # noqa: N818 - not an error
         )
 
 
+class DescribedWarning(LoadWarning):
+    """Rows of a table about entities that the knowledge base has already."""
+
+    code = "W304"
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

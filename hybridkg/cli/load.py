@@ -99,7 +99,7 @@ def load(
         )
     progress = TerminalProgress()
     tables = TableArguments(mapping, ids, classes, prefix, save_mapping, dry_run)
-    table_mapping = shown_mapping(files, tables, progress)
+    table_mapping = shown_mapping(files, tables, kb, progress)
     if dry_run:
         print_examples(files, table_mapping)
         return

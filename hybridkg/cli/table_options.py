@@ -54,14 +54,15 @@ def table_options(command: Any) -> Any:
     return command
 
 
-def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progress) -> TableOptions:
-    """The options of a load whose mapping is guessed, shown and saved.
+def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progress: Progress) -> TableOptions:
+    """The options of a load into a knowledge base, which need not be there; their mapping is guessed, shown and saved.
 
     Raises:
         LoadError: a table is malformed, or an option is for tables and there are none.
     """
     from hybridkg.kb.write.table_inputs import TableOptions, is_table
     from hybridkg.tables.inputs import guess_mapping
+    from hybridkg.tables.mapping import check_no_file
 
     id_, class_ = _choice(given.ids), _choice(given.classes)
     tables = [file for file in files if is_table(file)]
@@ -73,11 +74,10 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, progress: Progre
                 hint="leave it out",
             )
         return TableOptions(given.mapping, id_, class_, given.prefix)
-    if given.save_mapping is not None and given.save_mapping.exists():
-        raise LoadError(
-            f"there is a file {str(given.save_mapping)!r}", hint="it may be edited; give another name, or move it"
-        )
-    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, progress=progress)
+    if given.save_mapping is not None:
+        check_no_file(given.save_mapping)
+    kept = _kept_prefixes(kb) if any(":" in one for one in given.classes) else {}
+    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, prefixes=kept, progress=progress)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)
@@ -111,6 +111,15 @@ def print_examples(files: Sequence[Path], options: TableOptions) -> None:
 
 EXAMPLE_ROWS = 3
 """Rows of each table whose triples are shown."""
+
+
+def _kept_prefixes(kb: Path) -> dict[str, str]:
+    from hybridkg.kb import KnowledgeBase
+
+    if not (kb / "CURRENT").exists():
+        return {}
+    with KnowledgeBase.open(kb) as base:
+        return dict(base.prefixes)
 
 
 def _choice(values: tuple[str, ...]) -> str | dict[str, str] | None:

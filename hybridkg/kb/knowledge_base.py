@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import COMMITTED, LoadError
+from hybridkg.errors import COMMITTED, LoadError, LoadWarning
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
@@ -199,6 +200,7 @@ class KnowledgeBase(Care):
             UnknownNameError: no such encoder or text engine.
             LockedError: another writer has the lock.
         """
+        from hybridkg.kb.write.described_already import described_already
         from hybridkg.kb.write.table_inputs import TableOptions, with_tables
 
         texts = [text] if isinstance(text, str | Path) else text
@@ -206,8 +208,14 @@ class KnowledgeBase(Care):
             raise LoadError(
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
-        with with_tables(inputs, TableOptions(mapping, id, class_, prefix), progress) as sources:
-            return self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+        before = self._state  # None where an index is damaged, which a load may build again
+        kept = {} if before is None else before.prefixes.kept
+        with with_tables(inputs, TableOptions(mapping, id, class_, prefix, kept), progress) as sources:
+            warnings: list[LoadWarning] = []
+            if replace is None and before is not None and before.quads:
+                warnings += described_already(sources, before.store)
+            report = self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+        return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
 
     def _load(
         self,

@@ -1,6 +1,6 @@
 """Profiles of columns by one pass: the kinds that all values have, separators, blanks, uniqueness.
 
-Memory is bounded: a few counts a column, and 8 bytes a row for each column that may still identify the rows.
+Memory is bounded: a few counts a column, and 8 bytes a row for each column that identifies the rows, or nearly.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.tables.kinds import RECOGNISED, is_recognised
+from hybridkg.tables.near_kind import NearKind
 from hybridkg.tables.triples import values_of
 
 SEPARATORS = (" | ", "|", "; ", ";")
@@ -29,6 +31,9 @@ MAX_VALUE_LENGTH = 40
 
 MAX_KEY_LENGTH = 200
 """Characters of a value that identifies a row."""
+
+MAX_FLAWED_SHARE = 0.1
+"""Share of the rows that may be blank or duplicates in a column that nearly identifies the rows."""
 
 KEY_KINDS = frozenset({ValueKind.INTEGER, ValueKind.STRING, ValueKind.IRI})
 
@@ -60,11 +65,38 @@ class Kinds:
         return other
 
     @property
+    def left(self) -> list[ValueKind]:
+        """The kinds that all texts have, STRING aside."""
+        return [*self._left]
+
+    @property
     def strictest(self) -> ValueKind:
         """The first kind, in the order of ValueKind, that all texts have."""
         if self.permitted == {ValueKind.JSON}:
             return ValueKind.JSON
         return self._left[0] if self._left else ValueKind.STRING
+
+
+@dataclass(frozen=True)
+class KeyFlaw:
+    """Why a column does not identify the rows: the first blank row, or the first two rows of one value.
+
+    Args:
+        rows: their numbers, from 1: one that is blank, or two that are alike.
+        text: the value of the two; empty where it is not known.
+        is_rare: whether at most MAX_FLAWED_SHARE of the rows are blank or duplicates, or one is.
+    """
+
+    rows: tuple[int, ...]
+    text: str
+    is_rare: bool
+
+    def __str__(self) -> str:
+        if len(self.rows) == 1:
+            return f"row {self.rows[0]:,} is blank"
+        first, second = self.rows
+        value = repr(self.text if len(self.text) <= 40 else f"{self.text[:40]}...") if self.text else "value"
+        return f"rows {first:,} and {second:,} have the same {value}"
 
 
 class ColumnProfile:
@@ -76,30 +108,59 @@ class ColumnProfile:
         self.kinds, self.is_list, self.has_json_and_text = Kinds(), False, False
         self._parts = {separator: _Parts(separator) for separator in SEPARATORS}
         self._hashes: array[int] | None = array("q")
+        self._blanks = array("q")
+        self._flaws = self._values = 0
+        self._near: NearKind | None = None
+        self.first_blank = 0
+        """The number of the first row without a value; 0 for none."""
+        self._alike: tuple[int, int, str] | None = None
         self._has_references = False
 
     def see(self, column: TableColumn, rows: int) -> None:
         """Takes the cells of some rows."""
         values = values_of(column)
         texts = values.texts
-        self.rows += rows
+        before_batch, self.rows = self.rows, self.rows + rows
         self.is_list = self.is_list or column.is_list
         filled = len(texts) if values.rows is None else len(set(values.rows))
         self.filled += filled
         before = self.kinds.copy()
         self.kinds.see(texts, column.kinds if texts else frozenset())
+        if not column.kinds and not column.is_list and self.kinds.strictest is ValueKind.STRING:
+            self._near = self._near or NearKind(before.left, self._values)
+            places = range(rows) if values.rows is None else values.rows
+            self._near.see(texts, [before_batch + place + 1 for place in places])
+        self._values += len(texts)
         self.has_json_and_text = self.has_json_and_text or not self.kinds.permitted
+        if filled < rows and not self.first_blank:
+            self.first_blank = before_batch + _missing(values.rows, rows)[0] + 1
         if self._hashes is not None:
-            self._see_keys(texts, filled == rows and not column.is_list)
+            self._see_keys(texts, values.rows, before_batch, rows, column.is_list)
         if not column.is_list and (not column.kinds or ValueKind.JSON not in column.kinds):
             self._see_parts(texts, before)
 
-    def _see_keys(self, texts: Sequence[str], is_filled: bool) -> None:
-        if not is_filled or len({*texts}) < len(texts) or max(map(len, texts), default=0) > MAX_KEY_LENGTH:
+    def _see_keys(
+        self, texts: Sequence[str], places: Sequence[int] | None, before: int, rows: int, is_list: bool
+    ) -> None:
+        """Takes the values of a batch of rows; columns with many flaws are given up."""
+        assert self._hashes is not None
+        if is_list or max(map(len, texts), default=0) > MAX_KEY_LENGTH:
             self._hashes = None
-        else:
-            assert self._hashes is not None
-            self._hashes.extend(map(hash, texts))
+            return
+        duplicates = len(texts) - len({*texts})
+        if duplicates and self._alike is None:
+            self._alike = _first_alike(texts, places, before)
+        self._flaws += duplicates + rows - len(texts)
+        if self._flaws > self._permitted_flaws:
+            self._hashes = None
+            return
+        if len(texts) < rows:
+            self._blanks.extend(before + i for i in _missing(places, rows))
+        self._hashes.extend(map(hash, texts))
+
+    @property
+    def _permitted_flaws(self) -> float:
+        return max(1, MAX_FLAWED_SHARE * self.rows)
 
     def _see_parts(self, texts: Sequence[str], before: Kinds) -> None:
         joined = "\n".join(texts)
@@ -134,12 +195,55 @@ class ColumnProfile:
         separator = self.separator
         return self._parts[separator].kinds.strictest if separator else self.kinds.strictest
 
+    def why_text(self) -> str:
+        """Why this is a column of texts where most values have a stricter kind; empty for no reason."""
+        is_text = self.kind is ValueKind.STRING and not self.separator
+        return self._near.reason() if is_text and self._near is not None else ""
+
     def is_unique(self) -> bool:
         """Whether each row has a value of its own."""
-        if self._hashes is None or not self._hashes or self.kind not in KEY_KINDS or self.separator:
+        if self._hashes is None or not self._hashes or self._flaws or not self.has_key_kind():
             return False
         found = np.frombuffer(self._hashes, dtype=np.int64)
         return len(np.unique(found)) == len(found)
+
+    def has_key_kind(self) -> bool:
+        """Whether the values are of a kind that identifies rows."""
+        return self.kind in KEY_KINDS and not self.separator
+
+    def key_flaw(self) -> KeyFlaw | None:
+        """Why the column does not identify the rows, as far as a blank or a duplicate is known; None for neither."""
+        alike, is_rare = self._alike, self._hashes is not None
+        if self._hashes:
+            found = np.frombuffer(self._hashes, dtype=np.int64)
+            flaws = len(found) - len(np.unique(found)) + len(self._blanks)
+            is_rare = flaws <= self._permitted_flaws
+            if alike is None and flaws > len(self._blanks):
+                rows = np.delete(np.arange(self.rows), np.frombuffer(self._blanks, dtype=np.int64))
+                order = np.argsort(found, kind="stable")
+                second = np.flatnonzero(found[order][1:] == found[order][:-1]) + 1
+                at = second[np.argmin(order[second])]
+                alike = int(rows[order[at - 1]]) + 1, int(rows[order[at]]) + 1, ""
+        if self.first_blank:
+            return KeyFlaw((self.first_blank,), "", is_rare)
+        return KeyFlaw(alike[:2], alike[2], is_rare) if alike else None
+
+
+def _missing(places: Sequence[int] | None, rows: int) -> list[int]:
+    """The indices of the blank rows of a batch, ascending."""
+    filled = {*range(rows)} if places is None else {*places}
+    return [i for i in range(rows) if i not in filled]
+
+
+def _first_alike(texts: Sequence[str], places: Sequence[int] | None, before: int) -> tuple[int, int, str]:
+    """The numbers of the first row whose value is that of an earlier one, after that of the earlier one; the value."""
+    seen: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        row = before + 1 + (i if places is None else places[i])
+        if text in seen:
+            return seen[text], row, text
+        seen[text] = row
+    raise AssertionError("no two are alike")
 
 
 class _Parts:

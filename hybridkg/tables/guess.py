@@ -7,6 +7,7 @@ another table, a second pass compares them.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import NamedNode
+from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
 from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
@@ -32,11 +34,13 @@ from hybridkg.tables.mapping import (
     iri_safe,
     literal_of,
 )
-from hybridkg.tables.names import LABELS, class_name, languages, local_names, singular
+from hybridkg.tables.names import DESCRIPTIONS, LABELS, class_name, languages, local_names, singular
 
 DEFAULT_PREFIX = "http://example.org/"
 
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+RDFS_COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
+"""Predicates of the fields `label` and `description` of the default profile."""
 
 Choice: TypeAlias = "str | Mapping[str, str] | None"
 """A column or a class: of the only table, or of each table by its name."""
@@ -56,6 +60,7 @@ def guess(
     id: Choice = None,
     class_: Choice = None,
     prefix: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping of tables that are loaded together.
@@ -64,8 +69,10 @@ def guess(
         tables: with different names.
         id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
             values differ, else the number of the row.
-        class_: class of the rows, a name or an IRI; default: the name of the table, in the singular.
+        class_: class of the rows, a name or an IRI, also with a prefix; default: the name of the table, in the
+            singular.
         prefix: namespace of classes, predicates and rows; default: DEFAULT_PREFIX.
+        prefixes: namespaces for `class_`, before the well-known ones.
         progress: receives the bytes read.
 
     Raises:
@@ -76,13 +83,28 @@ def guess(
     ids, classes = _choices(id, "id", tables), _choices(class_, "class", tables)
     profiles = {table.name: _profiles(table, progress) for table in tables}
     keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
-    class_iris = {table.name: _class(classes.get(table.name) or class_name(table.name), namespace) for table in tables}
+    known = {**WELL_KNOWN, **(prefixes or {}), "ex": namespace}
+    class_iris = {
+        table.name: _class(classes[table.name], namespace, known)
+        if classes.get(table.name)
+        else namespace + class_name(table.name)
+        for table in tables
+    }
     _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
     links = ForeignKeys.found(keyed)
     maps = [
-        _table_map(table, profiles[table.name], keys[table.name], class_iris[table.name], subjects, links, namespace)
+        _table_map(
+            table,
+            profiles[table.name],
+            keys[table.name],
+            class_iris[table.name],
+            subjects,
+            links,
+            namespace,
+            is_chosen=table.name in ids,
+        )
         for table in tables
     ]
     return TableMapping(tuple(maps), (("ex", namespace),))
@@ -117,9 +139,14 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
                 f"no column {chosen!r} in {table.source!r}; its columns: {', '.join([*table.columns][:20])}",
                 hint=did_you_mean(chosen, [*table.columns]),
             )
+        if row := by_name[chosen].first_blank:
+            raise LoadError(
+                f"row {row:,}, no value in column {chosen!r}, which identifies the rows",
+                hint="each row needs one, or choose another column with --id",
+                place=table.place(row),
+            )
         return _Key(chosen, by_name[chosen].kind is ValueKind.IRI)
-    stem = re.sub(r"[\W_]+", "_", table.name).lower()
-    usual = {"id", "identifier", "iri", "uri", f"{stem}_id", f"{singular(stem)}_id", f"{stem}id", f"{singular(stem)}id"}
+    usual = _usual_keys(table)
     ordered = sorted(profiles, key=lambda profile: profile.name.lower() not in usual)
     for profile in ordered:
         if profile.rows and profile.is_unique():
@@ -131,6 +158,37 @@ def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) ->
             hint=f"rename that column, or choose one with --id; its columns: {', '.join([*table.columns][:20])}",
         )
     return _Key(None)
+
+
+def _usual_keys(table: Table) -> set[str]:
+    """Names of columns that identify the rows, in lower case."""
+    stem = re.sub(r"[\W_]+", "_", table.name).lower()
+    return {"id", "identifier", "iri", "uri", f"{stem}_id", f"{singular(stem)}_id", f"{stem}id", f"{singular(stem)}id"}
+
+
+_CODES = frozenset({"sku", "isbn", "issn", "ean", "gtin", "upc", "doi", "key", "code", "uuid", "guid"})
+"""Other names of columns that identify rows of a table of any name."""
+
+
+def _near_key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
+    """A remark about a column whose name says that it identifies the rows, and that does not because of a few cells."""
+    usual = _usual_keys(table)
+
+    def rank(profile: ColumnProfile) -> int:
+        """How well the name and the place of a column fit an identifier; 0 is best."""
+        name, is_first = profile.name.lower(), profile is profiles[0]
+        if name in usual or name in _CODES:
+            return int(name in _CODES)
+        is_named = re.search(r"[\W_]id$", name) is not None
+        return 2 if is_named and is_first else 3 if is_named else 4 if is_first else 5
+
+    chosen = min((rank(profile) for profile in profiles if profile.name == key.column), default=5)
+    for profile in sorted((one for one in profiles if rank(one) < chosen), key=rank):
+        flaw = profile.key_flaw() if profile.has_key_kind() and profile.filled else None
+        if flaw is not None and (flaw.is_rare or rank(profile) < 2):
+            advice = "" if len(flaw.rows) == 1 else f", or say --id {shlex.quote(profile.name)}"
+            return [f"{profile.name!r} would identify the rows, but {flaw}; correct it{advice}"]
+    return []
 
 
 def _subject(key: _Key, class_iri: str, namespace: str) -> TermMap:
@@ -149,6 +207,8 @@ def _table_map(
     subjects: Mapping[str, TermMap],
     links: ForeignKeys,
     namespace: str,
+    *,
+    is_chosen: bool,
 ) -> TableMap:
     tongues = languages([profile.name for profile in profiles if profile.kind is ValueKind.STRING])
     stems = {header: stem for header, (stem, _) in tongues.items()}
@@ -156,14 +216,20 @@ def _table_map(
     local = local_names([*dict.fromkeys(stems.get(profile.name, profile.name) for profile in profiles)])
     label = _label_header(profiles, stems)
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
+    if not is_chosen:
+        notes += _near_key_notes(table, key, profiles)
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
+        if why := profile.why_text():
+            notes.append(f"column {profile.name!r} is text, because {why}")
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)
+        elif stem.lower() in DESCRIPTIONS and profile.kind is ValueKind.STRING and not profile.separator:
+            predicates.append(RDFS_COMMENT)
         target = literal_of(
             profile.name,
             profile.kind,
@@ -174,9 +240,21 @@ def _table_map(
             target = _link(profile, subjects[other])
         properties.append(PropertyMap(tuple(predicates), target))
     notes += links.notes(table.name)
-    file_name = re.split(r"[\\/]", table.source)[-1]
     rows = profiles[0].rows if profiles else 0
+    if not rows:
+        notes = []  # the description says that there are 0 rows
+    notes += _separator_notes(table)
+    file_name = re.split(r"[\\/]", table.source)[-1]
     return TableMap(table.name, file_name, table.part, subjects[table.name], tuple(properties), tuple(notes), rows)
+
+
+def _separator_notes(table: Table) -> list[str]:
+    """A remark about a file that may have been divided at the wrong character."""
+    if len(table.columns) != 1:
+        return []
+    separator = max(",;|\t", key=table.columns[0].count)
+    found = table.columns[0].count(separator)
+    return [f"one column, and its header has {found} {separator!r}: is that the separator?"] if found > 1 else []
 
 
 def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
@@ -198,7 +276,8 @@ def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> li
         return [f"if these are texts for search that shall not be in the graph: --text {table.source}"]
     profile = next(one for one in profiles if one.name == key.column)
     if profile.rows and not profile.is_unique() and profile.filled == profile.rows:
-        return [f"rows with the same {key.column!r} describe one entity"]
+        example = f": {flaw}" if (flaw := profile.key_flaw()) is not None else ""
+        return [f"rows with the same {key.column!r} describe one entity{example}"]
     return []
 
 
@@ -211,17 +290,30 @@ def _namespace(prefix: str | None) -> str:
             f"{namespace!r} cannot begin an IRI: {e}",
             hint="--prefix is the start of an IRI, such as http://example.org/",
         ) from e
+    if namespace[-1] not in "/#:":
+        raise LoadError(
+            f"{namespace!r} ends within a word, so that it and a name would be one word",
+            hint=f"a namespace ends in '/', '#' or ':': --prefix {namespace}/",
+        )
     return namespace
 
 
-def _class(name: str, namespace: str) -> str:
-    """The IRI of a class that is given by its name, or whole."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
-        try:
-            return NamedNode(name).value
-        except ValueError as e:
-            raise LoadError(f"{name!r} is no IRI of a class: {e}") from e
-    return namespace + iri_safe(name)
+def _class(name: str, namespace: str, known: Mapping[str, str]) -> str:
+    """The IRI of a class that is given by its name, with a prefix, or whole."""
+    prefix, colon, local = name.partition(":")
+    if not colon:
+        return namespace + iri_safe(name)
+    if not local.startswith("//") and prefix != "urn":
+        if prefix not in known:
+            raise LoadError(
+                f"the class {name!r} has a prefix that is not known; known: {', '.join([*known][:-31:-1])}",
+                hint=did_you_mean(prefix, [*known]) or "give the class as a name or as a whole IRI: http://...",
+            )
+        return known[prefix] + iri_safe(local)
+    try:
+        return NamedNode(name).value
+    except ValueError as e:
+        raise LoadError(f"{name!r} is no IRI of a class: {e}") from e
 
 
 def _check_names(tables: Sequence[Table]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ def guess_mapping(
     id: Choice = None,
     class_: Choice = None,
     prefix: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping that a load of tables without a mapping uses.
@@ -60,15 +61,16 @@ def guess_mapping(
         tables: files or DataFrames that are loaded together.
         id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
             values differ, else the number of the row. With several tables, a dict by their names.
-        class_: class of the rows, a name or an IRI; default: the name of the table, in the singular. With several
-            tables, a dict by their names.
-        prefix: namespace of everything that gets a name; default: `http://example.org/`.
+        class_: class of the rows, a name or an IRI, also with a prefix; default: the name of the table, in the
+            singular. With several tables, a dict by their names.
+        prefix: namespace of everything that gets a name, which ends in `/`, `#` or `:`; default: `http://example.org/`.
+        prefixes: namespaces for `class_`, such as `kb.prefixes`; `ex` and the well-known ones need none.
         progress: receives the bytes read.
 
     Raises:
         LoadError: a table is malformed, or a choice names nothing.
     """
-    return guess(opened_tables(tables), id=id, class_=class_, prefix=prefix, progress=progress)
+    return guess(opened_tables(tables), id=id, class_=class_, prefix=prefix, prefixes=prefixes, progress=progress)
 
 
 def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableSource]:

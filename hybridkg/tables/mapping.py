@@ -76,15 +76,20 @@ def template_parts(text: str, column: re.Pattern[str]) -> tuple[str, ...]:
 
     Args:
         text: of the template.
-        column: an escaped character as the first group, or a column as the second.
+        column: an escaped character as the first group, or a column as the second; neither where one is not closed.
 
-    >>> template_parts(r"http://e/{a}/\{x", re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}"))
+    Raises:
+        ValueError: a column is not closed; its text is the template from there on.
+
+    >>> template_parts(r"http://e/{a}/\{x", re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}|\{"))
     ('http://e/', 'a', '/{x')
     """
     parts, at = [""], 0
     for match in column.finditer(text):
         parts[-1] += text[at : match.start()]
         at = match.end()
+        if match[1] is match[2] is None:
+            raise ValueError(text[match.start() :])
         if match[2] is None:
             parts[-1] += match[1]
         else:
@@ -162,15 +167,29 @@ class TableMapping:
 
         return yarrrml(self)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the mapping in YARRRML, to be edited and given to `load(..., mapping=path)`.
 
+        Args:
+            path: of the file.
+            overwrite: whether a file of this name may be lost.
+
         Raises:
-            LoadError: the file cannot be written.
+            LoadError: the file cannot be written, or there is one.
         """
         from hybridkg.errors import LoadError
 
+        if not overwrite:
+            check_no_file(path)
         try:
             Path(path).write_text(self.to_yarrrml(), encoding="utf-8")
         except OSError as e:
             raise LoadError(f"cannot write the mapping to {str(path)!r}: {e.strerror}") from e
+
+
+def check_no_file(path: str | Path) -> None:
+    """Raises LoadError: there is a file where a mapping is to be saved."""
+    from hybridkg.errors import LoadError
+
+    if Path(path).exists():
+        raise LoadError(f"there is a file {str(path)!r}", hint="it may be edited; give another name, or move it")

@@ -21,6 +21,9 @@ _SUFFIXED = re.compile(r"(.+?)[_.\- ]([a-z]{2})(?:[_-]([A-Za-z]{2}))?")
 LABELS = ("label", "name", "title")
 """Headers of names of entities, from the first choice on."""
 
+DESCRIPTIONS = frozenset({"description", "abstract", "summary", "comment"})
+"""Headers of texts about entities."""
+
 
 def local_names(headers: Sequence[str]) -> dict[str, str]:
     """The last part of the predicate of each header; no two headers have the same.

@@ -25,7 +25,7 @@ _VOCABULARIES = ("http://www.w3.org/ns/r2rml#", "http://semweb.mmlab.be/ns/rml#"
 
 _TEXT_TABLES = ("CSV", "JSONPath")
 
-_TOKEN = re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}", re.DOTALL)
+_TOKEN = re.compile(r"\\(.)|\{((?:[^\\}]|\\.)*)\}|\{", re.DOTALL)
 
 _POSITION = {
     "map": {"logicalSource", "subjectMap", "subject", "predicateObjectMap", "type"},
@@ -140,7 +140,10 @@ class _Reader:
         datatype = str(self._one(node, "datatype", ""))
         is_template = bool(self._all(node, "template"))
         if is_template:
-            template, kind = template_parts(str(self._one(node, "template")), _TOKEN), ValueKind.IRI
+            try:
+                template, kind = template_parts(str(self._one(node, "template")), _TOKEN), ValueKind.IRI
+            except ValueError as e:
+                raise self._wrong(f"{str(e)!r} in a template is not closed: a column is {{name}}") from e
         else:
             template, kind = ("", str(self._one(node, "reference")), ""), of_reference
         if language or datatype:

@@ -45,6 +45,15 @@ class TableSource(StatementSource):
             rows = self._table.size // (MIN_CELL_BYTES * max(len(self._table.columns), 1))
         return None if rows is None else rows * sum(len(one.predicates) for one in self.map.properties)
 
+    def subjects(self, rows: int) -> list[str]:
+        """The IRIs of the first rows. Raises LoadError: a row has none."""
+        found: list[str] = []
+        for batch in self._table.batches():
+            found += [term[1:-1] for term in self._writer.subjects(first_rows(batch, rows - len(found)))]
+            if len(found) >= rows:
+                break
+        return found
+
     def examples(self, rows: int) -> list[str]:
         """The triples of the first rows, one a line, row by row."""
         for batch in self._table.batches():

@@ -6,6 +6,7 @@ blanks, escapes and encodings are rare, and are looked for in whole columns firs
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, Table, TableColumn, ValueKind
 from hybridkg.rdf.terms import XSD, Literal, NamedNode
 from hybridkg.registry import did_you_mean
-from hybridkg.tables.kinds import DATATYPES, EXAMPLES, first_misfit, lexical
+from hybridkg.tables.kinds import DATATYPES, EXAMPLES, XSD_DATATYPES, first_misfit, lexical
 from hybridkg.tables.mapping import ROW_NUMBER, PropertyMap, TableMap, TermMap, iri_safe
 
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
@@ -90,7 +91,7 @@ class TripleWriter:
         return [line.rstrip("\n") for line in self._lines(batch)]
 
     def _lines(self, batch: RowBatch) -> list[str]:
-        subjects = self._subjects(batch)
+        subjects = self.subjects(batch)
         lines: list[str] = []
         for one in self._map.properties:
             objects = self._objects(one, batch)
@@ -100,7 +101,7 @@ class TripleWriter:
                 lines += [f"{s}{before}{o}{after}" for s, o in zip(of_rows, objects.texts, strict=True)]
         return lines
 
-    def _subjects(self, batch: RowBatch) -> Sequence[str]:
+    def subjects(self, batch: RowBatch) -> Sequence[str]:
         """The subject of each row, in angle brackets. Raises LoadError: a row has none, or several."""
         term = self._map.subject
         values = self._values(term, batch)
@@ -224,6 +225,16 @@ def check_constants(table_map: TableMap) -> None:
     for term in table_map.term_maps():
         if term.datatype:
             iris.append(term.datatype)
+            name = term.datatype.removeprefix(XSD)
+            if name != term.datatype and name not in XSD_DATATYPES:
+                near = difflib.get_close_matches(name, XSD_DATATYPES, 1)
+                raise LoadError(
+                    f"wrong mapping: {_shown(f'xsd:{name}')} is no datatype of XML Schema, in {table_map.name!r}",
+                    hint=f"did you mean xsd:{near[0]}?"
+                    if near
+                    else "the usual ones are xsd:integer, xsd:decimal, "
+                    "xsd:double, xsd:boolean, xsd:date, xsd:dateTime and xsd:string",
+                )
         if term.kind is ValueKind.IRI and not term.is_reference:
             iris.append("".join("x" if i % 2 else part for i, part in enumerate(term.template)))
         if term.language:

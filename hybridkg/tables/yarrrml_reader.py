@@ -5,6 +5,7 @@ Source: https://rml.io/yarrrml/spec/, with the two extensions of yarrrml_writer.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -47,9 +48,12 @@ _KEYS = {
 }
 """Names of a key in the specification."""
 
+_LEFT_TO_MORPH_KGC = frozenset({"graphs", "graph", "g", "targets", "target", "t", "condition", "conditions", "c"})
+"""Keys of a mapping in the specification that TableMapping does not have."""
+
 _FORMULATIONS = ("csv", "jsonpath")
 
-_TOKEN = re.compile(r"\\(.)|\$\(((?:[^\\)]|\\.)*)\)", re.DOTALL)
+_TOKEN = re.compile(r"\\(.)|\$\(((?:[^\\)]|\\.)*)\)|\$\(", re.DOTALL)
 
 
 class BeyondRowsError(Exception):
@@ -75,7 +79,7 @@ def read_yarrrml(path: Path) -> TableMapping:
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    with needs_extra("tables", "mappings in YARRRML"):
+    with needs_extra("tables", "a mapping in YARRRML"):
         import yaml
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -162,6 +166,7 @@ class _Reader:
             raise self._wrong(f"the mapping {name!r} is no list of keys and values")
         known = {key for names in ("sources", "subjects", "po") for key in _KEYS[names]}
         if other := [key for key in one if key not in known]:
+            self._check_key(str(other[0]), name)
             raise self._beyond(f"the key {other[0]!r} of the mapping {name!r}")
         subjects = _listed(_get(one, "subjects"))
         sources = _listed(_get(one, "sources"))
@@ -174,6 +179,21 @@ class _Reader:
                 if not isinstance(subject, str):
                     raise self._beyond(f"a subject of the mapping {name!r}")
                 yield TableMap(name, file_name, part, self._iri_term(subject, name), properties)
+
+    def _check_key(self, key: str, name: str) -> None:
+        """Raises LoadError: a key of a mapping is one of another place, or nearly one that is known here."""
+        if key in _LEFT_TO_MORPH_KGC:
+            return
+        of_pairs = {*_KEYS["predicates"], *_KEYS["objects"]}
+        known = [names[0] for names in (_KEYS["sources"], _KEYS["subjects"], _KEYS["po"])]
+        near = _KEYS["po"][:1] if key in of_pairs else difflib.get_close_matches(key, known, 1)
+        if not near:
+            return
+        short = next(names[-1] for names in _KEYS.values() if near[0] in names)
+        raise self._wrong(
+            f"the key {key!r} in the mapping {name!r}, which has sources, subjects (s) and predicateobjects (po)",
+            f"did you mean {near[0]} ({short})?",
+        )
 
     def _source(self, source: Any) -> tuple[str, str]:
         """(file name, table or sheet)."""
@@ -257,10 +277,10 @@ class _Reader:
             datatype = suffix
         if "$(" in language + datatype:
             raise self._beyond("a language or a datatype from a column")
-        return self._literal(text, language.removesuffix("~lang"), datatype, separator)
+        return self._literal(text, name, language.removesuffix("~lang"), datatype, separator)
 
-    def _literal(self, text: str, language: str, datatype: str, separator: str) -> TermMap:
-        template = template_parts(text, _TOKEN)
+    def _literal(self, text: str, name: str, language: str, datatype: str, separator: str) -> TermMap:
+        template = self._template(text, name)
         if language and not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language):
             raise self._wrong(f"{language!r} is no language tag")
         iri = self._iri(datatype) if datatype else ""
@@ -292,7 +312,7 @@ class _Reader:
         text, is_marked = text.removesuffix("~iri"), text.endswith("~iri")
         if text.endswith("~blanknode"):
             raise self._beyond("a blank node")
-        template = template_parts(text, _TOKEN)
+        template = self._template(text, name)
         template = (self._expanded(template[0]) if template[0] else "", *template[1:])
         term = TermMap(template, ValueKind.IRI)
         if term.is_reference:
@@ -301,6 +321,23 @@ class _Reader:
             return term
         self._check_iri("".join("x" if i % 2 else part for i, part in enumerate(template)))
         return term
+
+    def _template(self, text: str, name: str) -> tuple[str, ...]:
+        """Constants and columns in turn. Raises LoadError: a column is not closed."""
+        try:
+            return template_parts(text, _TOKEN)
+        except ValueError as e:
+            line = self._line_of(text)
+            raise LoadError(
+                f"wrong mapping: {_shown(str(e))} is not closed, in the mapping {name!r}",
+                hint="a column is $(name); where no column is meant, write \\$(",
+                place=f"{self._path}:{line}" if line else str(self._path),
+            ) from e
+
+    def _line_of(self, text: str) -> int:
+        """The first line that has a text as it is; 0 where the file escapes it."""
+        lines = self._path.read_text(encoding="utf-8-sig").splitlines()
+        return next((number for number, line in enumerate(lines, 1) if text in line), 0)
 
     def _iri(self, text: str) -> str:
         iri = self._expanded(text)
@@ -319,9 +356,12 @@ class _Reader:
             NamedNode(text)
         except ValueError as e:
             prefix = text.partition(":")[0] if ":" in text else ""
-            hint = (
-                f"declare it: prefixes: {{{prefix}: http://...}}" if prefix.isalnum() else "write it whole: http://..."
-            )
+            if text.removeprefix(prefix).startswith("://"):
+                hint = "percent-encode what an IRI cannot have: a space is %20"
+            elif prefix.isalnum():
+                hint = f"declare it: prefixes: {{{prefix}: http://...}}"
+            else:
+                hint = "write it whole: http://..."
             raise self._wrong(f"{text!r} is no IRI: {e}", hint) from e
         prefix = text.partition(":")[0]
         if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(//|.*:)|(mailto|urn|tel|doi):", text):

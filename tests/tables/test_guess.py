@@ -48,6 +48,28 @@ def test_the_kind_is_the_strictest_of_all_cells(tmp_path, cells, kind):
     assert guessed(tmp_path, "v", cells).kind is kind
 
 
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (["1", "NA", "", "20"], "row 2 has 'NA' (2 of 3 values are integers)"),
+        (["1.5", "2", "n/a"], "row 3 has 'n/a' (2 of 3 values are decimals)"),
+        (["1999-12-31", "31.12.1999"], "row 2 has '31.12.1999' (1 of 2 values are dates)"),
+        ([*map(str, range(6_000)), "x"], "row 6,001 has 'x' (6,000 of 6,001 values are integers)"),
+        ([*map(str, range(6_000)), "1.5", "x"], "row 6,002 has 'x' (6,001 of 6,002 values are decimals)"),
+        (["1", "a", "b"], ""),
+        (["a", "b"], ""),
+        (["1", "2"], ""),
+        (["1|2", "3|x", "4"], ""),
+        ([], ""),
+    ],
+)
+def test_a_note_says_why_a_column_of_numbers_or_dates_is_text(tmp_path, cells, reason):
+    path = write_csv(tmp_path / "t.csv", ["id", "v"], [[f"r{i}", cell] for i, cell in enumerate(cells)])
+    (table,) = guess_mapping(path).tables
+    found = [note for note in table.notes if "is text" in note]
+    assert found == ([f"column 'v' is text, because {reason}"] if reason else [])
+
+
 def test_the_last_row_counts_as_much_as_the_first(tmp_path):
     assert guessed(tmp_path, "v", ["1"] * 50_000 + ["x"]).kind is ValueKind.STRING
 
@@ -95,10 +117,57 @@ def test_the_column_that_identifies_the_rows(tmp_path):
     assert chosen == EX + "Movie/{id}"  # in our own namespace
 
 
+@pytest.mark.parametrize(
+    ("name", "iri"),
+    [
+        ("ex:Product", "http://e.org/#Product"),
+        ("Product", "http://e.org/#Product"),
+        ("schema:Product", "http://schema.org/Product"),
+        ("shop:Product", "http://shop.example/Product"),
+        ("urn:x:Product", "urn:x:Product"),
+    ],
+)
+def test_a_class_may_have_a_prefix(tmp_path, name, iri):
+    path = write_csv(tmp_path / "films.csv", ["id"], [["1"]])
+    kept = {"shop": "http://shop.example/", "ex": "http://other/"}
+    (table,) = guess_mapping(path, class_=name, prefix="http://e.org/#", prefixes=kept).tables
+    assert table.properties[0].target.template == (iri,)
+
+
 def test_rows_of_one_identifier_are_one_entity_and_a_note(tmp_path):
     path = write_csv(tmp_path / "cast.csv", ["film", "actor"], [["a", "x"], ["a", "y"]])
     (table,) = guess_mapping(path, id="film").tables
-    assert "rows with the same 'film' describe one entity" in table.notes
+    assert table.notes == ("rows with the same 'film' describe one entity: rows 1 and 2 have the same 'a'",)
+
+
+def notes(tmp_path, header, rows, **options):
+    (table,) = guess_mapping(write_csv(tmp_path / "stock.csv", header, rows), **options).tables
+    return table.subject.columns, table.notes
+
+
+def test_a_column_that_would_identify_the_rows_but_for_a_few_cells_is_in_a_note(tmp_path):
+    rows = [[f"SKU-{i}", f"name {i % 7}", i] for i in range(1, 31)]
+    header = ["sku", "name", "price"]
+    assert notes(tmp_path, header, rows) == (("sku",), ())
+    rows[20][0] = "SKU-5"
+    same = "'sku' would identify the rows, but rows 5 and 21 have the same 'SKU-5'; correct it, or say --id sku"
+    assert notes(tmp_path, header, rows) == (("price",), (same,))
+    rows[3][0] = " "
+    assert notes(tmp_path, header, rows)[1] == ("'sku' would identify the rows, but row 4 is blank; correct it",)
+    with pytest.raises(LoadError, match=r"(?s)row 4, no value in column 'sku', which identifies.*stock.csv:5"):
+        guess_mapping(tmp_path / "stock.csv", id="sku")
+
+
+def test_duplicates_far_apart_are_found_by_their_rows(tmp_path):
+    rows = [[f"s{i}", "x"] for i in range(6_000)]
+    rows[5_000][0] = "s7"
+    _, found = notes(tmp_path, ["stock_id", "kind"], rows)
+    assert "'stock_id' would identify the rows, but rows 8 and 5,001 have the same value; correct it" in found[-1]
+
+
+def test_a_column_of_references_does_not_nearly_identify_the_rows(tmp_path):
+    rows = [[f"f{i // 3}", f"a{i % 4}", i] for i in range(30)]
+    assert notes(tmp_path, ["film_id", "actor_id", "order"], rows) == (("order",), ())
 
 
 def test_the_first_of_label_name_title_is_a_label_too(tmp_path):
@@ -108,6 +177,15 @@ def test_the_first_of_label_name_title_is_a_label_too(tmp_path):
         one.target.columns for one in table.properties if "http://www.w3.org/2000/01/rdf-schema#label" in one.predicates
     ]
     assert labels == [("name",)]
+
+
+def test_texts_about_the_rows_are_comments_too(tmp_path):
+    header = ["id", "title", "Description", "summary_en", "summary_de", "comment"]
+    path = write_csv(tmp_path / "t.csv", header, [["1", "a", "b", "c", "d", "7"]])
+    (table,) = guess_mapping(path).tables
+    comment = "http://www.w3.org/2000/01/rdf-schema#comment"
+    found = [one.target.columns[0] for one in table.properties if comment in one.predicates]
+    assert found == ["Description", "summary_en", "summary_de"]  # a number is no text about a row
 
 
 def test_languages_of_headers(tmp_path):
@@ -162,6 +240,9 @@ def test_a_dangling_reference_stays_a_value_and_a_note(tmp_path):
         ({"prefix": "no iri"}, "'no iri' cannot begin an IRI"),
         ({"class_": {"fims": "Film"}}, r"given for a table 'fims'.*did you mean 'films'"),
         ({"class_": "http://e.org/a b"}, "no IRI of a class"),
+        ({"class_": "shcema:Movie"}, "'shcema:Movie' has a prefix that is not known; known: .*did you mean 'schema'"),
+        ({"class_": "qqqq:Movie"}, "known: ex, .*as a whole IRI"),
+        ({"prefix": "http://shop.example"}, "ends within a word.*--prefix http://shop.example/"),
     ],
 )
 def test_wrong_choices(tmp_path, options, message):
@@ -196,6 +277,19 @@ def test_the_description_has_a_line_for_each_column(tmp_path):
         "  title  ex:title, rdfs:label  text\n"
         "  tags   ex:tags               text, several separated by '|'"
     )
+
+
+def test_a_table_without_rows_has_no_notes(tmp_path):
+    (table,) = guess_mapping(write_csv(tmp_path / "t.csv", ["id", "v", "w"], [])).tables
+    assert (table.rows, table.notes) == (0, ())
+
+
+def test_a_header_that_was_not_divided_is_in_a_note(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("id,name,year\n1,a,2\n2,b,2\n")
+    (table,) = guess_mapping(path).tables
+    assert "one column, and its header has 2 ',': is that the separator?" in table.notes
+    assert guess_mapping(write_csv(tmp_path / "u.csv", ["a,b"], [["x"]])).tables[0].notes == ()
 
 
 def test_the_semicolon_of_a_character_reference_separates_nothing(tmp_path):

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import sqlite3
+import sys
 import zipfile
 from datetime import date, datetime, timedelta
 
@@ -16,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from made_tables import write_csv
 
-from hybridkg.errors import LoadError
+from hybridkg.errors import LoadError, MissingExtraError
 from hybridkg.rdf import input_file
 from hybridkg.tables import headers, triples
 from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
@@ -207,6 +208,20 @@ def test_sheets_and_tables_of_one_file(tmp_path):
     assert mapping.tables[0].properties[-1].target.template[0] == "http://example.org/Director/"
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("id|name|year\n1|a,b|2\n", ("id", "name", "year")),
+        ("id,a|b|c\n1,2\n", ("id", "a|b|c")),  # a comma goes first
+        ('"a|b"\nx|y\n', ("a|b",)),
+        ("name\nx|y\n", ("name",)),
+    ],
+)
+def test_vertical_bars_divide_where_nothing_else_does(tmp_path, text, columns):
+    (tmp_path / "t.csv").write_text(text)
+    assert opened_tables([tmp_path / "t.csv"])[0].columns == columns
+
+
 CSV = [
     (b"", "no header: the file is empty"),
     (b"\n\n\n", "no header: the file is empty"),
@@ -217,7 +232,8 @@ CSV = [
     (b",,\n1,2,3\n", "no header: the first row"),
     (b"a\n\xe9t\xe9\n", "invalid UTF-8.*t.csv:.*iconv"),
     (b"\xff\xfea\x00\n\x00", "invalid UTF-8|NUL byte"),
-    (b"a\nx\x00y\n", "a NUL byte.*UTF-16"),
+    (b"a\n" + b"word\n" * 9 + b"x\x00y\n", "a NUL byte.*t.csv:11.*remove it"),
+    ("a\nbc\n".encode("utf-16-le"), "a NUL byte.*t.csv:1.*iconv -f UTF-16"),
     (b'a,b\n1,"x\n', "a quoted cell is not closed"),
     (b'a,b\n1,"x"y\n', "not valid CSV.*twice"),
     (gzip.compress(b"a,b\n1,2\n"), "not a table, but a .gz archive|invalid UTF-8|NUL byte"),
@@ -230,6 +246,13 @@ def test_what_is_wrong_with_csv(tmp_path, content, message):
     file = tmp_path / "t.csv"
     file.write_bytes(content)
     refused(file, message)
+
+
+def test_a_missing_package_is_named_in_a_sentence(tmp_path, monkeypatch):
+    openpyxl.Workbook().save(tmp_path / "t.xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match="an Excel workbook needs the package 'openpyxl'"):
+        opened_tables([tmp_path / "t.xlsx"])
 
 
 def refused(file, message):

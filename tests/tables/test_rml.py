@@ -79,6 +79,7 @@ def test_what_is_left_to_morph_kgc(tmp_path, text):
         ("<a> <b", "not valid Turtle"),
         ("<http://e/a> <http://e/b> 1 .", "no mapping in RML: nothing has a logical source"),
         (OLD + 'rr:predicateObjectMap [ rr:object "x" ] .', "has no predicate"),
+        (OLD.replace("{id}", "{id") + PAIRS, "'{id' in a template is not closed"),
         (OLD.replace('rml:source "films.csv" ;', "") + PAIRS, "no source where one is needed"),
     ],
 )

@@ -43,7 +43,7 @@ def test_the_stream_equals_the_restatement_row_by_row(tmp_path_factory, table):
     assert sorted(text.splitlines()) == sorted(canonical.splitlines())  # as Oxigraph itself writes it
     counted = [number for source in table_sources(opened_tables([path]), mapping) for _, number in source.lines()]
     assert sum(counted) == len(slow)
-    mapping.save(folder / "things.yml")
+    mapping.save(folder / "things.yml", overwrite=True)
     again = read_yarrrml(folder / "things.yml")
     assert again == mapping
     assert written(path, again) == text
@@ -134,6 +134,15 @@ def test_what_a_mapping_accepts(tmp_path, kind, good, bad):
     write_csv(path, ["id", "v"], [["a", bad]])
     with pytest.raises(LoadError, match="row 1, column 'v'"):
         written(path, mapping)
+
+
+def test_a_datatype_that_xml_schema_does_not_have_is_an_error(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "price"], [["a", "1.5"]])
+    price = TermMap(("", "price", ""), datatype="http://www.w3.org/2001/XMLSchema#decimel")
+    with pytest.raises(LoadError) as caught:
+        written(path, mapped(TermMap((EX, "id", ""), ValueKind.IRI), PropertyMap((EX + "price",), price)))
+    assert "'xsd:decimel' is no datatype of XML Schema" in str(caught.value)
+    assert "did you mean xsd:decimal?" in str(caught.value)
 
 
 def test_rows_without_a_subject_are_an_error(tmp_path):

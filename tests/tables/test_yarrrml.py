@@ -65,8 +65,19 @@ def test_a_written_mapping_is_read_back(tmp_path_factory, tables, prefixes):
         for one in mapping.tables
     )
     mapping = TableMapping(kept, prefixes)
-    mapping.save(path)
+    mapping.save(path, overwrite=True)
     assert read_yarrrml(path) == mapping, path.read_text()
+
+
+def test_a_mapping_is_saved_over_a_file_only_if_somebody_says_so(tmp_path):
+    mapping = TableMapping((TableMap("a", "a.csv", "", TermMap((EX, "id", ""), ValueKind.IRI), ()),))
+    path = tmp_path / "m.yml"
+    path.write_text("edited")
+    with pytest.raises(LoadError, match=r"there is a file .*m.yml"):
+        mapping.save(path)
+    assert path.read_text() == "edited"
+    mapping.save(path, overwrite=True)
+    assert read_yarrrml(path) == mapping
 
 
 def read(tmp_path, text):
@@ -140,6 +151,14 @@ def test_what_is_left_to_morph_kgc(tmp_path, text):
         (ONE + "[eks:p, $(a)]", "has a prefix 'eks' that is not declared"),
         (ONE + "[ex:p, $(a), 'no tag~lang']", "no language tag"),
         (ONE + "ex:p", "no predicate with an object"),
+        (
+            ONE.replace("ex:$(id)", '"http://e/$(sku"') + "[ex:p, $(a)]",
+            r"'\$\(sku' is not closed, in the mapping 'm'.*yml:5",
+        ),
+        (ONE + "[ex:p, 'of $(a) and $(b']", r"'\$\(b' is not closed.*m.yml:7"),
+        (ONE.replace("ex:$(id)", "'http://e.org/a b/$(id)'") + "[ex:p, $(a)]", "is no IRI.*a space is %20"),
+        (ONE.replace("po:", "predicates:") + "[ex:p, $(a)]", r"the key 'predicates'.*mean predicateobjects \(po\)\?"),
+        (ONE.replace("sources:", "surces:") + "[ex:p, $(a)]", r"the key 'surces' .*did you mean sources"),
         ("- a", "no YARRRML"),
         ("mappings: " + "[" * 100_000, "too deep"),
         ("mappings: " + "- " * 20_000, "too deep|not valid YAML"),

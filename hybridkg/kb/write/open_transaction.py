@@ -101,7 +101,8 @@ class Transaction:
         state = self._open
         if not inputs and mapping is None:
             raise LoadError("nothing to load", hint="give RDF files, tables or rdflib graphs")
-        with with_tables(inputs, TableOptions(mapping, id, class_, prefix), state.progress) as sources:
+        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept)
+        with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
             with _undone_on_failure(state):
                 if replace is not None:

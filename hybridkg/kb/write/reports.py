@@ -116,7 +116,8 @@ class LoadReport:
         triples: statements that are new in the graph.
         documents: text documents; None where no file of documents was loaded.
         index: indexes built in the same step; None where none were.
-        warnings: W301 for each file without a statement, W302 for prefixes that another input has declared otherwise.
+        warnings: W301 for each file without a statement, W302 for prefixes that another input has declared otherwise,
+            W304 for each table with rows about entities that are there already.
         removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
         is_behind: whether the indexes are older than the graph now.
         has_followed: whether the indexes have followed the change, instead of being built from scratch.

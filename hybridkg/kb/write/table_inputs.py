@@ -40,12 +40,14 @@ class TableOptions:
         id: for the guess, see `guess_mapping`.
         class_: the same.
         prefix: the same.
+        prefixes: the same; those that the knowledge base keeps.
     """
 
     mapping: str | Path | TableMapping | None = None
     id: str | Mapping[str, str] | None = None
     class_: str | Mapping[str, str] | None = None
     prefix: str | None = None
+    prefixes: Mapping[str, str] | None = None
 
     @property
     def for_the_guess(self) -> list[str]:
@@ -77,7 +79,14 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
             yield others
             return
         opened = opened_tables(tables)
-        found = guess(opened, id=options.id, class_=options.class_, prefix=options.prefix, progress=progress)
+        found = guess(
+            opened,
+            id=options.id,
+            class_=options.class_,
+            prefix=options.prefix,
+            prefixes=options.prefixes,
+            progress=progress,
+        )
         yield [*others, *table_sources(opened, found)]
         return
     if isinstance(mapping, TableMapping):

@@ -152,7 +152,7 @@ def _check_rows(path: Path, archive: zipfile.ZipFile, name: str) -> None:
 
 
 def _opened(path: Path, *, values: bool) -> Any:
-    with needs_extra("tables", "Excel workbooks"):
+    with needs_extra("tables", "an Excel workbook"):
         import openpyxl
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=values)

@@ -46,7 +46,7 @@ class FrameTable:
             yield RowBatch(start + 1, len(arrays[0]), columns)
 
     def _array(self, column: int, start: int, size: int) -> pyarrow.Array:
-        with needs_extra("arrow", "DataFrames"):
+        with needs_extra("arrow", "a DataFrame"):
             import pyarrow
         if not _is_pandas(self._frame):
             return self._frame.column(column).slice(start, size).combine_chunks()
@@ -100,7 +100,7 @@ def _whole_numbers(frame: Any) -> Any:
 
 
 def _arrow(frame: Any) -> pyarrow.Table:
-    with needs_extra("arrow", "DataFrames"):
+    with needs_extra("arrow", "a DataFrame"):
         import pyarrow
         import pyarrow.interchange
     if isinstance(frame, pyarrow.Table):

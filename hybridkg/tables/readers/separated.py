@@ -1,6 +1,7 @@
 """CSV and TSV (RFC 4180): UTF-8, plain or compressed, with a header.
 
-A .csv file may be separated by commas, semicolons or tabs: the one with the most columns in the header counts.
+A .csv file may be separated by commas, semicolons or tabs: the one with the most columns in the header counts. Where
+none of them gives two columns, it may be separated by vertical bars, which elsewhere separate the values of a cell.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 DELIMITERS = ",;\t"
 """Delimiters of a .csv file; of several that give as many columns, the first."""
 
+LAST_DELIMITER = "|"
+"""Delimiter of a .csv file that would have one column otherwise."""
+
+MAX_NUL_SHARE = 0.1
+"""Share of the bytes that are NUL in a text of UTF-8, by mistake; in UTF-16 it is up to a half."""
 
 MAX_EMPTY_LINES = 100
 """Empty lines before a header."""
@@ -35,17 +41,18 @@ class SeparatedReader:
     Args:
         extensions: of the files.
         delimiters: candidates for the delimiter.
+        last: the delimiter where the candidates give one column; empty for none.
     """
 
-    def __init__(self, extensions: tuple[str, ...], delimiters: str):
-        self.extensions, self._delimiters = extensions, delimiters
+    def __init__(self, extensions: tuple[str, ...], delimiters: str, last: str = ""):
+        self.extensions, self._delimiters, self._last = extensions, delimiters, last
 
     def open(self, path: Path) -> Sequence[SeparatedTable]:
         """The only table of a file. Raises LoadError: it cannot be read, or has no header."""
-        return [SeparatedTable(path, self._delimiters)]
+        return [SeparatedTable(path, self._delimiters, self._last)]
 
 
-CSV = SeparatedReader((".csv",), DELIMITERS)
+CSV = SeparatedReader((".csv",), DELIMITERS, LAST_DELIMITER)
 TSV = SeparatedReader((".tsv", ".tab"), "\t")
 
 
@@ -54,7 +61,7 @@ class SeparatedTable:
 
     part = ""
 
-    def __init__(self, path: Path, delimiters: str):
+    def __init__(self, path: Path, delimiters: str, last: str = ""):
         self.path, self.source, self.name = path, str(path), path.name.partition(".")[0]
         self._file: InputFile | None = None
         with InputFile(path) as file:
@@ -62,7 +69,7 @@ class SeparatedTable:
             open_row = _OpenRow()
             lines = _lines(file, open_row)
             start = _start(lines, path)
-            self._delimiter = max(delimiters, key=lambda d: (len(_cells(start[-1], d)), -delimiters.index(d)))
+            self._delimiter = _delimiter(start[-1], delimiters, last)
             # A quoted name may hold a line end, so the header is read by the reader of the rows.
             header = next(_rows(self._reader(start, lines), path, open_row), [])
             self.columns = checked_header(header, f"{path}:{len(start)}")
@@ -180,6 +187,12 @@ def _not_utf8(path: Path, line: int) -> LoadError:
     return LoadError("invalid UTF-8", hint=CONVERT, place=f"{path}:{line}")
 
 
+def _delimiter(line: str, delimiters: str, last: str) -> str:
+    """The delimiter of a header."""
+    best = max(delimiters, key=lambda one: (len(_cells(line, one)), -delimiters.index(one)))
+    return last if last and len(_cells(line, best)) == 1 < len(_cells(line, last)) else best
+
+
 def _cells(line: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter))
@@ -215,15 +228,18 @@ def _lines(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
 
 def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
     """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a row that is too long."""
-    rest = b""
+    rest, line = b"", 1
     while block := file.block():
         open_row.add(len(block), file.path)
         if b"\0" in block:
+            before = block[: block.index(b"\0")]
+            is_utf16 = block.count(b"\0") > MAX_NUL_SHARE * len(block)
             raise LoadError(
                 "a NUL byte: this is no text in UTF-8",
-                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW, if it is UTF-16",
-                place=str(file.path),
+                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW" if is_utf16 else "remove it",
+                place=f"{file.path}:{line + _line_ends(before)}",
             )
+        line += _line_ends(block)
         # A CR at the end of a block may be half of a CR LF.
         end = (block.rfind(b"\n") + 1) or (block.rfind(b"\r", 0, len(block) - 1) + 1)
         if end:
@@ -233,3 +249,8 @@ def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
             rest += block
     if rest:
         yield rest.decode()
+
+
+def _line_ends(block: bytes) -> int:
+    """The ends of lines: LF, CR LF or CR."""
+    return block.count(b"\n") or block.count(b"\r")

@@ -55,6 +55,14 @@ def test_a_table_is_loaded_and_ranked(kb, films):
     assert [str(row["f"]) for row in year] == ["http://example.org/Film/tt2"]
 
 
+def test_a_column_of_descriptions_is_found_in_the_field_description(kb, tmp_path):
+    path = tmp_path / "shops.csv"
+    path.write_text("id,name,description\n1,Corner,sells tea\n2,Mall,sells shoes\n")
+    kb.load(path)
+    found = kb.query('SELECT ?s { ?s MATCH "tea" ON (description) }')
+    assert [str(row["s"]) for row in found] == ["http://example.org/Shop/1"]
+
+
 def test_a_data_frame_to_a_ranked_answer_in_four_lines():
     frame = pd.DataFrame([row[:2] for row in ROWS], columns=["imdb_id", "title"])
     with KnowledgeBase.temporary(frame, id="imdb_id", class_="Film", prefix="http://e.org/") as kb:
@@ -105,6 +113,29 @@ def test_a_transaction_takes_tables(kb, films):
     assert len(kb.query(QUERY)) == 2
 
 
+def test_rows_about_entities_that_are_there_already_give_a_warning(kb, films):
+    assert kb.load(films).warnings == ()
+    films.write_text("imdb_id,title\ntt1,Aliens\ntt9,Dune\n")
+    (warning,) = kb.load(films).warnings
+    assert warning.code == "W304"
+    assert "1 row describes an entity that the knowledge base has already: the values are added" in warning.message
+    assert "--replace default" in warning.hint
+    assert kb.load(films).warnings == ()  # nothing is added
+    films.write_text("imdb_id,title\ntt1,Alien 3\n")
+    assert kb.load(films, replace="default").warnings == ()
+
+
+def test_a_table_is_loaded_where_the_text_index_is_damaged(tmp_path, films):
+    with KnowledgeBase.create(tmp_path / "d.kb") as made:
+        made.load(films)
+    generation = tmp_path / "d.kb" / (tmp_path / "d.kb" / "CURRENT").read_text().strip()
+    description = generation / "text" / "text.json"
+    description.write_bytes(b"{" * description.stat().st_size)
+    with KnowledgeBase.open(tmp_path / "d.kb") as damaged:
+        damaged.load(films, index=True)
+        assert len(damaged.query(QUERY)) == 2
+
+
 def test_tables_and_rdf_are_one_load(kb, films, tmp_path):
     (tmp_path / "more.ttl").write_text('<http://e/a> <http://e/p> "space" .\n')
     assert kb.load(films, tmp_path / "more.ttl").triples == 21
@@ -117,7 +148,7 @@ def test_a_mapping_for_other_files_is_an_error(kb, films, tmp_path):
     guess_mapping(films, other).save(mapping)
     with pytest.raises(LoadError, match=r"names 'people.csv', which is not among the inputs"):
         kb.load(films, mapping=mapping)
-    guess_mapping(films).save(mapping)
+    guess_mapping(films).save(mapping, overwrite=True)
     with pytest.raises(LoadError, match=r"does not name .*people.csv"):
         kb.load(films, other, mapping=mapping)
     renamed = films.rename(tmp_path / "films-2024.csv")
@@ -155,10 +186,22 @@ def test_the_command_shows_the_mapping_and_saves_it(tmp_path, films):
     assert "each row is <http://e.org/Movie/{imdb_id}>" in shown.stderr
 
 
+def test_a_class_with_a_prefix_that_the_knowledge_base_keeps(tmp_path, films):
+    (tmp_path / "a.ttl").write_text("@prefix shop: <http://shop.example/> . shop:a a shop:B .")
+    kb = tmp_path / "c.kb"
+    assert run("load", kb, tmp_path / "a.ttl", "--no-index").exit_code == 0
+    assert run("load", kb, films, "--class", "shop:Film", "--no-index").exit_code == 0
+    with KnowledgeBase.open(kb) as base:
+        base.load(films, class_="shop:Movie", index=False)
+        classes = {str(row["c"]) for row in base.query("SELECT ?c { ?s a ?c }")}
+    assert classes == {f"http://shop.example/{name}" for name in ("B", "Film", "Movie")}
+
+
 def test_the_command_saves_no_mapping_over_a_file(tmp_path, films):
     before = films.read_bytes()
-    refused = run("load", tmp_path / "c.kb", films, "--save-mapping", films)
-    assert (refused.exit_code, "there is a file" in refused.stderr) == (2, True)
+    for further in ((), ("--dry-run",)):
+        refused = run("load", tmp_path / "c.kb", films, "--save-mapping", films, *further)
+        assert (refused.exit_code, "there is a file" in refused.stderr) == (2, True)
     assert films.read_bytes() == before
     assert not (tmp_path / "c.kb").exists()
 
