@@ -247,10 +247,20 @@ def test_nothing_found_is_answered_with_near_words(kb):
 def test_a_word_of_another_language_is_no_slip_of_itself(tmp_path):
     with made(tmp_path, ':a rdfs:label "شبكة"@ar .') as kb:
         found = kb.search("شبكة")
-        assert found.advice == (
-            "'شبكة' is in texts of another language: search with that language, as --language does",
-        )
+        assert found.advice == ("""'شبكة' is in texts tagged @ar: add --language ar (in Python: language="ar")""",)
         assert len(kb.search("شبكة", language="ar")) == 1
+
+
+@pytest.mark.parametrize("word", ["München", "münchen", "Munchen"])
+def test_the_language_of_the_texts_with_a_word_is_named_in_place_of_the_word_itself(tmp_path, word):
+    with made(tmp_path, ':a rdfs:label "München"@de , "Munich"@en . :b rdfs:label "Monaco di Baviera"@it .') as kb:
+        (line,) = kb.search(word).advice
+        assert line == f"""{word!r} is in texts tagged @de: add --language de (in Python: language="de")"""
+        assert len(kb.search(word, language="de")) == 1
+        (warning,) = kb.query(f'SELECT ?x {{ ?x MATCH "{word}" }}').warnings
+        assert (warning.code, warning.hint) == ("W116", f'name the language: "{word}"@de')
+        assert not kb.query(f'SELECT ?x {{ ?x MATCH "{word}"@de }}').warnings
+        assert kb.search("xylophone").advice == ("no text has 'xylophone'",)
 
 
 def test_nothing_found_because_of_a_condition_is_answered_with_the_count_without_it(kb):
