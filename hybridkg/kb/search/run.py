@@ -60,7 +60,7 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
     queries = SearchQueries(
         text,
         resolve_types(options.types, base),
-        read_conditions(options.where, base.prefixes),
+        read_conditions(options.where, base.prefixes, base.predicates),
         base.prefixes,
         options.language,
         query_string=options.query_string,
