@@ -32,7 +32,7 @@ def test_hits_are_on_stdout_and_the_rest_is_on_stderr(films):
 
 def test_the_query_that_is_shown_has_the_same_entities_when_it_is_run(films):
     arguments = ["space", "crew", "--type", "film", "--where", ":genre ?g", "--limit", "3"]
-    query = run("search", films, *arguments, "--show-query").stderr.rpartition("\n3 entities")[0]
+    query = run("search", films, *arguments, "--show-query").stderr.rpartition("\nthe best 3 entities")[0]
     wanted = [hit["entity"] for hit in json.loads(run("search", films, *arguments, "--format", "json").stdout)["hits"]]
     rows = csv.DictReader(run("query", films, query, "--format", "csv").stdout.splitlines())
     assert [row["entity"] for row in rows] == wanted

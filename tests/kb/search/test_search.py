@@ -286,6 +286,16 @@ def test_nothing_found_is_answered_with_near_words(kb):
     assert found.summary == "no entity matches, exact"
 
 
+def test_a_full_page_of_hits_does_not_say_that_there_are_no_more(kb):
+    n = len(matching(kb, "space crew"))
+    assert kb.search("space crew", limit=n + 1).summary == f"{n} entities (all that match), exact"
+    for limit in (1, 2, n):
+        noun = "entity" if limit == 1 else "entities"
+        assert kb.search("space crew", limit=limit).summary == f"the best {limit} {noun} (more may match), exact"
+        counted = kb.search("space crew", limit=limit, facets=True)
+        assert counted.summary == f"{limit} {noun} ({n} match), exact"
+
+
 def test_a_word_of_another_language_is_no_slip_of_itself(tmp_path):
     with made(tmp_path, ':a rdfs:label "شبكة"@ar .') as kb:
         found = kb.search("شبكة")
