@@ -61,12 +61,25 @@ def test_a_constant_that_no_triple_has_is_named_with_the_nearest(films, text, me
         "SELECT * { ?x :year 1979 MINUS { ?x :genre :Thriller , :Drama } FILTER(?x = :Arrival) }",
         "SELECT * { ?x :genre :drama } LIMIT 0",
         "ASK { ?x :genre :drama }",
-        "SELECT (COUNT(*) AS ?n) { ?x :genre :drama }",
+        "SELECT (COUNT(*) AS ?n) { ?x :genre :Drama }",
+        "SELECT (0 AS ?n) { { ?x :year 1979 } UNION { ?x :genre :drama } } LIMIT 1",
+        "SELECT (COUNT(*) AS ?n) { ?x :year 1979 OPTIONAL { ?x :genre :drama } FILTER(?x = :Arrival) }",
         "SELECT * { GRAPH <x:h> { ?s <x:os> 'Linux' } }",
     ],
 )
 def test_other_queries_have_no_such_warning(films, text):
     assert warned(films, text) == []
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["(COUNT(*) AS ?n)", "(COUNT(DISTINCT ?x) AS ?n) (MIN(?x) AS ?m)", "(SUM(?x) AS ?n)", "(AVG(?x) AS ?n)",
+     "(MAX(?x) AS ?n)", "(GROUP_CONCAT(?x) AS ?n)"],
+)  # fmt: skip
+def test_a_count_of_nothing_is_answered_like_a_query_without_a_row(films, head):
+    ((code, message, hint),) = warned(films, f"SELECT {head} {{ ?x :genre :drama }}")
+    assert (code, message) == ("W112", "no triple has the object :drama with the predicate :genre")
+    assert hint == "did you mean :Drama?"
 
 
 def test_a_parameter_is_a_constant_of_the_query(films):
