@@ -66,6 +66,13 @@ def test_other_formats_have_a_row_for_each_entity(films, fmt):
     assert run("search", films, "space", "--format", fmt, "--facets").exit_code == 2
 
 
+def test_words_before_the_knowledge_base_are_an_error_with_the_right_order(films):
+    result = run("search", "space crew", films, "ship")
+    assert result.exit_code == 2
+    assert f"{str(films)!r} is a knowledge base, and it comes before the words" in result.stderr
+    assert f"hybridkg search {films} 'space crew' ship" in result.stderr
+
+
 def test_nothing_found_says_what_to_try(films):
     result = run("search", films, "asstronaut")
     assert (result.exit_code, result.stdout) == (0, "")
