@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import IndexMissingError, QuerySyntaxError, UserError
-from hybridkg.kb.search.advice import advice_for
+from hybridkg.kb.search.advice import advice_about_words, advice_for
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.search.conditions import read_conditions
 from hybridkg.kb.search.facets import facets_of
@@ -74,7 +74,7 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
     if options.facets:
         matches = base.count(queries.count())
         facets = facets_of(queries, matches, base)
-    advice = () if hits else advice_for(queries, base)
+    advice = advice_about_words(queries, base) if hits else advice_for(queries, base)
     return SearchResult(text, query, hits, result, matches, facets, advice)
 
 

@@ -286,6 +286,14 @@ def test_nothing_found_is_answered_with_near_words(kb):
     assert found.summary == "no entity matches, exact"
 
 
+def test_a_word_that_no_text_has_is_named_where_others_match_too(kb):
+    found = kb.search("space 99999 crew zyzzyva")
+    assert len(found) > 1
+    assert found.advice == ("no text has '99999'", "no text has 'zyzzyva'")
+    assert kb.search("space the crew").advice == ()
+    assert kb.search("the zyzzyva").advice == ("no text has 'zyzzyva'",)
+
+
 def test_a_full_page_of_hits_does_not_say_that_there_are_no_more(kb):
     n = len(matching(kb, "space crew"))
     assert kb.search("space crew", limit=n + 1).summary == f"{n} entities (all that match), exact"
