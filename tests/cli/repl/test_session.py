@@ -57,7 +57,8 @@ def test_a_prefix_of_the_session_only_is_named_once_with_the_command_that_keeps_
 def test_no_plan_or_message_abbreviates_by_a_prefix_that_means_something_else_in_the_session(session, screen):
     assert session.run(".prefix : <http://elsewhere/>")
     assert session.run(f"EXPLAIN SELECT ?f {{ ?f <{FILM}year> ?y }}")
-    assert f"<{FILM}year>" in screen.out[-1] and ":year" not in screen.out[-1]
+    assert f"<{FILM}year>" in screen.out[-1]
+    assert ":year" not in screen.out[-1]
     assert session.run(f"SELECT ?f {{ ?f <{FILM}yaer> ?y }}")
     assert f"<{FILM}year>" in "".join(screen.said)
 
