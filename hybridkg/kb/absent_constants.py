@@ -112,7 +112,7 @@ class ConstantAdvisor:
         if same or (isinstance(term, Literal) and term.datatype.value in NUMERIC):
             return same[:2]
         if isinstance(term, Literal) and (day := _DAY.match(term.value)):
-            return [value for value in values if isinstance(value, Literal) and _is_of(value.value, day[0])][:2]
+            return [value for value in values if _is_of(value, day[0])][:2]
         scored: list[tuple[float, int, Term]] = []
         matcher = difflib.SequenceMatcher()
         matcher.set_seq2(word)
@@ -136,8 +136,8 @@ class ConstantAdvisor:
         return values
 
 
-def _is_of(lexical: str, day: str) -> bool:
-    found = _DAY.match(lexical)
+def _is_of(value: Term, day: str) -> bool:
+    found = _DAY.match(value.value) if isinstance(value, Literal) else None
     return found is not None and found[0] == day
 
 

@@ -142,6 +142,7 @@ def _load(
         with _opened(source, building.next_document(), progress, base_iri, declared) as reading:
             batches = iter(reading)
             first = [*_up_to(FEW, batches)]
+            named: int | None
             if sum(batch.statements for batch in first) < FEW:
                 new, named = _add_few(store, first, also)
             else:
