@@ -120,7 +120,7 @@ class Advisor:
         if languages:
             yield QueryWarning(
                 "W116",
-                f"the words of this text are in literals tagged {tagged(languages)} only, and it is read as English",
+                f"no literal has a word of this text read as English, and some tagged {tagged(languages)} have one",
                 hint=f"name the language: {shown(term_text(Literal(text.lexical, language=languages[0])))}",
                 span=text.span,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import IndexMissingError, QuerySyntaxError, UserError
@@ -75,6 +75,8 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
         matches = base.count(queries.count())
         facets = facets_of(queries, matches, base)
     advice = advice_about_words(queries, base) if hits else advice_for(queries, base)
+    # The advice is about the words of the search, and W116 about the same words in the query.
+    result = replace(result, warnings=tuple(one for one in result.warnings if one.code != "W116"))
     return SearchResult(text, query, hits, result, matches, facets, advice)
 
 

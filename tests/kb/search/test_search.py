@@ -315,6 +315,7 @@ def test_a_word_of_another_language_is_no_slip_of_itself(tmp_path):
 def test_the_language_of_the_texts_with_a_word_is_named_in_place_of_the_word_itself(tmp_path, word):
     with made(tmp_path, ':a rdfs:label "München"@de , "Munich"@en . :b rdfs:label "Monaco di Baviera"@it .') as kb:
         (line,) = kb.search(word).advice
+        assert not kb.search(word).result.warnings
         assert line == f"""{word!r} is in texts tagged @de: add --language de (in Python: language="de")"""
         assert len(kb.search(word, language="de")) == 1
         (warning,) = kb.query(f'SELECT ?x {{ ?x MATCH "{word}" }}').warnings
