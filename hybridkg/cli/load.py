@@ -42,7 +42,7 @@ from hybridkg.cli.table_options import TableArguments, print_examples, shown_map
 @click.option(
     "--replace",
     metavar="GRAPH|default",
-    help="Put the triples in place of those of a graph, given by its IRI, or of the default graph.",
+    help="Put the triples in place of those of a graph, given by its IRI or prefixed name, or of the default graph.",
 )
 @table_options
 @profile_option

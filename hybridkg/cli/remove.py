@@ -31,7 +31,9 @@ from hybridkg.errors import LoadError
     callback=accessible,
     help='Also remove the text documents of the entities in this file: lines of {"id": IRI}.',
 )
-@click.option("--graph", metavar="GRAPH", help="Remove the triples from this named graph, given by its IRI.")
+@click.option(
+    "--graph", metavar="GRAPH", help="Remove the triples from this named graph, given by its IRI or prefixed name."
+)
 @wait_option
 @update_index_option
 @dry_run_option

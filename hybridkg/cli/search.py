@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import WholeNumber, kb_argument, opened, timeout_option
-from hybridkg.errors import UserError
+from hybridkg.errors import NotAKnowledgeBaseError, UserError
 
 if TYPE_CHECKING:
     from hybridkg.kb.search.result import SearchResult
@@ -77,6 +78,7 @@ def search(
 
     if facets and fmt in ROW_FORMATS:
         raise UserError(f"--facets has no format {fmt!r}", hint="use --format table or --format json")
+    _refuse_swapped(kb, words)
     with opened(kb) as base:
         found = base.search(
             " ".join(words),
@@ -91,6 +93,21 @@ def search(
             cancel=Event(),  # with an event the query has a thread of its own, which Ctrl-C stops at once
         )
         _print(found, fmt, show_query=show_query)
+
+
+def _refuse_swapped(kb: Path, words: tuple[str, ...]) -> None:
+    """Refuses words before a knowledge base.
+
+    Raises:
+        NotAKnowledgeBaseError: nothing is at the first argument, and one of the others is a knowledge base.
+    """
+    for number, word in enumerate(words):
+        if not kb.exists() and (Path(word) / "CURRENT").exists():
+            others = shlex.join([str(kb), *words[:number], *words[number + 1 :]])
+            raise NotAKnowledgeBaseError(
+                f"{word!r} is a knowledge base, and it comes before the words",
+                hint=f"hybridkg search {shlex.quote(word)} {others}",
+            )
 
 
 def _print(found: SearchResult, fmt: str, *, show_query: bool) -> None:

@@ -169,6 +169,9 @@ class TextIndex(Protocol):
     def field_totals(self, name: str) -> dict[str, float]:
         """The entities that have a field, its tokens, and the mean length in tokens over those entities."""
 
+    def languages_of(self, name: str) -> tuple[str, ...]:
+        """The language tags of the literals of a field, lower case; empty where the index does not store them."""
+
     def analyzer(self, name: str) -> Analyzer:
         """The analyzer of that name in this index, which also analyses the queries of its fields.
 

@@ -8,6 +8,7 @@ values of a predicate are read once. The answer of ASK is no mistake.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -40,6 +41,9 @@ MAX_CONSTANTS = 1_000
 
 MAX_PREDICATES = 32
 """Places (a predicate, subject or object) whose values are cached."""
+
+_DAY = re.compile(r"-?\d{4,}-\d\d-\d\d(?=$|[TZ+-])")
+"""The day of a date or a dateTime."""
 
 Values = dict[str, list[Term]]
 """The terms by their first letter, folded."""
@@ -98,12 +102,17 @@ class ConstantAdvisor:
         return found
 
     def _similar(self, place: str, predicate: str, term: Term) -> list[Term]:
-        """At most two similar values: first those that differ in case, language or datatype only."""
+        """At most two similar values: first those that differ in case, language or datatype only.
+
+        A number or a date that differs in a digit is another one, so of dates only those of the same day are similar.
+        """
         word = _word(term)
         values = self._values_of(place, predicate).get(word[:1], [])
         same = [value for value in values if _word(value) == word]
         if same or (isinstance(term, Literal) and term.datatype.value in NUMERIC):
             return same[:2]
+        if isinstance(term, Literal) and (day := _DAY.match(term.value)):
+            return [value for value in values if _is_of(value, day[0])][:2]
         scored: list[tuple[float, int, Term]] = []
         matcher = difflib.SequenceMatcher()
         matcher.set_seq2(word)
@@ -125,6 +134,11 @@ class ConstantAdvisor:
                     values.setdefault(_word(term)[:1], []).append(term)
             self._values.put((place, predicate), values)
         return values
+
+
+def _is_of(value: Term, day: str) -> bool:
+    found = _DAY.match(value.value) if isinstance(value, Literal) else None
+    return found is not None and found[0] == day
 
 
 def _warning(

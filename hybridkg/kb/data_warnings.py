@@ -13,12 +13,14 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 from hybridkg.kb.absent_constants import ConstantAdvisor
+from hybridkg.kb.other_languages import languages_with, tagged
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.source import shown
 from hybridkg.query.value_kinds import ObjectKinds, kind_warnings
 from hybridkg.query.walk import children, walk
 from hybridkg.rdf.similar import similar_iris
+from hybridkg.rdf.terms import Literal, term_text
 from hybridkg.rdf.well_known import shortened
 from hybridkg.text.analysis.languages import stemmer_of
 
@@ -107,7 +109,21 @@ class Advisor:
                     "see: hybridkg analyze KB TEXT",
                     span=match.text.span,
                 )
+            elif not any(term.df for term in terms):
+                yield from self._in_other_languages(match, match.text)
             yield from _cut(terms, match.text.span)
+
+    def _in_other_languages(self, match: ast.Match, text: ast.Lit) -> Iterator[QueryWarning]:
+        """A warning where the words are in literals of another language, analysed as theirs."""
+        assert self._text is not None
+        languages = languages_with(text_query(match), self._text)
+        if languages:
+            yield QueryWarning(
+                "W116",
+                f"no literal has a word of this text read as English, and some tagged {tagged(languages)} have one",
+                hint=f"name the language: {shown(term_text(Literal(text.lexical, language=languages[0])))}",
+                span=text.span,
+            )
 
     def _is_unknown(self, language: str) -> bool:
         """Whether no field of the index has a literal in a language; False where the index does not know."""

@@ -185,7 +185,8 @@ class KnowledgeBase(Care):
             class_: for the guess: the class of the rows; with several tables, a dict by their names.
             prefix: for the guess: the namespace of everything that gets a name.
             text: files of text documents that are not in the graph.
-            replace: a graph, by its IRI, or `default`, whose triples the inputs replace; at most 2,000,000 triples.
+            replace: a graph, by its IRI or a prefixed name, or `default`, whose triples the inputs replace; at most
+                2,000,000 triples.
             index: whether to build the indexes in the same step; None: if there are none yet, if `profile`, `encoder`
                 or `text_engine` is set, or if they can follow.
             profile: a name or a Turtle file, written to kb.toml.
@@ -418,8 +419,8 @@ class KnowledgeBase(Care):
     ) -> UpdateReport:
         """Removes the triples of RDF files or rdflib graphs, and the documents that a file of {"id": ...} lists.
 
-        The triples are removed from `graph`, an IRI, or from the graphs that the inputs name. `options` are those of
-        `transaction`. (`remove` deletes a whole knowledge base.)
+        The triples are removed from `graph`, an IRI or a prefixed name, or from the graphs that the inputs name.
+        `options` are those of `transaction`. (`remove` deletes a whole knowledge base.)
 
         Raises:
             LoadError: there is no input, or one is malformed or has a blank node, which names nothing here.

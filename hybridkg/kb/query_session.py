@@ -26,6 +26,7 @@ from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
 from hybridkg.query.services import blamed
 from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.terms import Literal
 from hybridkg.results.build import WithinLimits, build_result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words
@@ -150,7 +151,8 @@ class QuerySession:
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         strings = self.snapshot.advisor.asked(context.query_strings)
         warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
-        if not solutions.size and limit != 0 and not request.template.shape.skips_rows:
+        is_empty = not solutions.size or _counts_nothing(request.query, solutions)
+        if is_empty and limit != 0 and not request.template.shape.skips_rows:
             warnings += self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
@@ -208,3 +210,15 @@ def _naming_service(request: BoundQuery) -> Iterator[None]:
         yield
     except StorageError as e:
         raise blamed(e, request.query) from e.__cause__
+
+
+def _counts_nothing(query: ast.Query, solutions: Solutions) -> bool:
+    """Whether the one row holds only aggregates without a group, as they are over no solution: 0, "" or no value."""
+    form = query.form
+    if solutions.size != 1 or not isinstance(form, ast.SelectQuery) or form.modifiers.group_by:
+        return False
+    own = [item.expression for item in form.projection or ()]
+    if not own or not all(isinstance(one, ast.Aggregate) for one in own):
+        return False
+    (row,) = solutions.in_rows().rows
+    return all(cell is None or (isinstance(cell, Literal) and cell.value in ("0", "0.0", "")) for cell in row)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from hybridkg.errors import QueryWarning
 from hybridkg.query import ast
+from hybridkg.query.source import shown
 from hybridkg.query.walk import children
 from hybridkg.rdf.terms import XSD
 
@@ -222,7 +223,7 @@ class _Reader:
         self, op: str, left: ast.Syntax, right: ast.Syntax, known: Known, node: ast.Syntax
     ) -> Iterator[QueryWarning]:
         if not isinstance(left, ast.Var):
-            left, right = right, left
+            left, right, op = right, left, _MIRRORED.get(op, op)
         source = known.get(left.name) if isinstance(left, ast.Var) else None
         if source is None or not isinstance(left, ast.Var):
             return
@@ -243,7 +244,7 @@ class _Reader:
         yield QueryWarning(
             "W113",
             f"?{left.name} is {words}{self._why(source)}, and this compares it with {others}: they {never}",
-            hint=_comparable(left.name, source, other),
+            hint=_converted(left.name, op, right, source, other) or _comparable(left.name, source, other),
             span=node.span,
         )
 
@@ -258,6 +259,7 @@ def _of_all(alternatives: Sequence[Iterator[QueryWarning]]) -> Iterator[QueryWar
 
 
 _COMPARED = frozenset(("=", "!=", "<", ">", "<=", ">="))
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def _is_date(one: Source, other: Source) -> bool:
@@ -284,6 +286,22 @@ def _kinds_of(node: ast.Syntax, known: Known) -> Source | None:
     return None
 
 
+def _converted(name: str, op: str, right: ast.Syntax, source: Source, other: Source) -> str:
+    """The comparison of a text as a number or a date, for a variable of texts; empty for others."""
+    if not source.kinds <= STRINGS or not (other.kinds == {NUMBER} or other.kinds <= DATES):
+        return ""
+    datatype = "decimal" if other.kinds == {NUMBER} else "date"
+    value = f"?{right.name}" if isinstance(right, ast.Var) else "..."
+    if isinstance(right, ast.Lit):
+        value = right.lexical
+        if datatype == "date":
+            datatype = (right.datatype or "").removeprefix(XSD)
+            value = f'"{value}"^^xsd:{datatype}'
+    text = f"STR(?{name})" if "language" in source.kinds else f"?{name}"
+    converted = f"xsd:{datatype}({text}) {op} {shown(value)}"
+    return f"convert it: {converted} leaves out what is no {'number' if datatype == 'decimal' else 'date'}"
+
+
 def _comparable(name: str, source: Source, other: Source) -> str:
     """The suggested form of a comparison."""
     if source.kinds == {NODE}:
@@ -301,4 +319,8 @@ def _comparable(name: str, source: Source, other: Source) -> str:
             return 'write the date with its type: "2020-01-31"^^xsd:date, "2020-01-31T12:00:00"^^xsd:dateTime'
     if other.kinds == {"language"} and source.kinds == {"string"}:
         return "leave the language tag out"
+    if source.kinds == {NUMBER}:
+        return "compare it with a number"
+    if source.kinds <= DATES and other.kinds == {NUMBER}:
+        return f"compare a part of the date, as in YEAR(?{name})"
     return f"compare STR(?{name}) with a text"

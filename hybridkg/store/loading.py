@@ -19,7 +19,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.rdf.input_file import InputFile, check_readable
-from hybridkg.rdf.terms import Quad
+from hybridkg.rdf.terms import DefaultGraph, Quad
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 from hybridkg.store.rdf_io.formats import format_of
@@ -41,11 +41,19 @@ Source = Path | str | StatementSource | Iterable[Any]
 
 @dataclass(frozen=True, slots=True)
 class SourceCount:
-    """The counts of one input: statements read, with repeated ones, and quads that were not in the graph before."""
+    """The counts of one input.
+
+    Args:
+        name: of the input.
+        statements: read, with repeated ones.
+        new: quads that were not in the graph before.
+        in_named_graphs: those of them that are in a named graph; None where some may be, and nothing has counted them.
+    """
 
     name: str
     statements: int
     new: int
+    in_named_graphs: int | None = 0
 
 
 def check_sources(sources: Sequence[Source]) -> None:
@@ -134,17 +142,26 @@ def _load(
         with _opened(source, building.next_document(), progress, base_iri, declared) as reading:
             batches = iter(reading)
             first = [*_up_to(FEW, batches)]
+            named: int | None
             if sum(batch.statements for batch in first) < FEW:
-                new = _add_few(store, first, also)
+                new, named = _add_few(store, first, also)
             else:
                 _add_many(store, chain(first, batches), also)
                 new = len(store) - building.counts["quads"]
+                may_have = _may_name_graphs(source) and next(iter(store.named_graphs()), None) is not None
+                named = None if may_have else 0
         building.counts["quads"] += new
         building.prefixes.add(reading.name, declared)
         progress.done(reading.statements)
-        return SourceCount(reading.name, reading.statements, new)
+        return SourceCount(reading.name, reading.statements, new, named)
     finally:
         del store
+
+
+def _may_name_graphs(source: Source) -> bool:
+    if isinstance(source, Path | str):
+        return format_of(Path(source)).syntax.supports_datasets
+    return not isinstance(source, StatementSource)
 
 
 def _up_to(statements: int, batches: Iterator[StatementBatch]) -> Iterator[StatementBatch]:
@@ -156,11 +173,11 @@ def _up_to(statements: int, batches: Iterator[StatementBatch]) -> Iterator[State
             return
 
 
-def _add_few(store: Store, batches: Sequence[StatementBatch], also: Also | None) -> int:
+def _add_few(store: Store, batches: Sequence[StatementBatch], also: Also | None) -> tuple[int, int]:
     """Adds quads that are looked up one by one, because the length of a store is known only by reading all of it.
 
     Returns:
-        the number of quads that were not there.
+        the number of quads that were not there, and how many of these are in named graphs.
     """
     quads: dict[Quad, None] = {}
     for batch in batches:
@@ -169,7 +186,7 @@ def _add_few(store: Store, batches: Sequence[StatementBatch], also: Also | None)
         _tell(batch, also)
     new = [quad for quad in quads if quad not in store]
     store.bulk_extend(new)
-    return len(new)
+    return len(new), sum(not isinstance(quad.graph_name, DefaultGraph) for quad in new)
 
 
 def _add_many(store: Store, batches: Iterator[StatementBatch], also: Also | None) -> None:

@@ -32,7 +32,7 @@ def test_hits_are_on_stdout_and_the_rest_is_on_stderr(films):
 
 def test_the_query_that_is_shown_has_the_same_entities_when_it_is_run(films):
     arguments = ["space", "crew", "--type", "film", "--where", ":genre ?g", "--limit", "3"]
-    query = run("search", films, *arguments, "--show-query").stderr.rpartition("\n3 entities")[0]
+    query = run("search", films, *arguments, "--show-query").stderr.rpartition("\nthe best 3 entities")[0]
     wanted = [hit["entity"] for hit in json.loads(run("search", films, *arguments, "--format", "json").stdout)["hits"]]
     rows = csv.DictReader(run("query", films, query, "--format", "csv").stdout.splitlines())
     assert [row["entity"] for row in rows] == wanted
@@ -64,6 +64,13 @@ def test_other_formats_have_a_row_for_each_entity(films, fmt):
     out = run("search", films, "space", "--format", fmt).stdout
     assert out.count("http://example.org/films/Odyssey") == 1
     assert run("search", films, "space", "--format", fmt, "--facets").exit_code == 2
+
+
+def test_words_before_the_knowledge_base_are_an_error_with_the_right_order(films):
+    result = run("search", "space crew", films, "ship")
+    assert result.exit_code == 2
+    assert f"{str(films)!r} is a knowledge base, and it comes before the words" in result.stderr
+    assert f"hybridkg search {films} 'space crew' ship" in result.stderr
 
 
 def test_nothing_found_says_what_to_try(films):

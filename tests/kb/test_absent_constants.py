@@ -61,12 +61,45 @@ def test_a_constant_that_no_triple_has_is_named_with_the_nearest(films, text, me
         "SELECT * { ?x :year 1979 MINUS { ?x :genre :Thriller , :Drama } FILTER(?x = :Arrival) }",
         "SELECT * { ?x :genre :drama } LIMIT 0",
         "ASK { ?x :genre :drama }",
-        "SELECT (COUNT(*) AS ?n) { ?x :genre :drama }",
+        "SELECT (COUNT(*) AS ?n) { ?x :genre :Drama }",
+        "SELECT (0 AS ?n) { { ?x :year 1979 } UNION { ?x :genre :drama } } LIMIT 1",
+        "SELECT (COUNT(*) AS ?n) { ?x :year 1979 OPTIONAL { ?x :genre :drama } FILTER(?x = :Arrival) }",
         "SELECT * { GRAPH <x:h> { ?s <x:os> 'Linux' } }",
     ],
 )
 def test_other_queries_have_no_such_warning(films, text):
     assert warned(films, text) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ('"2024-01-05"^^xsd:date', 'did you mean "2024-01-05T09:30:00Z"^^xsd:dateTime?'),
+        ('"2024-01-05"', 'did you mean "2024-01-05T09:30:00Z"^^xsd:dateTime?'),
+        ('"2024-01-05T00:00:00Z"^^xsd:dateTime', 'did you mean "2024-01-05T09:30:00Z"^^xsd:dateTime?'),
+        ('"2024-01-15T00:00:00"^^xsd:dateTime', 'did you mean "2024-01-15"^^xsd:date?'),
+        ('"2024-01-06"^^xsd:date', ""),
+    ],
+)
+def test_a_date_is_similar_to_those_of_its_day_only(tmp_path, written, hint):
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    days = [Literal("2024-01-05T09:30:00Z", datatype=NamedNode(xsd + "dateTime"))]
+    days += [Literal(day, datatype=NamedNode(xsd + "date")) for day in ("2024-01-15", "2024-10-05", "2023-01-05")]
+    with KnowledgeBase.create(tmp_path / "d.kb") as kb:
+        kb.load(Triple(NamedNode(f"x:{i}"), NamedNode("x:on"), day) for i, day in enumerate(days))
+        (warning,) = kb.query(f"SELECT * {{ ?x <x:on> {written} }}").warnings
+        assert (warning.code, warning.hint) == ("W112", hint)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["(COUNT(*) AS ?n)", "(COUNT(DISTINCT ?x) AS ?n) (MIN(?x) AS ?m)", "(SUM(?x) AS ?n)", "(AVG(?x) AS ?n)",
+     "(MAX(?x) AS ?n)", "(GROUP_CONCAT(?x) AS ?n)"],
+)  # fmt: skip
+def test_a_count_of_nothing_is_answered_like_a_query_without_a_row(films, head):
+    ((code, message, hint),) = warned(films, f"SELECT {head} {{ ?x :genre :drama }}")
+    assert (code, message) == ("W112", "no triple has the object :drama with the predicate :genre")
+    assert hint == "did you mean :Drama?"
 
 
 def test_a_parameter_is_a_constant_of_the_query(films):

@@ -110,6 +110,15 @@ SPOKEN = [
      "?n is a date (as every object of x:born), and this compares it "
      "with a text: they cannot be compared",
      'write the date with its type: "2020-01-31"^^xsd:date, "2020-01-31T12:00:00"^^xsd:dateTime'),
+    ("?x <x:name> ?n FILTER(50 > ?n)", "W113",
+     "?n is a text (as every object of x:name), and this compares it with a number: they cannot be compared",
+     "convert it: xsd:decimal(?n) < 50 leaves out what is no number"),
+    (f'?x <x:title> ?n FILTER(?n >= "2020-01-31"^^<{XSD}date>)', "W113",
+     "?n is a text (as every object of x:title), and this compares it with a date: they cannot be compared",
+     'convert it: xsd:date(STR(?n)) >= "2020-01-31"^^xsd:date leaves out what is no date'),
+    ("?x <x:born> ?n FILTER(?n < 1980)", "W113",
+     "?n is a date (as every object of x:born), and this compares it with a number: they cannot be compared",
+     "compare a part of the date, as in YEAR(?n)"),
     ("?x <x:by> ?n . ?x <x:name> ?m FILTER(?n != ?m)", "W113",
      "?n is an IRI or a blank node (as every object of x:by), "
      "and this compares it with a text: they always differ",
@@ -141,6 +150,24 @@ SILENT = [
 
 def kinds(predicate):
     return frozenset(KINDS[predicate]) if predicate in KINDS else None
+
+
+@pytest.mark.parametrize("condition", ["?n < 50", '?n < "2020-01-31"^^xsd:date', "?n = 7"])
+def test_the_hint_about_a_text_is_a_comparison_of_its_value(condition):
+    texts = ["7", "49.5", "50", "500", "n/a", "2019-12-31", "2021-01-01"]
+    subject, predicate = NamedNode("x:a"), NamedNode("x:name")
+    for values, outside in (
+        ([Literal(t) for t in texts], "?n"),
+        ([Literal(t, language="en") for t in texts], "STR(?n)"),
+    ):
+        store = OxigraphStore.memory([Triple(subject, predicate, value) for value in values])
+        query = f"PREFIX xsd: <{XSD}> SELECT ?n {{ ?s <x:name> ?n FILTER(%s) }}"
+        known = frozenset(("string" if outside == "?n" else "language",))
+        ((_, _, hint),) = warnings_of(query % condition, lambda _, known=known: known)
+        written = hint.removeprefix("convert it: ").partition(" leaves out")[0]
+        rows = {row[0].value for row in store.select(query % written).rows}
+        expected = {"?n < 50": {"7", "49.5"}, "?n = 7": {"7"}}.get(condition, {"2019-12-31"})
+        assert rows == expected
 
 
 @pytest.mark.parametrize(("pattern", "code", "message", "hint"), SPOKEN)

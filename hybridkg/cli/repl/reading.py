@@ -158,6 +158,11 @@ def in_comment(text: str) -> bool:
 COMMAND_LINE = re.compile(r"\.[A-Za-z?]")
 """Start of a dot command; no query starts with a dot."""
 
+WORDS = {"quit": ".quit", "exit": ".quit", "help": ".help"}
+"""Words of other prompts, each on a line of its own; no query is a single word."""
+
+WORD_LINE = re.compile(rf"(?P<word>{'|'.join(WORDS)})[ \t]*;?[ \t\r]*(?=\n|\Z)", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -170,9 +175,9 @@ class Statement:
 def statements(text: str) -> Iterator[Statement]:
     """The queries and dot commands of a file, one by one.
 
-    A query ends before the first line that cannot belong to it and is a dot command or can start another query. A
-    malformed query ends at a blank line, at a line that begins another query (`_end_after_mistake`), or after a ";" of
-    SQL at the end of a line.
+    A query ends before the first line that cannot belong to it and is a dot command, a word such as `exit`, or can
+    start another query. A malformed query ends at a blank line, at such a word, at a line that begins another query
+    (`_end_after_mistake`), or after a ";" of SQL at the end of a line.
 
     >>> [s.text for s in statements("SELECT * {}\\nLIMIT 1\\n.limit 5\\nASK {}")]
     ['SELECT * {}\\nLIMIT 1', '.limit 5', 'ASK {}']
@@ -180,6 +185,8 @@ def statements(text: str) -> Iterator[Statement]:
     ['SELECT * {} LIMIT 1;', 'ASK { ?s ?p ?o ;\\n }']
     >>> [s.text for s in statements("SELECT * { ?x MACTH 'a' } LIMIT 1\\nASK {}")]
     ["SELECT * { ?x MACTH 'a' } LIMIT 1", 'ASK {}']
+    >>> [s.text for s in statements("SELECT * {\\nexit\\nASK {}")]
+    ['SELECT * {', 'exit', 'ASK {}']
     """
     query = SourceText(SourceName("file", text), text)
     skip = re.compile(machine().tables.skip)
@@ -189,7 +196,12 @@ def statements(text: str) -> Iterator[Statement]:
         start = position if skipped is None else skipped.end()
         if start >= len(text):
             return
-        position = _end_of_command(query, start) if COMMAND_LINE.match(text, start) else _end_of_query(query, start)
+        if WORD_LINE.match(text, start):
+            position = _line_end(text, start)
+        elif COMMAND_LINE.match(text, start):
+            position = _end_of_command(query, start)
+        else:
+            position = _end_of_query(query, start)
         yield Statement(text[start:position].rstrip(" \t\r\n"), start)
 
 
@@ -204,12 +216,28 @@ def _end_of_command(query: SourceText, start: int) -> int:
 
 
 def _end_of_query(query: SourceText, start: int) -> int:
-    text, tables = query.text, machine().tables
+    text = query.text
     reading = _read(query, start)
     if reading.stopped is None and reading.failed is None:
         return len(text)
     at = reading.failed if reading.stopped is None else reading.stopped.start
     assert at is not None  # one of the two is not None
+    return _before_word(text, start, at, _end_of_wrong(query, start, reading, at))
+
+
+def _before_word(text: str, start: int, at: int, end: int) -> int:
+    """The end of a query with a mistake at `at`, or the first line from there on that is a word outside strings."""
+    for match in WORD_LINE.finditer(text, at, end):
+        here = match.start("word")
+        if text[text.rfind("\n", 0, here) + 1 : here].strip():
+            continue
+        if not any(one.start() < here < one.end() for one in _BRACES.finditer(text, start, end)):
+            return here
+    return end
+
+
+def _end_of_wrong(query: SourceText, start: int, reading: Reading, at: int) -> int:
+    text, tables = query.text, machine().tables
     if (
         text[at : at + 1] == ";"
         and not text[at + 1 : _line_end(text, at)].strip()

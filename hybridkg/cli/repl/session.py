@@ -13,7 +13,17 @@ from shutil import get_terminal_size
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
-from hybridkg.cli.repl.reading import COMMAND_LINE, QUERY_COMMAND, all_tokens, declared, read, statements, undeclared
+from hybridkg.cli.repl.reading import (
+    COMMAND_LINE,
+    QUERY_COMMAND,
+    WORD_LINE,
+    WORDS,
+    all_tokens,
+    declared,
+    read,
+    statements,
+    undeclared,
+)
 from hybridkg.cli.repl.running import Runner, directly
 from hybridkg.cli.repl.vocabulary import NOTHING, CompletionVocabulary, read_vocabulary
 from hybridkg.errors import HybridkgError, LoadError, SourceName, Span, UserError
@@ -31,9 +41,6 @@ T = TypeVar("T")
 
 MAX_LOAD_DEPTH = 10
 """Depth of files that `.load` one another, at which one that loads itself ends."""
-
-WORDS = {"quit": ".quit", "exit": ".quit", "help": ".help"}
-"""Words of other prompts; no query is a single word."""
 
 
 class Screen(Protocol):
@@ -152,7 +159,8 @@ class Session:
         from hybridkg.cli.repl.updates import run_update
 
         text = text.strip()
-        text = WORDS.get(text.lower(), text)
+        word = WORD_LINE.fullmatch(text)
+        text = text if word is None else WORDS[word["word"].lower()]
         if not text:
             return True
         try:
@@ -164,6 +172,9 @@ class Session:
                 self.query(whole, name)
         except HybridkgError as e:
             self._failed(e)
+            last = WORD_LINE.fullmatch(text.rpartition("\n")[2].strip())
+            if last is not None:
+                self.screen.say(f"note: {last['word']!r} was read as a part of this query; type it again")
             return False
         return True
 
@@ -291,7 +302,7 @@ def is_complete(text: str) -> bool:
     (False, True, True, True)
     """
     stripped = text.strip()
-    if not stripped or stripped.lower() in WORDS or text.rpartition("\n")[2].strip() == "" != text:
+    if not stripped or WORD_LINE.fullmatch(stripped) or text.rpartition("\n")[2].strip() == "" != text:
         return True
     if COMMAND_LINE.match(stripped):
         match = QUERY_COMMAND.match(stripped)

@@ -73,6 +73,11 @@ class SearchedBase:
             return found.classes
         return self._schema.classes
 
+    def predicates(self) -> Mapping[str, int]:
+        """Properties with the number of their triples."""
+        found = self.statistics
+        return self._schema.predicates if found is None else {one.iri: one.triples for one in found.predicates}
+
     @cached_property
     def prefixes(self) -> Mapping[str, str]:
         """Kept and well-known prefixes, and prefixes for the other namespaces of the data."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError, QueryCheckError, SourceName, Span
+from hybridkg.kb.search.condition_mistakes import Vocabulary, mistake_in
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import rebuild, walk
@@ -17,7 +18,10 @@ NAME = "where"
 _PREFIXES = re.compile(r"(?:\s*PREFIX\s+[^\s:]*:\s*<[^>\s]*>)*", re.IGNORECASE)
 """Declarations at the beginning of a fragment."""
 
-_BEGINNING = " SELECT * { ?entity "
+_BEGINNING, _WHOLE = " SELECT * { ?entity ", " SELECT * { "
+"""What stands before a fragment: one that begins with FILTER or ?entity is a pattern of its own."""
+
+_PATTERN = re.compile(r"\s*(?:(?:FILTER|OPTIONAL|MINUS|BIND|VALUES|GRAPH)\b(?!:)|[?$](?-i:entity)\s)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,13 @@ class Conditions:
     elements: tuple[ast.Triples | ast.Filter, ...] = ()
 
 
-def read_conditions(fragments: Sequence[str], prefixes: Mapping[str, str]) -> Conditions:
+def read_conditions(
+    fragments: Sequence[str], prefixes: Mapping[str, str], predicates: Callable[[], Mapping[str, int]] = dict
+) -> Conditions:
     """The conditions of fragments; each has predicates and objects of the entity, and may end with `. FILTER(...)`.
+
+    A fragment may also begin with `?entity`, or be a FILTER alone. `predicates` gives the properties in the data, with
+    their triples, which an error names.
 
     PREFIX declarations may stand at the beginning of a fragment, besides the given `prefixes`. Variables of the same
     name in several fragments are the same.
@@ -41,15 +50,21 @@ def read_conditions(fragments: Sequence[str], prefixes: Mapping[str, str]) -> Co
     """
     elements: list[ast.Triples | ast.Filter] = []
     for number, fragment in enumerate(fragments):
-        elements += _elements(fragment, number, prefixes)
+        elements += _elements(fragment, number, prefixes, predicates)
     return Conditions(tuple(elements))
 
 
-def _elements(fragment: str, number: int, prefixes: Mapping[str, str]) -> list[ast.Triples | ast.Filter]:
+def _elements(
+    fragment: str, number: int, prefixes: Mapping[str, str], predicates: Callable[[], Mapping[str, int]]
+) -> list[ast.Triples | ast.Filter]:
     written = _Fragment(fragment, prefixes)
     try:
         form = parse(written.query).form
     except HybridkgError as e:
+        words = Vocabulary(prefixes, predicates())
+        mistake = mistake_in(written.body, len(fragment) - len(written.body), written.source, words)
+        if mistake is not None:
+            raise mistake from None
         e.span, e.source = written.place(e.span), written.source
         raise
     if not isinstance(form, ast.SelectQuery) or form != ast.SelectQuery(None, form.where):
@@ -74,9 +89,11 @@ class _Fragment:
         match = _PREFIXES.match(fragment)
         self._head = 0 if match is None else match.end()
         self._before = len(declared)
+        self.body = fragment[self._head :]
+        self._beginning = _WHOLE if _PATTERN.match(self.body) else _BEGINNING
         self.source = SourceName(NAME, fragment)
         # A comment ends with the line.
-        self.query = f"{declared}{fragment[: self._head]}{_BEGINNING}{fragment[self._head :]}\n}}"
+        self.query = f"{declared}{fragment[: self._head]}{self._beginning}{self.body}\n}}"
 
     def place(self, span: Span | None) -> Span:
         """The span in the fragment; its end for what is behind it, or without a span."""
@@ -86,7 +103,7 @@ class _Fragment:
     def _offset(self, place: int) -> int:
         place -= self._before
         if place > self._head:
-            place = max(self._head, place - len(_BEGINNING))
+            place = max(self._head, place - len(self._beginning))
         return min(max(place, 0), len(self.source.text))
 
 

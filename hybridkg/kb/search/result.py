@@ -157,12 +157,17 @@ class SearchResult(Sequence[Hit]):
 
     @property
     def summary(self) -> str:
-        """`10 entities (190 match), exact`, or `4 entities (all that match), exact`."""
+        """`4 entities (all that match), exact`, `the best 10 entities (more may match), exact` or, with facets,
+        `10 entities (190 match), exact`.
+        """
         result, n = self.result, len(self.hits)
         counted = f"{n:,} {'entity' if n == 1 else 'entities'}" if n else "no entity matches"
-        if self.matches is not None and self.matches > n:
+        is_full = 0 < n >= (result.requested or 0)
+        if self.matches is not None and (self.matches > n or is_full):
             counted += f" ({self.matches:,} match)"
-        elif 0 < n < (result.requested or 0):
+        elif is_full:
+            counted = f"the best {counted} (more may match)"
+        elif n:
             counted += " (all that match)"
         return f"{counted}, {'exact' if result.exact else 'not exact'}"
 

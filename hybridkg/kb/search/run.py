@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import IndexMissingError, QuerySyntaxError, UserError
-from hybridkg.kb.search.advice import advice_for
+from hybridkg.kb.search.advice import advice_about_words, advice_for
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.search.conditions import read_conditions
 from hybridkg.kb.search.facets import facets_of
@@ -60,7 +60,7 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
     queries = SearchQueries(
         text,
         resolve_types(options.types, base),
-        read_conditions(options.where, base.prefixes),
+        read_conditions(options.where, base.prefixes, base.predicates),
         base.prefixes,
         options.language,
         query_string=options.query_string,
@@ -74,7 +74,9 @@ def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> Sear
     if options.facets:
         matches = base.count(queries.count())
         facets = facets_of(queries, matches, base)
-    advice = () if hits else advice_for(queries, base)
+    advice = advice_about_words(queries, base) if hits else advice_for(queries, base)
+    # The advice is about the words of the search, and W116 about the same words in the query.
+    result = replace(result, warnings=tuple(one for one in result.warnings if one.code != "W116"))
     return SearchResult(text, query, hits, result, matches, facets, advice)
 
 

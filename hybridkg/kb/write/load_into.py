@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 
 from hybridkg.errors import ElsewhereWarning, LoadError
@@ -11,6 +11,7 @@ from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import DefaultGraph, NamedNode, Quad, has_blank_node
+from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.store.changes import GraphName
 from hybridkg.store.loading import Source, name_of_source, read_quads
 
@@ -177,17 +178,22 @@ def _shown(graph: GraphName) -> str:
     return "the default graph" if isinstance(graph, DefaultGraph) else str(graph)
 
 
-def graph_named(text: str) -> NamedNode | None:
-    """The graph that a user names: an IRI, in angle brackets or without; None for `default`.
+def graph_named(text: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> NamedNode | None:
+    """The graph that a user names: an IRI, in angle brackets or without, or a prefixed name; None for `default`.
 
     Raises:
         LoadError: the text is no absolute IRI.
 
     >>> graph_named("default"), str(graph_named("http://e/g"))
     (None, '<http://e/g>')
+    >>> str(graph_named("ex:g", {"ex": "http://e/"})), str(graph_named("ex:g", {})), str(graph_named("<ex:g>"))
+    ('<http://e/g>', '<ex:g>', '<ex:g>')
     """
     if text == "default":
         return None
+    prefix, colon, local = text.partition(":")
+    if colon and prefix in prefixes and not local.startswith("//"):
+        text = prefixes[prefix] + local
     try:
         return NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
     except ValueError as e:

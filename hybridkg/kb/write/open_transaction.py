@@ -22,6 +22,7 @@ from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_remote_index, has_text_index
 from hybridkg.kb.write.explaining import explained_update
+from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
@@ -106,7 +107,7 @@ class Transaction:
             check_sources(sources)
             with _undone_on_failure(state):
                 if replace is not None:
-                    load_in_place_of(state, sources, graph_named(replace))
+                    load_in_place_of(state, sources, graph_named(replace, state.live.prefixes))
                 elif all(map(is_small, sources)):
                     load_into(state, sources, None)
                 else:
@@ -119,8 +120,8 @@ class Transaction:
     def delete(self, *inputs: Source, graph: str | None = None) -> UpdateReport:
         """Removes the triples of RDF files, rdflib graphs or iterables of triples.
 
-        With `graph`, an IRI, they are removed from this graph; otherwise from the graphs that the inputs name, which is
-        the default graph for a format without graphs.
+        With `graph`, an IRI or a prefixed name, they are removed from this graph; otherwise from the graphs that the
+        inputs name, which is the default graph for a format without graphs.
 
         Raises:
             LoadError: an input is malformed, or has a blank node, which names nothing here.
@@ -130,7 +131,9 @@ class Transaction:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
         with _undone_on_failure(state):
-            warnings = remove_statements(state, inputs, None if graph is None else graph_named(graph))
+            warnings = remove_statements(
+                state, inputs, None if graph is None else graph_named(graph, state.live.prefixes)
+            )
         self._warnings += warnings
         return replace(report_of(None, state), warnings=tuple(warnings))
 
@@ -188,6 +191,7 @@ class Transaction:
             warnings=tuple(self._warnings),
             change=change,
             solutions=self._solutions,
+            in_named_graphs=in_hidden_graphs(state.folder.config, change.added, state.loaded),
         )
 
 
@@ -213,6 +217,7 @@ def report_of(run: UpdateRun | None, state: TransactionState) -> UpdateReport:
         is_behind=state.step is None,
         change=change,
         solutions=None if run is None else run.solution_count,
+        in_named_graphs=in_hidden_graphs(state.folder.config, change.added),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.load_into import graph_named, load_in_place_of
 from hybridkg.kb.write.open_transaction import TransactionOptions, begun
 from hybridkg.kb.write.reports import LoadReport
@@ -23,13 +24,14 @@ def replace_graph(
         LoadError: the graph is no IRI, an input is malformed, or files without any statement would empty the graph.
         LockedError: another writer has the lock.
     """
-    name = graph_named(graph)
+    name = graph_named(graph, live.prefixes)
     check_sources(inputs)
     refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
         state.begin_request()
         read = load_in_place_of(state, inputs, name)
         change = state.graph.request_change()
+        hidden = in_hidden_graphs(folder.config, change.added)
     return LoadReport(
         sum(statements for _, statements in read),
         len(change.added),
@@ -39,4 +41,5 @@ def replace_graph(
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.not_followed,
         not_followed=outcome.not_followed,
+        in_named_graphs=hidden,
     )

@@ -14,6 +14,24 @@ from hybridkg.terminal_text import count_lines
 NO_TEXT = "warning: no entity has any text, so a search finds nothing"
 
 
+def named_graphs_note(triples: int | None) -> list[str]:
+    """The note about new triples in named graphs; None for a number that nothing has counted, no line for 0.
+
+    >>> named_graphs_note(0), named_graphs_note(2)[0][:39]
+    ([], 'note: 2 new triples are in named graphs')
+    """
+    if triples == 0:
+        return []
+    many = (
+        "new triples are" if triples is None else "1 new triple is" if triples == 1 else f"{triples:,} new triples are"
+    )
+    where = "a named graph" if triples == 1 else "named graphs"
+    return [
+        f"note: {many} in {where}, which queries outside GRAPH and text search do not see; to make them see all "
+        "graphs: hybridkg config KB default_graph union, then hybridkg index KB"
+    ]
+
+
 @dataclass(frozen=True)
 class VectorReport:
     """Vectors that an index step has made.
@@ -122,6 +140,7 @@ class LoadReport:
         is_behind: whether the indexes are older than the graph now.
         has_followed: whether the indexes have followed the change, instead of being built from scratch.
         not_followed: why they could not follow it; empty where they were not to.
+        in_named_graphs: new triples in named graphs that queries see by GRAPH only; None if not counted.
     """
 
     statements: int
@@ -133,6 +152,7 @@ class LoadReport:
     is_behind: bool = field(default=False, kw_only=True, repr=False)
     has_followed: bool = field(default=False, kw_only=True, repr=False)
     not_followed: str = field(default="", kw_only=True, repr=False)
+    in_named_graphs: int | None = field(default=0, kw_only=True, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
@@ -155,7 +175,8 @@ class LoadReport:
             index = ["index: up to date"]
         elif self.has_followed and self.index:
             index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
-        return [*count_lines(counts), *index, *(warning.render() for warning in self.warnings)]
+        notes = named_graphs_note(self.in_named_graphs)
+        return [*count_lines(counts), *index, *notes, *(warning.render() for warning in self.warnings)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -180,6 +201,7 @@ class UpdateReport:
         explanation: the plans of an EXPLAIN, which changes nothing.
         is_dry_run: whether nothing has been written.
         solutions: those of all WHEREs together; None without a WHERE.
+        in_named_graphs: added triples in named graphs that queries see by GRAPH only; None if not counted.
     """
 
     added: int
@@ -195,6 +217,7 @@ class UpdateReport:
     is_dry_run: bool = field(default=False, kw_only=True)
     not_followed: str = field(default="", kw_only=True)
     solutions: int | None = field(default=None, kw_only=True)
+    in_named_graphs: int | None = field(default=0, kw_only=True, repr=False)
 
     @property
     def rebuilt(self) -> str:
@@ -239,6 +262,7 @@ class UpdateReport:
         notes = [f"note: {self.why_nothing}"] if self.why_nothing else []
         if self.index is not None and not self.rebuilt:
             notes += [f"note: {note}" for note in self.index.notes]
+        notes += named_graphs_note(self.in_named_graphs)
         end = ["nothing has been written"] if self.is_dry_run else []
         return [*count_lines(counts), *inexact, *notes, *end]
 

@@ -11,6 +11,7 @@ from hybridkg.entities.documents.document_store import check_document_files
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import has_text_index
+from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.load_into import is_small, load_into
 from hybridkg.kb.write.open_transaction import TransactionOptions, begun
 from hybridkg.kb.write.reports import LoadReport
@@ -44,17 +45,18 @@ def load_small(
     with begun(folder, live, how) as (state, outcome):
         state.begin_request()
         read = load_into(state, inputs, None) if inputs else []
-        added = len(state.graph.request_change().added)
+        added = state.graph.request_change().added
         documents = _add_documents(state, texts, how.progress)
     return LoadReport(
         sum(statements for _, statements in read),
-        added,
+        len(added),
         documents if texts else None,
         outcome.index,
         (*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes)),
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.not_followed,
         not_followed=outcome.not_followed,
+        in_named_graphs=in_hidden_graphs(folder.config, added),
     )
 
 

@@ -19,6 +19,7 @@ from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.build_projection import copying
 from hybridkg.kb.write.configured import text_engine
+from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.rdf.known_prefixes import MAX_KEPT
@@ -90,6 +91,7 @@ def load(
             *prefix_warnings(building.prefixes.clashes),
         ),
         is_behind=built is None,
+        in_named_graphs=in_hidden_graphs(folder.config, (), loaded),
     )
 
 

@@ -30,6 +30,10 @@ class FieldsOfIndex:
         entities, tokens = self._totals[self.fields.index(name)]
         return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
 
+    def languages_of(self, name: str) -> tuple[str, ...]:
+        """The language tags of the literals of a field, lower case; empty where the index does not store them."""
+        return self._fields[self.fields.index(name)].languages or ()
+
 
 def stored_totals(reader: ArrayReader) -> list[tuple[int, int]]:
     """(entities, tokens) of each field in the header."""

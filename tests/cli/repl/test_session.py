@@ -6,6 +6,7 @@ import pytest
 
 from hybridkg.cli.repl.command_completion import suggest_in_session
 from hybridkg.cli.repl.commands import COMMANDS
+from hybridkg.cli.repl.reading import statements
 from hybridkg.cli.repl.session import Session, is_complete
 from hybridkg.kb import KnowledgeBase
 from hybridkg.registry import did_you_mean
@@ -56,7 +57,8 @@ def test_a_prefix_of_the_session_only_is_named_once_with_the_command_that_keeps_
 def test_no_plan_or_message_abbreviates_by_a_prefix_that_means_something_else_in_the_session(session, screen):
     assert session.run(".prefix : <http://elsewhere/>")
     assert session.run(f"EXPLAIN SELECT ?f {{ ?f <{FILM}year> ?y }}")
-    assert f"<{FILM}year>" in screen.out[-1] and ":year" not in screen.out[-1]
+    assert f"<{FILM}year>" in screen.out[-1]
+    assert ":year" not in screen.out[-1]
     assert session.run(f"SELECT ?f {{ ?f <{FILM}yaer> ?y }}")
     assert f"<{FILM}year>" in "".join(screen.said)
 
@@ -164,6 +166,31 @@ def test_a_file_is_run_query_by_query_and_errors_name_its_lines(session, screen,
     assert session.limit == 3
     assert session.done
     assert session.failed == 1
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "Exit", "quit;"])
+@pytest.mark.parametrize(
+    "before", ["", "ASK {}\n", "ASK {} LIMIT 1\n\n", ".limit 3\n", "SELECT * {\n", "ASK { ?x ?p 'a\n"]
+)
+def test_exit_and_quit_end_what_is_piped(session, screen, word, before):
+    session.run_all(f"{before}{word}\nSELECT ?f {{ ?f a :Film }}", "stdin")
+    assert session.done
+    assert not any("Alien" in out for out in screen.out)
+    assert session.failed == (before.startswith(("SELECT", "ASK { ?x")))
+
+
+def test_exit_ends_a_session_as_a_whole_input_only(session, screen):
+    assert not session.run("SELECT * {\nexit")
+    assert not session.done
+    assert screen.said[-1] == "note: 'exit' was read as a part of this query; type it again"
+    assert session.run("exit")
+    assert session.done
+
+
+def test_a_line_of_a_string_or_a_field_is_no_word_of_the_session(session):
+    texts = ['ASK { ?x ?p """a\nexit\nb""" }', 'SELECT * { ?x MATCH "a" ON (\nhelp\n) }', 'ASK { ?x ! """\nexit\n""" }']
+    for text in texts:
+        assert [one.text for one in statements(text)] == [text]
 
 
 def test_a_file_that_loads_itself_ends(session, screen, tmp_path):

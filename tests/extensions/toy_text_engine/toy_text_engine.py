@@ -147,6 +147,9 @@ class ToyTextIndex:
         entities, tokens = int(self._has[row].sum()), int(self._lengths[row].sum())
         return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
 
+    def languages_of(self, name: str) -> tuple[str, ...]:
+        return ()
+
     def analyzer(self, name: str) -> Analyzer:
         if name not in self._analyzers:
             raise UnknownNameError(f"no field of the index has the analyzer {name!r}")

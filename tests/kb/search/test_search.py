@@ -195,6 +195,8 @@ def test_an_ambiguous_type_is_an_error_that_lists_the_meanings(tmp_path):
         (":year 1979 . FILTER EXISTS { ?entity MATCH 'a' }", 29, "a MATCH cannot stand here"),
         (":year", 5, ""),
         ("", 0, ""),
+        ("OPTIONAL { ?entity :genre ?g }", 0, "only triples and FILTER can stand here"),
+        ("FILTER(?p < 3", 13, ""),
         ("PREFIX f: <http://e/> g:year 1", 22, "the prefix 'g:' is not declared"),
     ],
 )
@@ -206,6 +208,46 @@ def test_a_wrong_condition_has_its_caret_in_the_fragment(kb, fragment, at, messa
     assert (e.value.source.name, e.value.source.text) == ("where", fragment)
     assert e.value.span is not None
     assert e.value.span.start == at
+
+
+@pytest.mark.parametrize(
+    ("fragment", "at", "hint"),
+    [
+        ("year < 1980", 5, "write a property and a variable, then a filter: :year ?p . FILTER(?p < 1980)"),
+        (":years <= 1980", 7, "write a property and a variable, then a filter: :year ?p . FILTER(?p <= 1980)"),
+        (
+            f"<{FILMS}year> < ?p",
+            32,
+            "write a property and a variable, then a filter: :year ?value . FILTER(?value < ?p)",
+        ),
+        ("?y < 1980", 3, "write a property and a variable, then a filter: :property ?y . FILTER(?y < 1980)"),
+        ("label='Alien'", 5, "write a property and a value: rdfs:label 'Alien'"),
+        ("year ?p", 0, "did you mean :year?"),
+        ("nothing-like-it 5", 0, "list what there is: hybridkg schema KB"),
+    ],
+)
+def test_a_comparison_or_a_bare_word_as_a_condition_is_answered_with_the_right_form(kb, fragment, at, hint):
+    with pytest.raises(HybridkgError) as e:
+        kb.search("space", where=fragment)
+    assert e.value.hint == hint
+    assert e.value.span is not None
+    assert e.value.span.start == at
+
+
+def test_an_error_behind_a_good_beginning_is_that_of_the_grammar(kb):
+    with pytest.raises(HybridkgError) as e:
+        kb.search("space", where=f"<{FILMS}genre> <{FILMS}Drama> ; =")
+    assert "comparison" not in e.value.message
+
+
+def test_a_condition_may_be_a_filter_alone_or_name_the_entity(kb):
+    def found(*where: str) -> list[str]:
+        return sorted(hit.label for hit in kb.search("space crew", where=where, limit=50))
+
+    late = found(":year ?y . FILTER(?y > 1970)")
+    assert found(":year ?y", "FILTER(?y > 1970)") == found("?entity :year ?y . FILTER(?y > 1970)") == late
+    assert 0 < len(late) < len(found())
+    assert found("FILTER NOT EXISTS { ?entity :year ?y . FILTER(?y > 1970) }") == sorted({*found()} - {*late})
 
 
 def test_a_condition_may_declare_its_prefixes_and_end_with_a_comment(kb):
@@ -244,13 +286,42 @@ def test_nothing_found_is_answered_with_near_words(kb):
     assert found.summary == "no entity matches, exact"
 
 
+def test_a_word_that_no_text_has_is_named_where_others_match_too(kb):
+    found = kb.search("space 99999 crew zyzzyva")
+    assert len(found) > 1
+    assert found.advice == ("no text has '99999'", "no text has 'zyzzyva'")
+    assert kb.search("space the crew").advice == ()
+    assert kb.search("the zyzzyva").advice == ("no text has 'zyzzyva'",)
+
+
+def test_a_full_page_of_hits_does_not_say_that_there_are_no_more(kb):
+    n = len(matching(kb, "space crew"))
+    assert kb.search("space crew", limit=n + 1).summary == f"{n} entities (all that match), exact"
+    for limit in (1, 2, n):
+        noun = "entity" if limit == 1 else "entities"
+        assert kb.search("space crew", limit=limit).summary == f"the best {limit} {noun} (more may match), exact"
+        counted = kb.search("space crew", limit=limit, facets=True)
+        assert counted.summary == f"{limit} {noun} ({n} match), exact"
+
+
 def test_a_word_of_another_language_is_no_slip_of_itself(tmp_path):
     with made(tmp_path, ':a rdfs:label "شبكة"@ar .') as kb:
         found = kb.search("شبكة")
-        assert found.advice == (
-            "'شبكة' is in texts of another language: search with that language, as --language does",
-        )
+        assert found.advice == ("""'شبكة' is in texts tagged @ar: add --language ar (in Python: language="ar")""",)
         assert len(kb.search("شبكة", language="ar")) == 1
+
+
+@pytest.mark.parametrize("word", ["München", "münchen", "Munchen"])
+def test_the_language_of_the_texts_with_a_word_is_named_in_place_of_the_word_itself(tmp_path, word):
+    with made(tmp_path, ':a rdfs:label "München"@de , "Munich"@en . :b rdfs:label "Monaco di Baviera"@it .') as kb:
+        (line,) = kb.search(word).advice
+        assert not kb.search(word).result.warnings
+        assert line == f"""{word!r} is in texts tagged @de: add --language de (in Python: language="de")"""
+        assert len(kb.search(word, language="de")) == 1
+        (warning,) = kb.query(f'SELECT ?x {{ ?x MATCH "{word}" }}').warnings
+        assert (warning.code, warning.hint) == ("W116", f'name the language: "{word}"@de')
+        assert not kb.query(f'SELECT ?x {{ ?x MATCH "{word}"@de }}').warnings
+        assert kb.search("xylophone").advice == ("no text has 'xylophone'",)
 
 
 def test_nothing_found_because_of_a_condition_is_answered_with_the_count_without_it(kb):
