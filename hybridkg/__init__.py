@@ -81,6 +81,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigError",
     "CorruptError",
+    "DescribedWarning",
     "ElsewhereWarning",
     "EncoderError",
     "EndpointError",

@@ -178,8 +178,7 @@ class KnowledgeBase(Care):
 
         Args:
             inputs: files of any supported format of RDF or of tables, DataFrames, or rdflib graphs.
-            mapping: how tables become triples: a file in YARRRML or RML, or the value of `guess_mapping`; default:
-                a guess.
+            mapping: how tables become triples: a file in YARRRML or RML, or the value of `guess_mapping`; else a guess.
             id: for the guess: the column that identifies the rows of the table; with several tables, a dict by their
                 names.
             class_: for the guess: the class of the rows; with several tables, a dict by their names.

@@ -52,7 +52,7 @@ class QueryTemplate:
 
     @cached_property
     def parameter_names(self) -> frozenset[str]:
-        """What parameters stand for among the names of the query: "predicate", "class", both or neither."""
+        """The kinds of names, "predicate" and "class", for which parameters stand."""
         try:
             names = predicates_and_classes(self.query.form)
             return frozenset(kind for kind, iri in names if isinstance(iri, ast.IriParameter))
