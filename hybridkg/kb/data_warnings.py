@@ -63,6 +63,7 @@ class Advisor:
         object_kinds: ObjectKinds = lambda predicate: None,
     ):
         self._object_kinds = object_kinds
+        self._kinds: dict[str, frozenset[str] | None] = {}
         self._other_encoder = other_encoder
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
@@ -186,7 +187,15 @@ class Advisor:
 
     def kinds(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
         """Warnings about values of the wrong kind, in which `prefixes` shorten predicates."""
-        return kind_warnings(query, self._object_kinds, lambda iri: _shown(iri, prefixes))
+        return kind_warnings(query, self._kinds_of, lambda iri: _shown(iri, prefixes))
+
+    def _kinds_of(self, predicate: str) -> frozenset[str] | None:
+        """The kinds of the objects of a predicate, cached: most of a query's time for these warnings goes into them."""
+        if predicate not in self._kinds:
+            if len(self._kinds) >= MAX_CACHED_NAMES:
+                self._kinds.clear()
+            self._kinds[predicate] = self._object_kinds(predicate)
+        return self._kinds[predicate]
 
     def constants(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
         """Warnings about constants that no triple has in their place, for a query without a row.
