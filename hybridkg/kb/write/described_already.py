@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.errors import DescribedWarning
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.terms import NamedNode
@@ -11,7 +12,7 @@ from hybridkg.store.loading import Source
 from hybridkg.tables.table_source import TableSource
 
 MAX_ROWS = 1_000
-"""Rows of each table that are looked up, one by one."""
+"""Rows of each table that are looked up."""
 
 
 def described_already(sources: Sequence[Source], store: GraphStore) -> Iterator[DescribedWarning]:
@@ -27,9 +28,9 @@ def described_already(sources: Sequence[Source], store: GraphStore) -> Iterator[
     for source in sources:
         if not isinstance(source, TableSource):
             continue
-        subjects = source.subjects(MAX_ROWS)
-        is_known = {iri: store.ask("ASK { ?s ?p ?o }", {"s": NamedNode(iri)}) for iri in dict.fromkeys(subjects)}
-        found = sum(is_known[iri] for iri in subjects)
+        subjects = [NamedNode(iri) for iri in source.subjects(MAX_ROWS)]
+        known = TripleLookups(store).subjects_in(dict.fromkeys(subjects))
+        found = sum(subject in known for subject in subjects)
         if not found:
             continue
         among = f" of the first {MAX_ROWS:,} rows" if len(subjects) == MAX_ROWS else " row" if found == 1 else " rows"
