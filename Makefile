@@ -52,6 +52,8 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.projection
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.hybrid
+	$(BIN)/python -m benchmarks.updates
+	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.vectors
 	$(BIN)/python -m benchmarks.vectors_filtered
 	$(BIN)/python -m benchmarks.vectors_quality
