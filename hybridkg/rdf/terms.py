@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BlankNode",
     "DefaultGraph",
+    "GraphName",
     "Literal",
     "NamedNode",
     "Node",
@@ -41,6 +42,7 @@ __all__ = [
 
 Node: TypeAlias = NamedNode | BlankNode
 Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
+GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeAlias, cast
+from typing import cast
 
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
+from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.rdf.stored import all_as_stored
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Triple
-
-GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, GraphName, Literal, Triple
+from hybridkg.store.quad_patterns import quads_of_pattern
 
 BULK = 5_000
 """Quads from which Oxigraph's bulk loader adds them faster than a transaction does."""
@@ -129,10 +128,9 @@ class ChangingGraph:
         Raises:
             QueryLimitError: more than MAX_CHANGED quads; nothing has changed.
         """
-        adding = dict.fromkeys(_as_stored(_limited(added)))
-        gone = [
-            quad for quad in dict.fromkeys(_as_stored(_limited(removed))) if quad not in adding and quad in self.store
-        ]
+        adding = dict.fromkeys(quads_as_stored(_limited(added)))
+        removing = dict.fromkeys(quads_as_stored(_limited(removed)))
+        gone = [quad for quad in removing if quad not in adding and quad in self.store]
         new = [quad for quad in adding if quad not in self.store]
         if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
             raise _too_many("this commit")
@@ -158,11 +156,11 @@ class ChangingGraph:
     def quads_of(self, graph: GraphName, limit: int | None = None) -> list[Quad]:
         """The quads of one graph, at most `limit` of them; without it, as many as `apply` refuses."""
         limit = MAX_CHANGED + 1 if limit is None else limit
-        return list(islice(self.store.quads_for_pattern(None, None, None, graph), limit))
+        return list(islice(quads_of_pattern(self.store, None, None, None, graph), limit))
 
     def has_graph(self, graph: NamedNode | BlankNode) -> bool:
         """Whether a named graph has a triple."""
-        return next(self.store.quads_for_pattern(None, None, None, graph), None) is not None
+        return next(quads_of_pattern(self.store, None, None, None, graph), None) is not None
 
     def named_graphs(self) -> list[NamedNode | BlankNode]:
         """Names of the graphs that have a triple, sorted."""
@@ -207,7 +205,7 @@ def _too_many(what: str) -> QueryLimitError:
     )
 
 
-def _as_stored(quads: Iterable[Quad]) -> list[Quad]:
+def quads_as_stored(quads: Iterable[Quad]) -> list[Quad]:
     """The quads with their literals in the store's form, also those inside triple terms, so that equal quads are equal
     objects.
     """

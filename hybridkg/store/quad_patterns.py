@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Store
+from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
-from hybridkg.rdf.terms import Literal, Triple
+from hybridkg.rdf.terms import GraphName, Literal, Triple
 
-GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 Subject: TypeAlias = NamedNode | BlankNode | Triple
 
 

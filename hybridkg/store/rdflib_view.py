@@ -19,11 +19,20 @@ from rdflib.term import Identifier
 from hybridkg.errors import UnsupportedQueryError, UserError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.stored import as_stored
-from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, from_rdflib, to_rdflib
+from hybridkg.rdf.terms import (
+    BlankNode,
+    DefaultGraph,
+    GraphName,
+    Literal,
+    NamedNode,
+    Quad,
+    Triple,
+    from_rdflib,
+    to_rdflib,
+)
 from hybridkg.store.oxigraph import OxigraphStore, _reading_errors, _with_reading_errors
 from hybridkg.store.quad_patterns import quads_of_pattern
 
-GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 Triples: TypeAlias = Iterator[tuple[tuple[Identifier, Identifier, Identifier], Iterator[rdflib.Graph]]]
 
 

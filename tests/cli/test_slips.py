@@ -157,6 +157,17 @@ def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
     assert "is no graph" in run("remove", kb, triples, "--graph", "no graph").stderr
 
 
+def test_no_larger_number_of_a_named_graph_is_taken_for_one_to_be_removed(tmp_path):
+    kb, quads, triples = tmp_path / "n.kb", tmp_path / "n.nq", tmp_path / "n.nt"
+    integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
+    quads.write_text(f'<e:s> <e:p> "256"{integer} <e:g> .\n')
+    triples.write_text(f'<e:s> <e:p> "255"{integer} .\n')
+    run("load", kb, quads)
+    assert run("remove", kb, triples).stderr == ""
+    triples.write_text(f'<e:s> <e:p> "0256"{integer} .\n')
+    assert "1 of them are in the graph <e:g>" in run("remove", kb, triples).stderr
+
+
 def test_a_load_that_changes_nothing_says_that_the_index_is_up_to_date(tmp_path):
     docs = tmp_path / "d.jsonl"
     docs.write_text('{"id": "e:s", "notes": "a cat"}\n')

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from hybridkg.errors import UserError
 from hybridkg.query import ast
-from hybridkg.rdf.terms import DefaultGraph, NamedNode, Quad
+from hybridkg.rdf.terms import DefaultGraph, GraphName, NamedNode, Quad
 from hybridkg.registry import did_you_mean
-from hybridkg.store.changes import ChangingGraph, GraphName
+from hybridkg.store.changes import ChangingGraph
 
 
 def clear(graph: ChangingGraph, operation: ast.ClearGraphs) -> None:

@@ -10,10 +10,11 @@ from hybridkg.errors import ElsewhereWarning, LoadError
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
-from hybridkg.rdf.terms import DefaultGraph, NamedNode, Quad, has_blank_node
+from hybridkg.rdf.terms import DefaultGraph, GraphName, NamedNode, Quad, has_blank_node
 from hybridkg.rdf.well_known import WELL_KNOWN
-from hybridkg.store.changes import GraphName
+from hybridkg.store.changes import quads_as_stored
 from hybridkg.store.loading import Source, name_of_source, read_quads
+from hybridkg.store.quad_patterns import quads_of_pattern
 
 MAX_QUADS = 2_000_000
 """Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
@@ -118,11 +119,12 @@ def remove_statements(
 def _elsewhere(state: TransactionState, quads: Sequence[Quad]) -> list[ElsewhereWarning]:
     """A warning about triples of the default graph that have just not been removed, because they are elsewhere."""
     store, removed = state.graph.store, set(state.graph.request_change().removed)
-    missing = [quad for quad in quads if isinstance(quad.graph_name, DefaultGraph) and quad not in removed]
+    wanted = quads_as_stored(quad for quad in quads if isinstance(quad.graph_name, DefaultGraph))
+    missing = [quad for quad in wanted if quad not in removed]
     graphs = Counter(
         str(found.graph_name)
         for quad in missing[:MAX_LOOKED_UP]
-        for found in store.quads_for_pattern(quad.subject, quad.predicate, quad.object, None)
+        for found in quads_of_pattern(store, quad.subject, quad.predicate, quad.object, None)
     )
     return [ElsewhereWarning.of(graph, n, len(missing)) for graph, n in graphs.most_common(1)]
 

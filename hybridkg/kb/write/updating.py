@@ -36,10 +36,9 @@ from hybridkg.query.parser import parse_update
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.update_query import bound_in, query_of
 from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
-from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad, Term, triple_of
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, GraphName, NamedNode, Quad, Term, triple_of
 from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
-from hybridkg.store.changes import GraphName
 
 Row: TypeAlias = Sequence[Term | None]
 
