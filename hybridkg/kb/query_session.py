@@ -151,7 +151,7 @@ class QuerySession:
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         strings = self.snapshot.advisor.asked(context.query_strings)
         warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
-        is_empty = not solutions.size or _counts_nothing(request.query, solutions)
+        is_empty = not solutions.size or _counts_nothing(request.template.query, solutions)
         if is_empty and limit != 0 and not request.template.shape.skips_rows:
             warnings += self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
         own = [wording.own(warning.copy()) for warning in warnings]
