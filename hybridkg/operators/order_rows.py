@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from math import isnan
 from operator import pos
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.columns import InColumns, NumberColumn
+from hybridkg.operators.columns import Column, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
@@ -155,13 +155,17 @@ class OrderRows(OneChild):
         return ordered(solutions, keys, self.tie_breakers or (), first=first)
 
     def _in_columns(self, solutions: InColumns, first: int | None) -> InColumns:
-        total = self.tie_breakers is not None
-        keys = [_signed(solutions.column(name).order(total=total), down) for name, down in self.keys]
-        if self.tie_breakers is not None:
-            names = dict.fromkeys(name for name, _ in self.keys)
-            ties = [name for name in _ties(self.tie_breakers, solutions) if name not in names]
-            keys += [solutions.column(name).order(total=True) for name in ties]
-        return solutions.take(_sorted(keys, solutions.size, first))
+        keys = self._keys(solutions)
+        if first is not None and 0 < first < solutions.size // 4:
+            solutions = solutions.take(_candidates(solutions, keys, first))
+        return solutions.take(lexical_order([_signed(solutions.column(key.name), key) for key in keys]))
+
+    def _keys(self, solutions: InColumns) -> list[SortKey]:
+        """The keys, then the tie-breakers."""
+        keys = [SortKey(name, down, self.tie_breakers is not None) for name, down in self.keys]
+        names = dict.fromkeys(name for name, _ in self.keys)
+        ties = () if self.tie_breakers is None else _ties(self.tie_breakers, solutions)
+        return keys + [SortKey(name, False, True) for name in ties if name not in names]
 
     def _on_disk(self, blocks: Iterator[InColumns], first: int | None, context: ExecutionContext) -> InColumns:
         """Rows that do not fit in memory; the first ones are chosen block by block."""
@@ -208,27 +212,57 @@ def ordered(
     return Solutions(solutions.variables, ordered_rows)
 
 
-def _signed(keys: NDArray[Any], descending: bool) -> NDArray[Any]:
-    """Keys whose ascending order is the wanted one."""
-    if not descending:
-        return keys
-    if keys.dtype.kind == "u":
-        return np.asarray(np.invert(keys))
-    return -(keys if keys.dtype.kind == "f" else keys.astype(np.int64))
+class SortKey(NamedTuple):
+    """A column to sort by.
 
-
-def _sorted(keys: Sequence[NDArray[Any]], size: int, first: int | None) -> Places:
-    """Positions in the order of the keys, the most significant one first; perhaps only the `first` ones and their ties.
-
-    >>> _sorted([np.array([2, 1, 2, 0])], 4, None).tolist()
-    [3, 1, 0, 2]
+    Args:
+        name: its variable.
+        is_descending: the maximum comes first.
+        is_total: different terms of equal value have an order as well.
     """
-    chosen = np.arange(size)
-    if first is not None and 0 < first < size // 4:
-        if first * SAMPLED < size // 4:  # the first ones of a sample are not before the first ones of all
-            chosen = np.flatnonzero(keys[0] <= np.partition(keys[0][::SAMPLED], first - 1)[first - 1])
-        chosen = chosen[keys[0][chosen] <= np.partition(keys[0][chosen], first - 1)[first - 1]]
-    return chosen[lexical_order([key[chosen] for key in keys])]
+
+    name: str
+    is_descending: bool
+    is_total: bool
+
+
+def _signed(column: Column, key: SortKey) -> NDArray[Any]:
+    """Numbers whose ascending order is the wanted one."""
+    numbers = column.order(total=key.is_total)
+    if not key.is_descending:
+        return numbers
+    if numbers.dtype.kind == "u":
+        return np.asarray(np.invert(numbers))
+    return -(numbers if numbers.dtype.kind == "f" else numbers.astype(np.int64))
+
+
+def _candidates(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Places:
+    """Rows that may be among the first ones, in their own order: of `first` or more.
+
+    A key is read for the rows that tie in all keys before it, so that the tie-breakers of most rows are never made.
+    """
+    before, tied, left = list[Places](), np.arange(solutions.size), first
+    for key in keys:
+        column = solutions.column(key.name)
+        numbers = _signed(column if len(tied) == solutions.size else column.take(tied), key)
+        last = _kth(numbers, left)
+        before.append(tied[numbers < last])
+        left -= len(before[-1])
+        tied = tied[numbers == last]
+        if len(tied) == left:
+            break
+    return np.sort(np.concatenate([*before, tied]))
+
+
+def _kth(numbers: NDArray[Any], k: int) -> Any:
+    """The k-th smallest number.
+
+    >>> _kth(np.array([5, 1, 3]), 2)
+    np.int64(3)
+    """
+    if k * SAMPLED < len(numbers) // 4:  # the first ones of a sample are not before the first ones of all
+        numbers = numbers[numbers <= np.partition(numbers[::SAMPLED], k - 1)[k - 1]]
+    return np.partition(numbers, k - 1)[k - 1]
 
 
 def ordered_by_number(

@@ -18,7 +18,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
-from hybridkg.operators.order_rows import RankRows
+from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query import ast
@@ -139,6 +139,26 @@ def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
 def test_ranked_columns_are_ranked_rows(rows, name, first):
     want, got = (new().run(ranked(Given(rows, in_columns), name, ("s", "t"), first)) for in_columns in (False, True))
     assert got.in_rows() == want.in_rows()
+
+
+many = tables(ties, 80).map(lambda rows: rows * 3) | tables(st.sampled_from([0.5, 1.0]), 300)
+sort_keys = st.lists(
+    st.tuples(st.sampled_from(COLUMNS), st.booleans()), min_size=1, max_size=3, unique_by=lambda key: key[0]
+)
+
+
+@settings(max_examples=examples(60, 400), deadline=None)
+@given(rows=many, keys=sort_keys, names=st.permutations(COLUMNS), first=st.sampled_from([1, 2, 7, 30]))
+def test_the_first_rows_of_an_order_are_those_of_the_whole_order(rows, keys, names, first):
+    whole, best = (
+        new().run(Slice(OrderRows(Given(rows, in_columns=True), tuple(keys), tuple(names[:2])), 1, limit))
+        for limit in (None, first)
+    )
+    assert best.in_rows() == whole.take(range(min(first, whole.size))).in_rows()
+    assert (
+        best.in_rows()
+        == new().run(Slice(OrderRows(Given(rows, in_columns=False), tuple(keys), tuple(names[:2])), 1, first)).in_rows()
+    )
 
 
 @settings(max_examples=examples(40, 200), deadline=None)
