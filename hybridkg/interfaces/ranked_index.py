@@ -61,6 +61,9 @@ class RankedIndex(Protocol):
     def score_all(self, query: RankedQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
+    def matches(self, query: RankedQuery) -> Ids:
+        """The ids of `score_all`, for a relation whose scores nothing reads: uint32[m], ascending."""
+
     def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """The best k, by score descending, then the node's rank; of `among` (ascending, distinct) if given."""
 

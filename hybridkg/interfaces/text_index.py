@@ -197,6 +197,9 @@ class TextIndex(Protocol):
     def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
+    def matches(self, query: TextQuery) -> Ids:
+        """The ids of `score_all`, for a relation whose scores nothing reads: uint32[m], ascending."""
+
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """The best k: (ids uint32[m], scores float64[m]), m <= k, by score descending, then the node's rank; of the
         candidates `among` (uint32, ascending, distinct) if given. Non-matches are left out, never scored 0.

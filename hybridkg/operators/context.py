@@ -195,11 +195,21 @@ class ExecutionContext:
         if answer is None:
             query, k = question.query, question.k
             answer = index.score_all(query) if k is None else index.topk(query, k)
-        count = MatchCount(len(answer[0]), question.k is None or len(answer[0]) < question.k)
+        self._record_found(question, len(answer[0]))
+        return answer
+
+    def matches(self, index: RankedIndex, question: RankedRequest) -> Ids:
+        """Entities of a complete relation, ascending, without their scores."""
+        self.note_exactness(index, question)
+        ids = index.matches(question.query)
+        self._record_found(question, len(ids))
+        return ids
+
+    def _record_found(self, question: RankedRequest, n: int) -> None:
+        count = MatchCount(n, question.k is None or n < question.k)
         known_count = self.found.get(question.query)
         if known_count is None or count.n > known_count.n or count.is_all:
             self.found[question.query] = count
-        return answer
 
     def is_answered(self, question: RankedRequest) -> bool:
         """Whether the request has been prefetched."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation, postings_read
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 
@@ -20,6 +21,15 @@ def every_match(index: RankedIndex, query: RankedQuery, context: ExecutionContex
     context.meter.add(SCORINGS, 1)
     context.meter.add(SCORED_POSTINGS, len(answer[0]))
     return answer
+
+
+def every_entity(index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> Ids:
+    """Entities of the complete relation, uint32[m], ascending; their scores are not computed."""
+    if isinstance(query, VectorQuery) or index.text_is_remote:
+        return every_match(index, query, context)[0]
+    ids = context.matches(index, RankedRequest(query))
+    context.meter.add(POSTINGS, index.match_count_bound(query))
+    return ids
 
 
 def relation(match: ast.RankedItem, context: ExecutionContext) -> tuple[Ids, Scores]:

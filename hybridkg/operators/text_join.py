@@ -9,16 +9,26 @@ from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import PreparedPattern
-from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, ROWS, SCORED_POSTINGS, TEXT_QUESTIONS, Work
+from hybridkg.interfaces.meter import (
+    ADJACENCY,
+    GRAPH_QUESTIONS,
+    POSTINGS,
+    PROBES,
+    ROWS,
+    SCORED_POSTINGS,
+    TEXT_QUESTIONS,
+    Work,
+)
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.text_index import AnyCondition, Ids, PushdownCondition, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.columns import InColumns, NumberColumn
+from hybridkg.operators.columns import Column, InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.id_sets import distinct_ids, held, places
-from hybridkg.operators.index_access import every_match, scores_among
+from hybridkg.operators.index_access import every_entity, every_match, scores_among
+from hybridkg.operators.late_scores import LateScores, is_late
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
 from hybridkg.operators.probing import PartialRead, read_up_to, rows_meeting
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
@@ -56,7 +66,7 @@ class TextJoin(PhysicalOperator):
     def work(self, estimates: EstimationContext) -> Work | None:
         most = estimates.match_count_bound(self.match)
         probe = self.fragment.work_for(estimates, self.match.entity.name, most)
-        return work_of({TEXT_QUESTIONS: 1, SCORED_POSTINGS: most, **probe, ROWS: estimates.rows(self)})
+        return work_of({TEXT_QUESTIONS: 1, self._read(estimates.text): most, **probe, ROWS: estimates.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
         index = checked_index(context.text, self.match)
@@ -93,6 +103,8 @@ class TextJoin(PhysicalOperator):
             assert candidates is not None
             scores = scores_among(index, self._query, candidates, context)
             ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
+        elif is_late(self.match, index):
+            ids, scores = every_entity(index, self._query, context), None
         else:
             ids, scores = every_match(index, self.narrowed(index), context)
         solutions = self.fragment.in_columns(prepared, context, {variable: ids})
@@ -100,7 +112,10 @@ class TextJoin(PhysicalOperator):
         assert entities is not None
         at = places(entities.ids, ids)
         context.record_count(JOINED, int(np.count_nonzero(np.bincount(at))), self.match)
-        return solutions.having({**solutions.columns, self.score: NumberColumn(scores[at], double)})
+        column: Column = LateScores(entities.ids, self._query, index)
+        if scores is not None:
+            column = NumberColumn(scores[at], double)
+        return solutions.having({**solutions.columns, self.score: column})
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""
@@ -112,8 +127,12 @@ class TextJoin(PhysicalOperator):
             return False
         entities = int(prepared.size(variable).estimate)
         graph_first = {ADJACENCY: int(prepared.work(variable)), GRAPH_QUESTIONS: 1, PROBES: entities}
-        text_first = {ADJACENCY: int(most * prepared.work_each(variable)), SCORED_POSTINGS: most}
+        text_first = {ADJACENCY: int(most * prepared.work_each(variable)), self._read(index): most}
         return context.price(graph_first) < context.price(text_first)
+
+    def _read(self, index: RankedIndex | None) -> str:
+        """The kind of work of reading the complete relation."""
+        return POSTINGS if is_late(self.match, index) else SCORED_POSTINGS
 
     def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
         try:

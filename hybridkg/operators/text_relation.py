@@ -13,7 +13,8 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext, Nodes
 from hybridkg.operators.estimation_context import EstimationContext, work_of
-from hybridkg.operators.index_access import best_matches, every_match
+from hybridkg.operators.index_access import best_matches, every_entity, every_match
+from hybridkg.operators.late_scores import LateScores, is_late
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -41,7 +42,7 @@ class TextRelation(PhysicalOperator):
         return most if self.top is None or most is None else min(most, float(self.top))
 
     def work(self, estimates: EstimationContext) -> Work | None:
-        read = SCORED_POSTINGS if self.top is None else POSTINGS
+        read = SCORED_POSTINGS if self.top is None and not is_late(self.match, estimates.text) else POSTINGS
         return work_of({TEXT_QUESTIONS: 1, read: estimates.match_count_bound(self.match), ROWS: estimates.rows(self)})
 
     def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
@@ -54,7 +55,11 @@ class TextRelation(PhysicalOperator):
 
     def run(self, context: ExecutionContext) -> Solutions:
         index = checked_index(context.text, self.match)
-        return rows_of(self.match, self.score, _answer(index, question(self.match, top=self.top), context), context)
+        request = question(self.match, top=self.top)
+        if request.k is None and is_late(self.match, index):
+            ids = every_entity(index, request.query, context)
+            return _in_columns(self.match, self.score, ids, LateScores(ids, request.query, index), context)
+        return rows_of(self.match, self.score, _answer(index, request, context), context)
 
     def describe(self) -> str:
         top = "" if self.top is None else f" k={self.top}"
@@ -83,10 +88,14 @@ def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], conte
         QueryLimitError: more than the rows allowed.
     """
     ids, scores = answer
+    return _in_columns(match, score, ids, NumberColumn(scores, double), context)
+
+
+def _in_columns(match: ast.RankedItem, score: str, ids: Ids, scores: Column, context: ExecutionContext) -> Solutions:
     assert context.nodes is not None
     context.allow(len(ids))
     entities = IdColumn(ids, EntityTerms(context.nodes) if context.graph is None else context.graph)
-    columns: dict[str, Column] = {match.entity.name: entities, score: NumberColumn(scores, double)}
+    columns: dict[str, Column] = {match.entity.name: entities, score: scores}
     return InColumns(columns, len(ids), context.made)
 
 

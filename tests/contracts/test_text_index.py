@@ -71,6 +71,8 @@ class TextIndexContract:
     def test_topk_score_and_matching_agree_bit_for_bit(self, index, query, k):
         ids, scores = index.score_all(query)
         assert ids.tolist() == sorted(set(ids.tolist()))
+        matches = index.matches(query)
+        assert (matches.tolist(), matches.dtype) == (ids.tolist(), np.uint32)
         best, best_scores = index.topk(query, k)
         everything = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         order = sorted(everything, key=lambda e: (-everything[e], e))

@@ -84,6 +84,9 @@ class FarIndex(EmbeddedTextIndex):
         self.asked.append(("score_all", query))
         return self._matching(query)
 
+    def matches(self, query: TextQuery):
+        return self.score_all(query)[0]
+
     def _matching(self, query: TextQuery):
         ids, scores = super().score_all(replace(query, conditions=()))
         kept = self._kept(query, ids)

@@ -20,7 +20,7 @@ from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment, restricted
 from hybridkg.operators.id_sets import both, held
-from hybridkg.operators.index_access import every_match, scores_among
+from hybridkg.operators.index_access import every_entity, scores_among
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.pushdown_conditions import whole
 from hybridkg.operators.text_query import checked_index, ranked_query
@@ -119,9 +119,9 @@ class CandidateSetScan:
         """Entities that match, among the remaining ones."""
         index, query = checked_index(context.text, match), ranked_query(match)
         if among is None:
-            return every_match(index, query, context)[0]
+            return every_entity(index, query, context)
         if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.match_count_bound(query):
-            return both(among, every_match(index, query, context)[0])
+            return both(among, every_entity(index, query, context))
         return among[~np.isnan(scores_among(index, query, among, context))]
 
     def _of_fragment(

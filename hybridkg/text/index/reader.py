@@ -163,6 +163,11 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """The ranked relation: (ids uint32[m] ascending, scores float64[m])."""
         return self._scored(self._resolve(query), None)
 
+    def matches(self, query: TextQuery) -> Ids:
+        """The matching entities by the union of their posting lists: uint32[m], ascending."""
+        resolved = self._resolve(query)
+        return self._entities(resolved.matching, resolved)
+
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """The exact top-k: (ids uint32[m], scores float64[m]), by score descending, then by the node's rank.
 

@@ -74,6 +74,9 @@ class Ranked:
     def score_all(self, query: RankedQuery) -> tuple[Ids, Scores]:
         return self._near.score_all(query) if isinstance(query, VectorQuery) else self.text.score_all(query)
 
+    def matches(self, query: RankedQuery) -> Ids:
+        return self._near.score_all(query)[0] if isinstance(query, VectorQuery) else self.text.matches(query)
+
     def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         if isinstance(query, VectorQuery):
             return self._near.topk(query, k, among)

@@ -182,6 +182,9 @@ class ToyTextIndex:
     def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         return RANKING_MODELS.get(query.model)().score(self.task(query))
 
+    def matches(self, query: TextQuery) -> Ids:
+        return self.score_all(query)[0]
+
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         ids, scores = self.score_all(query)
         if among is not None:
