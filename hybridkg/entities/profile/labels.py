@@ -16,6 +16,11 @@ LABEL_PREDICATES = (
     "https://schema.org/name",
     "http://purl.org/dc/terms/title",
     "http://purl.org/dc/elements/1.1/title",
+    "http://schema.org/headline",
+    "https://schema.org/headline",
+    "http://usefulinc.com/ns/doap#name",
+    "http://www.w3.org/2006/vcard/ns#fn",
+    "http://www.geonames.org/ontology#name",
     "http://www.w3.org/2004/02/skos/core#altLabel",
 )
 """In order of preference: the first with a string names the node."""

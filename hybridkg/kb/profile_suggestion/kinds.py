@@ -129,7 +129,7 @@ def naming_rank(one: JudgedPredicate) -> int:
 
     >>> figures = PredicateFigures("http://e/title", 1, 1, 1, 0.0)
     >>> naming_rank(JudgedPredicate(figures, PredicateKind.LABEL))
-    8
+    13
     """
     iri, name = one.figures.iri, last_part(one.figures.iri).lower()
     if name in ALIASES:

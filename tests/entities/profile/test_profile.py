@@ -322,3 +322,33 @@ def test_a_stored_profile_whose_numbers_are_refused_by_now_says_which():
     with pytest.raises(CorruptError, match="weight 5,000,000 is not a number between 0 and 1,000,000") as caught:
         Profile.from_json(json.dumps(stored))
     assert "--profile" in caught.value.hint
+
+
+OBO, OIO = "http://purl.obolibrary.org/obo/", "http://www.geneontology.org/formats/oboInOwl#"
+SKOS, SKOSXL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "field"),
+    [
+        *((OIO + f"has{kind}Synonym", "label") for kind in ("Exact", "Related", "Broad", "Narrow")),
+        (OBO + "IAO_0000118", "label"),
+        (SKOS + "altLabel", "label"),
+        ("https://schema.org/alternateName", "label"),
+        ("http://purl.org/dc/terms/alternative", "label"),
+        ("http://www.w3.org/2006/vcard/ns#fn", "label"),
+        (OBO + "IAO_0000115", "description"),
+        ("http://purl.org/dc/terms/description", "description"),
+        ("http://schema.org/disambiguatingDescription", "description"),
+        ("http://usefulinc.com/ns/doap#shortdesc", "description"),
+    ],
+)
+def test_the_default_profile_knows_what_common_vocabularies_call_names_and_descriptions(predicate, field):
+    steps = {f.name: set(p.single_steps(f.path)) for f in load_profile().fields if f.path is not None}
+    assert [name for name, iris in steps.items() if predicate in iris] == [field]
+
+
+def test_the_labels_of_skos_xl_are_names():
+    (path,) = p.alternatives(load_profile().fields[0].path)
+    kinds = "|".join(f"<{SKOSXL}{kind}Label>" for kind in ("pref", "alt", "hidden"))
+    assert p.to_sparql(path) == f"(({kinds})/<{SKOSXL}literalForm>)"
