@@ -223,6 +223,8 @@ class _TextReader:
 
     def read(self, nodes: Sequence[Node]) -> dict[Node, FieldValues]:
         """The values of the entities among the nodes, in their order."""
+        structural = self._triples.structural(nodes)
+        nodes = [node for node in nodes if node not in structural]
         if self._profile.entities:
             present = self._triples.instances(nodes, self._profile.entities)
             nodes = [node for node in nodes if node in present]

@@ -19,6 +19,7 @@ from hybridkg.entities.path_walks import SteppedPredicate, TooManyNodesError, st
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import Path, alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Field, Profile
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
@@ -149,12 +150,16 @@ class _DirtySearch:
             raise TooManyNodesError
 
     def _add_changed(self) -> None:
-        """Adds the subjects of triples that a field takes, those with a new class or without an old one, documents."""
+        """Adds the subjects of triples that a field takes or that make structure, those with a new class or without an
+        old one, documents.
+        """
         for literals in self._changed.literals:
             self._add(map(node_of, literals))
         for links in self._changed.links:
             self._add(map(node_of, links))
         self._add(self._retyped)
+        changed = ((s, p.value) for s, p, _ in self._change.triples)
+        self._add({s: None for s, iri in changed if iri in STRUCTURAL_PREDICATES and isinstance(s, BlankNode)})
         self._add(dict.fromkeys(self._change.documents))
 
     def _add_path_steps(self) -> None:

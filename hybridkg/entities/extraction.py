@@ -21,11 +21,18 @@ from hybridkg.entities.field_routing import FieldRoute, Gathering, Value
 from hybridkg.entities.profile.filters import n_triples
 from hybridkg.entities.profile.paths import alternatives, to_sparql
 from hybridkg.entities.profile.profile import Profile
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
+
+STRUCTURE = (
+    f"SELECT ?s WHERE {{ VALUES ?p {{ {' '.join(str(NamedNode(iri)) for iri in STRUCTURAL_PREDICATES)} }} "
+    "?s ?p ?o FILTER(isBlank(?s)) }"
+)
+"""Query for the blank nodes that are no entities."""
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
@@ -145,6 +152,7 @@ def extract(
     gathering = Gathering(profile, keep_nodes=local_names and not profile.entities)
     queries = _queries(profile, store, gathering)
     members: set[str] | None = set() if profile.entities else None
+    structure: set[str] = set()
     numbers: dict[str, int] = {}
     waiting = _early_fields(profile, documents, queries)
     with closing(store.select_lines([text for text, _ in queries])) as answers:
@@ -155,10 +163,12 @@ def extract(
                     if i in needed:
                         needed.remove(i)
                         if not needed:
-                            early(position, gathering.early_stream(position, members, numbers))
+                            early(position, gathering.early_stream(position, members, structure, numbers))
             elif route is not None:
                 gathering.add_lines(route, lines)
                 report(len(lines))
+            elif queries[i][0] == STRUCTURE:
+                structure.update(lines)
             elif members is not None:
                 members.update(lines)
     documented: dict[int, str] = {}
@@ -178,6 +188,7 @@ def extract(
             for _ in records:  # drains what `early` has not read
                 pass
     tokens_with_text |= gathering.with_text(members)
+    tokens_with_text -= structure
     tokens = sorted(tokens_with_text, key=_term_order)
     ids = {token: i for i, token in enumerate(tokens)} if numbers else {}
     provisional = [ids[token] for token in numbers]
@@ -206,7 +217,7 @@ def _collected(
 
 
 def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, FieldRoute | None]]:
-    """Queries and their routes: first the members of the classes (no route), then literals, then links."""
+    """Queries and their routes: first structure and members of classes (no route), then literals, then links."""
     routing = gathering.routing
     everything = routing.has_rest or gathering.keep_nodes
     predicates = _all_predicates(store) if everything else [str(NamedNode(iri)) for iri in routing.predicates()]
@@ -220,7 +231,7 @@ def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[
     ]
     routes.sort(key=lambda one: (bool(one[1].links) or not one[1].strings, one[0]))
     classes = [f"SELECT ?s WHERE {{ ?s {RDF_TYPE} {NamedNode(iri)} }}" for iri in profile.entities]
-    return [(text, None) for text in classes] + [
+    return [(text, None) for text in (STRUCTURE, *classes)] + [
         (f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", route) for path, route in routes
     ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
@@ -62,6 +63,11 @@ class TripleLookups:
         """The nodes that have one of the classes as rdf:type."""
         pattern = f"?x {NamedNode(RDF_TYPE)} ?c {_filter('c', 'IN', classes)}"
         return self._selected(nodes, pattern, pattern)
+
+    def structural(self, nodes: Iterable[Node]) -> set[Node]:
+        """The blank nodes that are structure (entities/structure.py)."""
+        blank = [node for node in nodes if isinstance(node, BlankNode)]
+        return {subject for subject, _, _ in self.outgoing(blank, STRUCTURAL_PREDICATES)}
 
     def _triples(
         self, variable: str, terms: Sequence[Term], only: Sequence[str] | None, without: Sequence[str]

@@ -20,7 +20,8 @@ GRAPHS = [DefaultGraph(), NamedNode(E + "g"), NamedNode(E + "h")]
 nodes = st.sampled_from(
     [*(NamedNode(E + name) for name in ("Big_Fish", "b", "c", "_-_")), BlankNode("x"), BlankNode("y")]
 )
-predicates = st.sampled_from([E + "p", E + "q", LABEL, E + "p", E + "q", LABEL, TYPE, E + "r"]).map(NamedNode)
+FIRST = RDF + "first"
+predicates = st.sampled_from([E + "p", E + "q", LABEL, E + "p", E + "q", LABEL, TYPE, E + "r", FIRST]).map(NamedNode)
 literals = st.sampled_from(
     [
         Literal("red"),
