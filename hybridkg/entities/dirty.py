@@ -22,7 +22,7 @@ from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
+from hybridkg.rdf.terms import BlankNode, NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
 
 MAX_WALK = 200_000
@@ -114,7 +114,7 @@ class _DirtySearch:
         self._retyped = {
             s: None
             for s, p, o in change.triples
-            if p.value == RDF_TYPE and isinstance(o, NamedNode) and o.value in profile.entities
+            if p.value in profile.types and isinstance(o, NamedNode) and o.value in profile.entities
         }
         self._changed = self._gathered(change.triples)
         self._walked_field = profile.fields[0].name
@@ -143,7 +143,7 @@ class _DirtySearch:
         """Adds the nodes among some terms that are entities by their class, or were so."""
         nodes = [term for term in terms if isinstance(term, NamedNode | BlankNode) and term not in self.dirty]
         if self._profile.entities:
-            members = self._triples.instances(nodes, self._profile.entities)
+            members = self._triples.instances(nodes, self._profile.entities, self._profile.types)
             nodes = [node for node in nodes if node in members or node in self._retyped]
         self.dirty |= dict.fromkeys(nodes)
         if len(self.dirty) > self._limit:

@@ -34,8 +34,6 @@ STRUCTURE = (
 )
 """Query for the blank nodes that are no entities."""
 
-RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-
 Rows = Iterable[tuple[Term | None, ...]]
 
 RECORDS_PER_REPORT = 1_000
@@ -182,7 +180,7 @@ def extract(
                     gathering.add_text(position, node, texts)
                 continue
             documented[position] = name
-            records = _collected(_values_of(documents, name), members, tokens_with_text, report)
+            records = _collected(_values_of(documents, name), members, structure, tokens_with_text, report)
             if early is not None:
                 early(position, ((numbers.setdefault(token, len(numbers)), values) for token, values in records))
             for _ in records:  # drains what `early` has not read
@@ -204,14 +202,15 @@ def _values_of(documents: TextDocuments, name: str) -> Iterator[tuple[str, list[
 def _collected(
     records: Iterator[tuple[str, list[Value]]],
     members: set[str] | None,
+    structure: set[str],
     tokens: set[str],
     report: Callable[[int], None],
 ) -> Iterator[tuple[str, list[Value]]]:
-    """The records of members; adds their tokens to `tokens`."""
+    """The records of members that are no structure; adds their tokens to `tokens`."""
     for n, (token, values) in enumerate(records, 1):
         if n % RECORDS_PER_REPORT == 0:
             report(RECORDS_PER_REPORT)
-        if members is None or token in members:
+        if (members is None or token in members) and token not in structure:
             tokens.add(token)
             yield token, values
 
@@ -230,7 +229,8 @@ def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[
         for part in alternatives(field.path)
     ]
     routes.sort(key=lambda one: (bool(one[1].links) or not one[1].strings, one[0]))
-    classes = [f"SELECT ?s WHERE {{ ?s {RDF_TYPE} {NamedNode(iri)} }}" for iri in profile.entities]
+    types = [str(NamedNode(iri)) for iri in profile.types]
+    classes = [f"SELECT ?s WHERE {{ ?s {p} {NamedNode(iri)} }}" for iri in profile.entities for p in types]
     return [(text, None) for text in (STRUCTURE, *classes)] + [
         (f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", route) for path, route in routes
     ]

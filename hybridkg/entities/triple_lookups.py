@@ -59,9 +59,9 @@ class TripleLookups:
         """The nodes that are the subject of a triple."""
         return self._selected(nodes, "FILTER(EXISTS { ?x ?p ?o })", "?x ?p ?o")
 
-    def instances(self, nodes: Iterable[Node], classes: Sequence[str]) -> set[Node]:
-        """The nodes that have one of the classes as rdf:type."""
-        pattern = f"?x {NamedNode(RDF_TYPE)} ?c {_filter('c', 'IN', classes)}"
+    def instances(self, nodes: Iterable[Node], classes: Sequence[str], types: Sequence[str] = (RDF_TYPE,)) -> set[Node]:
+        """The nodes that have one of the classes by one of the predicates."""
+        pattern = f"?x {'|'.join(str(NamedNode(iri)) for iri in types)} ?c {_filter('c', 'IN', classes)}"
         return self._selected(nodes, pattern, pattern)
 
     def structural(self, nodes: Iterable[Node]) -> set[Node]:

@@ -65,6 +65,7 @@ profiles = st.builds(
     Profile,
     name=st.just("p"),
     fields=st.lists(fields, min_size=1, max_size=4, unique_by=lambda field: field.name).map(tuple),
+    types=st.sampled_from([(TYPE,), (TYPE, E + "p")]),
     entities=st.sampled_from([(), (), (E + "b",), (E + "b", E + "c")]),
     labels=st.sampled_from([(LABEL,), (E + "q", LABEL)]),
     ignore=st.sampled_from([(), (E + "p",), (LABEL, E + "r")]),

@@ -85,6 +85,7 @@ profiles = st.builds(
     Profile,
     name=st.just("p"),
     fields=st.lists(fields, min_size=1, max_size=4, unique_by=lambda field: field.name).map(tuple),
+    types=st.sampled_from([(TYPE,), (TYPE, E + "p")]),
     entities=st.sampled_from([(), (E + "b",), (E + "b", E + "c")]),
     labels=st.sampled_from([(LABEL,), (E + "q", LABEL)]),
     ignore=st.sampled_from([(), (E + "p",)]),
@@ -234,7 +235,9 @@ def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_re
     everyone |= {node for by_node in held.values() for node, found in by_node.items() if any(found)}
     if profile.entities:
         everyone = {
-            node for node in everyone if any((node, NamedNode(TYPE), NamedNode(c)) in graph for c in profile.entities)
+            node
+            for node in everyone
+            if any((node, NamedNode(p), NamedNode(c)) in graph for p in profile.types for c in profile.entities)
         }
     structure = {s for s, p, _ in graph if isinstance(s, BlankNode) and p.value in STRUCTURAL_PREDICATES}
     everyone -= structure
