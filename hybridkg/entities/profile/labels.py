@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from hybridkg.entities.identifiers import humps, percent_decoded
 from hybridkg.rdf.namespaces import last_part
+from hybridkg.rdf.terms import BlankNode, NamedNode, Term
 
 LABEL_PREDICATES = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -58,6 +59,16 @@ def local_name(iri: str, *, divided: bool = True) -> str:
     if not name.islower():
         name = " ".join(humps(name))
     return _BETWEEN_WORDS.sub(" ", name).strip()
+
+
+def speaking(nodes: Iterable[Term | None]) -> float:
+    """The share of the IRIs among some nodes that end in words without digits, 0..1; 0 without an IRI.
+
+    >>> speaking([NamedNode("http://e/Blade_Runner"), NamedNode("http://e/Q42"), BlankNode("b")])
+    0.5
+    """
+    names = [local_name(node.value) for node in nodes if isinstance(node, NamedNode)]
+    return sum(bool(name) and not any(map(str.isdigit, name)) for name in names) / len(names) if names else 0.0
 
 
 def same_words(one: str, other: str) -> bool:

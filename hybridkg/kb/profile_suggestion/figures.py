@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybridkg.entities.profile.labels import LABEL_PREDICATES, local_name
+from hybridkg.entities.profile.labels import LABEL_PREDICATES, speaking
 from hybridkg.graph.schema import read_schema
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.kb.snapshot import Snapshot
@@ -132,16 +132,6 @@ def _of_columns(columns: ProjectionColumns) -> GraphFigures:
         f"counts from the columns of the projection; values from at most {SAMPLE} distinct ones of each predicate",
         max(0, len(ordered) - MAX_PREDICATES),
     )
-
-
-def speaking(nodes: Sequence[Term | None]) -> float:
-    """The share of nodes whose IRI ends in words without digits.
-
-    >>> speaking([NamedNode("http://e/Blade_Runner"), NamedNode("http://e/Q42")])
-    0.5
-    """
-    names = [local_name(node.value) for node in nodes if isinstance(node, NamedNode)]
-    return sum(bool(name) and not any(map(str.isdigit, name)) for name in names) / len(nodes) if nodes else 0.0
 
 
 def _subjects_of(predicates: Mapping[str, PredicateColumns], iris: Sequence[str]) -> Ids:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from hybridkg.entities.profile.labels import LABEL_PREDICATES
-from hybridkg.kb.profile_suggestion.figures import PredicateFigures, speaking
+from hybridkg.entities.profile.labels import LABEL_PREDICATES, speaking
+from hybridkg.kb.profile_suggestion.figures import PredicateFigures
 from hybridkg.rdf.namespaces import last_part
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal
 

@@ -17,12 +17,20 @@ MAX_FACET_VALUES = 100
 
 
 @dataclass(frozen=True)
+class WantedTypes:
+    """The classes of a search, and the predicates by which some node has one of them."""
+
+    classes: tuple[str, ...] = ()
+    predicates: tuple[str, ...] = (RDF_TYPE,)
+
+
+@dataclass(frozen=True)
 class SearchQueries:
     """The queries of one search.
 
     Args:
         text: the words.
-        types: IRIs of classes, of which an entity has at least one; empty for any.
+        types: classes, of which an entity has at least one; none for any.
         conditions: what else an entity satisfies.
         prefixes: names of namespaces, to shorten IRIs.
         language: of the text; empty for English.
@@ -31,7 +39,7 @@ class SearchQueries:
     """
 
     text: str
-    types: tuple[str, ...]
+    types: WantedTypes
     conditions: Conditions
     prefixes: Mapping[str, str]
     language: str = ""
@@ -41,7 +49,7 @@ class SearchQueries:
     @property
     def has_conditions(self) -> bool:
         """Whether the entities are restricted by the graph."""
-        return bool(self.types or self.conditions.elements)
+        return bool(self.types.classes or self.conditions.elements)
 
     def hits(self, limit: int) -> str:
         """The best entities: columns `entity`, `score` and `passage`, under other names if a condition uses these."""
@@ -75,7 +83,7 @@ class SearchQueries:
     def unrestricted_count(self) -> str:
         """The number of entities that match the words, as `count`."""
         return SearchQueries(
-            self.text, (), Conditions(), self.prefixes, self.language, query_string=self.query_string
+            self.text, WantedTypes(), Conditions(), self.prefixes, self.language, query_string=self.query_string
         ).count()
 
     def facet(self, predicate: str) -> str:
@@ -113,18 +121,20 @@ class SearchQueries:
 
     def _restrictions(self) -> tuple[ast.Element, ...]:
         elements: tuple[ast.Element, ...] = ()
-        if len(self.types) == 1:
-            elements = (ast.Triples((self._typed(ast.Iri(self.types[0])),)),)
-        elif self.types:
+        classes = self.types.classes
+        if len(classes) == 1:
+            elements = (ast.Triples((self._typed(ast.Iri(classes[0])),)),)
+        elif classes:
             kind = self._free("type")
             elements = (
-                ast.InlineData((kind,), tuple((ast.Iri(iri),) for iri in self.types)),
+                ast.InlineData((kind,), tuple((ast.Iri(iri),) for iri in classes)),
                 ast.Triples((self._typed(kind),)),
             )
         return elements + self.conditions.elements
 
     def _typed(self, kind: ast.Var | ast.Iri) -> ast.TriplePattern:
-        return ast.TriplePattern(self.entity, ast.Iri(RDF_TYPE), kind)
+        steps = tuple(map(ast.Iri, self.types.predicates))
+        return ast.TriplePattern(self.entity, steps[0] if len(steps) == 1 else ast.PathAlternative(steps), kind)
 
     def _free(self, name: str) -> ast.Var:
         """A variable that no condition uses."""

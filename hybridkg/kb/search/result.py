@@ -45,7 +45,7 @@ class Hit:
         label: its label, or its shortened IRI.
         short_iri: the IRI with a prefix, where one is known, else in angle brackets.
         types: IRIs of its classes, the rarest class first.
-        short_types: the same with prefixes.
+        short_types: the same with prefixes, or the label of a class whose IRI ends in a code.
         passage: the best passage, `**` around matching words; empty without a matching word.
         score: as in the ranking.
         reasons: the parts of the score, the largest first.
