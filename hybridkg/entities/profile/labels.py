@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from hybridkg.entities.identifiers import humps, percent_decoded
 from hybridkg.rdf.namespaces import last_part
-from hybridkg.rdf.terms import BlankNode, NamedNode, Term
+from hybridkg.rdf.terms import NamedNode, Term
 
 LABEL_PREDICATES = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -64,6 +64,7 @@ def local_name(iri: str, *, divided: bool = True) -> str:
 def speaking(nodes: Iterable[Term | None]) -> float:
     """The share of the IRIs among some nodes that end in words without digits, 0..1; 0 without an IRI.
 
+    >>> from hybridkg.rdf.terms import BlankNode
     >>> speaking([NamedNode("http://e/Blade_Runner"), NamedNode("http://e/Q42"), BlankNode("b")])
     0.5
     """

@@ -52,7 +52,9 @@ def _resolved(name: str, base: SearchedBase) -> str:
     found = _named(name, base.classes, base)
     if len(found) > 1:
         meanings = ", ".join(_counted(iri, base.classes, base) for iri in found)
-        raise UnknownNameError(f"the type {name!r} has {len(found)} meanings here: {meanings}", hint="write one of them")
+        raise UnknownNameError(
+            f"the type {name!r} has {len(found)} meanings here: {meanings}", hint="write one of them"
+        )
     if not found:
         raise _by_other_predicate(name, base) or _unknown(name, _near(name, base), base)
     return found[0]
