@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hybridkg.entities.profile.labels import local_name, same_words
+from hybridkg.entities.profile.typing_predicates import TYPING_PREDICATES
 from hybridkg.errors import UnknownNameError
 from hybridkg.kb.search.queries import WantedTypes
 from hybridkg.rdf.namespaces import last_part
 from hybridkg.rdf.similar import similar_iris
-from hybridkg.rdf.terms import RDF_TYPE, NamedNode
+from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import shortened
 
 if TYPE_CHECKING:
@@ -23,16 +24,6 @@ MAX_LABELLED = 2_000
 
 MAX_SHOWN = 5
 """Names in a hint."""
-
-TYPING_PREDICATES = (
-    RDF_TYPE,
-    "http://www.wikidata.org/prop/direct/P31",
-    "http://schema.org/additionalType",
-    "https://schema.org/additionalType",
-    "http://purl.org/dc/terms/type",
-    "http://purl.org/dc/elements/1.1/type",
-)
-"""Predicates that may lead to classes; an error says so where hk:types lists none that does."""
 
 
 def resolve_types(names: Sequence[str], base: SearchedBase) -> WantedTypes:
