@@ -47,6 +47,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.tuning
 	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.stop_words
+	$(BIN)/python -m benchmarks.suggested_profiles
 	$(BIN)/python -m benchmarks.prepared
 	$(BIN)/python -m benchmarks.writers
 	$(BIN)/python -m benchmarks.projection

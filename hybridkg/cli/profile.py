@@ -70,7 +70,12 @@ def _print(profile: Profile, configured: object, fmt: str) -> None:
         echo_json(json.loads(profile.to_json()))
         return
     echo(f"profile: {configured}")
-    for name, iris in (("entities", profile.entities), ("labels", profile.labels), ("ignored", profile.ignore)):
+    for name, iris in (
+        ("entities", profile.entities),
+        ("types", profile.types),
+        ("labels", profile.labels),
+        ("ignored", profile.ignore),
+    ):
         if iris:
             echo(f"{name}: {', '.join(map(shortened, iris))}")
     for field in profile.fields:

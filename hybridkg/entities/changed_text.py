@@ -223,8 +223,10 @@ class _TextReader:
 
     def read(self, nodes: Sequence[Node]) -> dict[Node, FieldValues]:
         """The values of the entities among the nodes, in their order."""
+        structural = self._triples.structural(nodes)
+        nodes = [node for node in nodes if node not in structural]
         if self._profile.entities:
-            present = self._triples.instances(nodes, self._profile.entities)
+            present = self._triples.instances(nodes, self._profile.entities, self._profile.types)
             nodes = [node for node in nodes if node in present]
         else:
             present = self._triples.in_graph(nodes) if self._needs_presence else set()

@@ -19,9 +19,10 @@ from hybridkg.entities.path_walks import SteppedPredicate, TooManyNodesError, st
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import Path, alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Field, Profile
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
+from hybridkg.rdf.terms import BlankNode, NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
 
 MAX_WALK = 200_000
@@ -113,7 +114,7 @@ class _DirtySearch:
         self._retyped = {
             s: None
             for s, p, o in change.triples
-            if p.value == RDF_TYPE and isinstance(o, NamedNode) and o.value in profile.entities
+            if p.value in profile.types and isinstance(o, NamedNode) and o.value in profile.entities
         }
         self._changed = self._gathered(change.triples)
         self._walked_field = profile.fields[0].name
@@ -142,19 +143,23 @@ class _DirtySearch:
         """Adds the nodes among some terms that are entities by their class, or were so."""
         nodes = [term for term in terms if isinstance(term, NamedNode | BlankNode) and term not in self.dirty]
         if self._profile.entities:
-            members = self._triples.instances(nodes, self._profile.entities)
+            members = self._triples.instances(nodes, self._profile.entities, self._profile.types)
             nodes = [node for node in nodes if node in members or node in self._retyped]
         self.dirty |= dict.fromkeys(nodes)
         if len(self.dirty) > self._limit:
             raise TooManyNodesError
 
     def _add_changed(self) -> None:
-        """Adds the subjects of triples that a field takes, those with a new class or without an old one, documents."""
+        """Adds the subjects of triples that a field takes or that make structure, those with a new class or without an
+        old one, documents.
+        """
         for literals in self._changed.literals:
             self._add(map(node_of, literals))
         for links in self._changed.links:
             self._add(map(node_of, links))
         self._add(self._retyped)
+        changed = ((s, p.value) for s, p, _ in self._change.triples)
+        self._add({s: None for s, iri in changed if iri in STRUCTURAL_PREDICATES and isinstance(s, BlankNode)})
         self._add(dict.fromkeys(self._change.documents))
 
     def _add_path_steps(self) -> None:

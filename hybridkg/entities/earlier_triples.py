@@ -85,11 +85,11 @@ class EarlierTriples(TripleLookups):
         new = [node for node in found & self._touched if not self._has_older(self._later.outgoing([node]))]
         return found.difference(new) | {node for node in nodes if node in self._by_subject}
 
-    def instances(self, nodes: Iterable[Node], classes: Sequence[str]) -> set[Node]:
+    def instances(self, nodes: Iterable[Node], classes: Sequence[str], types: Sequence[str] = (RDF_TYPE,)) -> set[Node]:
         nodes, wanted = list(nodes), {NamedNode(iri) for iri in classes}
-        found = self._later.instances(nodes, classes)
+        found = self._later.instances(nodes, classes, types)
         retyped = [node for node in nodes if node in self._touched or node in self._by_subject]
-        earlier = {s for s, _, o in self.outgoing(retyped, (RDF_TYPE,)) if o in wanted}
+        earlier = {s for s, _, o in self.outgoing(retyped, types) if o in wanted}
         return found.difference(retyped) | earlier
 
     def _still(self, triples: Iterable[StatedTriple]) -> Iterator[StatedTriple]:

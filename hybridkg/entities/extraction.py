@@ -21,13 +21,18 @@ from hybridkg.entities.field_routing import FieldRoute, Gathering, Value
 from hybridkg.entities.profile.filters import n_triples
 from hybridkg.entities.profile.paths import alternatives, to_sparql
 from hybridkg.entities.profile.profile import Profile
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
 
-RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+STRUCTURE = (
+    f"SELECT ?s WHERE {{ VALUES ?p {{ {' '.join(str(NamedNode(iri)) for iri in STRUCTURAL_PREDICATES)} }} "
+    "?s ?p ?o FILTER(isBlank(?s)) }"
+)
+"""Query for the blank nodes that are no entities."""
 
 Rows = Iterable[tuple[Term | None, ...]]
 
@@ -145,6 +150,7 @@ def extract(
     gathering = Gathering(profile, keep_nodes=local_names and not profile.entities)
     queries = _queries(profile, store, gathering)
     members: set[str] | None = set() if profile.entities else None
+    structure: set[str] = set()
     numbers: dict[str, int] = {}
     waiting = _early_fields(profile, documents, queries)
     with closing(store.select_lines([text for text, _ in queries])) as answers:
@@ -155,10 +161,12 @@ def extract(
                     if i in needed:
                         needed.remove(i)
                         if not needed:
-                            early(position, gathering.early_stream(position, members, numbers))
+                            early(position, gathering.early_stream(position, members, structure, numbers))
             elif route is not None:
                 gathering.add_lines(route, lines)
                 report(len(lines))
+            elif queries[i][0] == STRUCTURE:
+                structure.update(lines)
             elif members is not None:
                 members.update(lines)
     documented: dict[int, str] = {}
@@ -172,12 +180,13 @@ def extract(
                     gathering.add_text(position, node, texts)
                 continue
             documented[position] = name
-            records = _collected(_values_of(documents, name), members, tokens_with_text, report)
+            records = _collected(_values_of(documents, name), members, structure, tokens_with_text, report)
             if early is not None:
                 early(position, ((numbers.setdefault(token, len(numbers)), values) for token, values in records))
             for _ in records:  # drains what `early` has not read
                 pass
     tokens_with_text |= gathering.with_text(members)
+    tokens_with_text -= structure
     tokens = sorted(tokens_with_text, key=_term_order)
     ids = {token: i for i, token in enumerate(tokens)} if numbers else {}
     provisional = [ids[token] for token in numbers]
@@ -193,20 +202,21 @@ def _values_of(documents: TextDocuments, name: str) -> Iterator[tuple[str, list[
 def _collected(
     records: Iterator[tuple[str, list[Value]]],
     members: set[str] | None,
+    structure: set[str],
     tokens: set[str],
     report: Callable[[int], None],
 ) -> Iterator[tuple[str, list[Value]]]:
-    """The records of members; adds their tokens to `tokens`."""
+    """The records of members that are no structure; adds their tokens to `tokens`."""
     for n, (token, values) in enumerate(records, 1):
         if n % RECORDS_PER_REPORT == 0:
             report(RECORDS_PER_REPORT)
-        if members is None or token in members:
+        if (members is None or token in members) and token not in structure:
             tokens.add(token)
             yield token, values
 
 
 def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, FieldRoute | None]]:
-    """Queries and their routes: first the members of the classes (no route), then literals, then links."""
+    """Queries and their routes: first structure and members of classes (no route), then literals, then links."""
     routing = gathering.routing
     everything = routing.has_rest or gathering.keep_nodes
     predicates = _all_predicates(store) if everything else [str(NamedNode(iri)) for iri in routing.predicates()]
@@ -219,8 +229,9 @@ def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[
         for part in alternatives(field.path)
     ]
     routes.sort(key=lambda one: (bool(one[1].links) or not one[1].strings, one[0]))
-    classes = [f"SELECT ?s WHERE {{ ?s {RDF_TYPE} {NamedNode(iri)} }}" for iri in profile.entities]
-    return [(text, None) for text in classes] + [
+    types = [str(NamedNode(iri)) for iri in profile.types]
+    classes = [f"SELECT ?s WHERE {{ ?s {p} {NamedNode(iri)} }}" for iri in profile.entities for p in types]
+    return [(text, None) for text in (STRUCTURE, *classes)] + [
         (f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", route) for path, route in routes
     ]
 

@@ -216,17 +216,18 @@ class Gathering:
                 yield i, values if len(values) == 1 else sorted(set(values))
 
     def early_stream(
-        self, position: int, members: Collection[str] | None, numbers: dict[str, int]
+        self, position: int, members: Collection[str] | None, structure: Collection[str], numbers: dict[str, int]
     ) -> Iterator[tuple[int, list[Value]]]:
         """As `stream`, of a field of literals, by provisional numbers of the entities.
 
         Args:
             position: of a field without links and local names, all of whose rows have been added.
             members: tokens of the entities; None for all nodes.
+            structure: tokens of nodes that are no entities.
             numbers: token -> number; new entities are added.
         """
         for token, values in self.literals[position].items():
-            if members is None or token in members:
+            if (members is None or token in members) and token not in structure:
                 yield numbers.setdefault(token, len(numbers)), values if len(values) == 1 else sorted(set(values))
 
     def values(self, position: int, token: str, names_of: Callable[[str], list[Value]]) -> list[Value]:

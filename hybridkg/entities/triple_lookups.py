@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
@@ -58,10 +59,15 @@ class TripleLookups:
         """The nodes that are the subject of a triple."""
         return self._selected(nodes, "FILTER(EXISTS { ?x ?p ?o })", "?x ?p ?o")
 
-    def instances(self, nodes: Iterable[Node], classes: Sequence[str]) -> set[Node]:
-        """The nodes that have one of the classes as rdf:type."""
-        pattern = f"?x {NamedNode(RDF_TYPE)} ?c {_filter('c', 'IN', classes)}"
+    def instances(self, nodes: Iterable[Node], classes: Sequence[str], types: Sequence[str] = (RDF_TYPE,)) -> set[Node]:
+        """The nodes that have one of the classes by one of the predicates."""
+        pattern = f"?x {'|'.join(str(NamedNode(iri)) for iri in types)} ?c {_filter('c', 'IN', classes)}"
         return self._selected(nodes, pattern, pattern)
+
+    def structural(self, nodes: Iterable[Node]) -> set[Node]:
+        """The blank nodes that are structure (entities/structure.py)."""
+        blank = [node for node in nodes if isinstance(node, BlankNode)]
+        return {subject for subject, _, _ in self.outgoing(blank, STRUCTURAL_PREDICATES)}
 
     def _triples(
         self, variable: str, terms: Sequence[Term], only: Sequence[str] | None, without: Sequence[str]

@@ -12,8 +12,9 @@ from benchmarks.acl_anthology import WORDS
 from benchmarks.scale import ROOT, results
 
 PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-LANGUAGE, MODELS, TEXT_INDEX = (
-    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "models.md", "text-index.md")
+LANGUAGE, MODELS, TEXT_INDEX, PROFILES = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("language", "models", "text-index", "profiles")
 )
 TEXT, HYBRID, ACL, PROJECTION = (results(name) for name in ("text", "hybrid", "acl_anthology", "projection"))
 PEERS = {
@@ -365,6 +366,18 @@ def test_the_table_of_the_models_is_the_stored_one():
         others = [stored[name]["means"].get(model) for name in ("cranfield", "cacm")]
         figures = [share(found[m]) if found else "" for found in (*others, means) for m in ("ndcg@10", "map@100")]
         assert lines[f"`{model}`"] == [*figures, share(means["judged@10"])], model
+
+
+def test_the_table_of_the_suggested_profiles_is_the_stored_one():
+    lines = PROFILES.splitlines()
+    names = {"cacm": "CACM", "cranfield": "Cranfield", "fb15k-dbpedia-entity": "`fb15k-dbpedia-entity`"}
+    for name, own in results("suggested_profiles")["collections"].items():
+        for measure, first in (("ndcg@10", f"{names[name]}, {own['topics']} topics"), ("map@100", "")):
+            default, suggested, other, made = (
+                share(own["means"][one][measure]) for one in ("default", "suggested", "other rules", "own")
+            )
+            p = f"{own['against default'][f'suggested, {measure}']['p_randomisation']:.2f}".removeprefix("0")
+            assert row(first, measure.upper(), default, suggested, p, other, made) in lines
 
 
 def ratios(rule: str, size: str) -> dict[str, float]:

@@ -20,7 +20,8 @@ GRAPHS = [DefaultGraph(), NamedNode(E + "g"), NamedNode(E + "h")]
 nodes = st.sampled_from(
     [*(NamedNode(E + name) for name in ("Big_Fish", "b", "c", "_-_")), BlankNode("x"), BlankNode("y")]
 )
-predicates = st.sampled_from([E + "p", E + "q", LABEL, E + "p", E + "q", LABEL, TYPE, E + "r"]).map(NamedNode)
+FIRST = RDF + "first"
+predicates = st.sampled_from([E + "p", E + "q", LABEL, E + "p", E + "q", LABEL, TYPE, E + "r", FIRST]).map(NamedNode)
 literals = st.sampled_from(
     [
         Literal("red"),
@@ -64,6 +65,7 @@ profiles = st.builds(
     Profile,
     name=st.just("p"),
     fields=st.lists(fields, min_size=1, max_size=4, unique_by=lambda field: field.name).map(tuple),
+    types=st.sampled_from([(TYPE,), (TYPE, E + "p")]),
     entities=st.sampled_from([(), (), (E + "b",), (E + "b", E + "c")]),
     labels=st.sampled_from([(LABEL,), (E + "q", LABEL)]),
     ignore=st.sampled_from([(), (E + "p",), (LABEL, E + "r")]),

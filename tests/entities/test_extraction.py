@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyoxigraph import RdfFormat, parse
 from sampling import examples
 
 from hybridkg.entities.extraction import extract
@@ -16,6 +17,7 @@ from hybridkg.entities.profile.labels import local_name, same_words
 from hybridkg.entities.profile.paths import Path, Repeat, Sequence, ShaclAlternative, ShaclInverse, ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import load_profile
+from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.errors import UnknownNameError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
@@ -26,11 +28,14 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 E = "http://example.org/"
 TYPE, LABEL = RDF + "type", RDFS + "label"
+FIRST, ON_PROPERTY = RDF + "first", "http://www.w3.org/2002/07/owl#onProperty"
 
 nodes = st.sampled_from(
     [NamedNode(E + "Big_Fish"), NamedNode(E + "b"), NamedNode(E + "c"), BlankNode("x"), BlankNode("y")]
 )
-predicates = st.sampled_from([LABEL, TYPE, RDFS + "comment", E + "p", E + "q"]).map(NamedNode)
+predicates = st.sampled_from([*[LABEL, TYPE, RDFS + "comment", E + "p", E + "q"] * 2, FIRST, ON_PROPERTY]).map(
+    NamedNode
+)
 literals = st.sampled_from(
     [
         Literal("big fish"),
@@ -80,6 +85,7 @@ profiles = st.builds(
     Profile,
     name=st.just("p"),
     fields=st.lists(fields, min_size=1, max_size=4, unique_by=lambda field: field.name).map(tuple),
+    types=st.sampled_from([(TYPE,), (TYPE, E + "p")]),
     entities=st.sampled_from([(), (E + "b",), (E + "b", E + "c")]),
     labels=st.sampled_from([(LABEL,), (E + "q", LABEL)]),
     ignore=st.sampled_from([(), (E + "p",)]),
@@ -229,8 +235,12 @@ def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_re
     everyone |= {node for by_node in held.values() for node, found in by_node.items() if any(found)}
     if profile.entities:
         everyone = {
-            node for node in everyone if any((node, NamedNode(TYPE), NamedNode(c)) in graph for c in profile.entities)
+            node
+            for node in everyone
+            if any((node, NamedNode(p), NamedNode(c)) in graph for p in profile.types for c in profile.entities)
         }
+    structure = {s for s, p, _ in graph if isinstance(s, BlankNode) and p.value in STRUCTURAL_PREDICATES}
+    everyone -= structure
     want = {node for node in everyone if any(reference(f, node, profile, graph, documents) for f in profile.fields)}
     assert set(extraction.nodes) == want
 
@@ -391,3 +401,28 @@ def test_a_field_that_only_documents_have_is_never_in_memory():
         tracemalloc.stop()
     assert (len(extraction.nodes), values) == (3_000, 3_000)
     assert peak < 4_000_000  # the text has 30 million characters
+
+
+ONTOLOGY = """
+@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:part_of rdfs:label "part of" . :C1 a owl:Class ; rdfs:label "mitochondrion" ; rdfs:comment "an organelle" ;
+  rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :part_of ; owl:someValuesFrom :C2 ] ,
+    [ a owl:Restriction ; owl:onProperty :part_of ; owl:qualifiedCardinality 1 ; owl:onClass :C2 ] .
+:C2 a owl:Class ; rdfs:label "cell" ; owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( :C1 :C3 ) ] .
+:C3 a owl:Class ; rdfs:label "thing or cell" ; owl:unionOf ( :C1 :C2 ) .
+[] a owl:Axiom ; owl:annotatedSource :C1 ; owl:annotatedProperty rdfs:comment ; owl:annotatedTarget "an organelle" ;
+  :source "PMID:1" .
+[] a owl:AllDisjointClasses ; owl:members ( :C1 :C2 ) .
+[ :note "a blank node that is a thing" ] .
+"""
+
+
+def test_restrictions_lists_and_annotations_are_no_entities_but_other_blank_nodes_are():
+    store = OxigraphStore.memory(parse(ONTOLOGY, RdfFormat.TURTLE))
+    nodes = extract(load_profile(), store).nodes
+    assert [node for node in nodes if isinstance(node, NamedNode)][:3] == [
+        NamedNode(f"http://e/C{n}") for n in (1, 2, 3)
+    ]
+    (thing,) = (node for node in nodes if isinstance(node, BlankNode))
+    assert entity_texts(load_profile(), store, None, thing) == [("attributes", "a blank node that is a thing", "")]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from hybridkg.entities.identifiers import humps, percent_decoded
 from hybridkg.rdf.namespaces import last_part
+from hybridkg.rdf.terms import NamedNode, Term
 
 LABEL_PREDICATES = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -16,6 +17,11 @@ LABEL_PREDICATES = (
     "https://schema.org/name",
     "http://purl.org/dc/terms/title",
     "http://purl.org/dc/elements/1.1/title",
+    "http://schema.org/headline",
+    "https://schema.org/headline",
+    "http://usefulinc.com/ns/doap#name",
+    "http://www.w3.org/2006/vcard/ns#fn",
+    "http://www.geonames.org/ontology#name",
     "http://www.w3.org/2004/02/skos/core#altLabel",
 )
 """In order of preference: the first with a string names the node."""
@@ -53,6 +59,17 @@ def local_name(iri: str, *, divided: bool = True) -> str:
     if not name.islower():
         name = " ".join(humps(name))
     return _BETWEEN_WORDS.sub(" ", name).strip()
+
+
+def speaking(nodes: Iterable[Term | None]) -> float:
+    """The share of the IRIs among some nodes that end in words without digits, 0..1; 0 without an IRI.
+
+    >>> from hybridkg.rdf.terms import BlankNode
+    >>> speaking([NamedNode("http://e/Blade_Runner"), NamedNode("http://e/Q42"), BlankNode("b")])
+    0.5
+    """
+    names = [local_name(node.value) for node in nodes if isinstance(node, NamedNode)]
+    return sum(bool(name) and not any(map(str.isdigit, name)) for name in names) / len(names) if names else 0.0
 
 
 def same_words(one: str, other: str) -> bool:

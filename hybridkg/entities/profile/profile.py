@@ -16,7 +16,7 @@ from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.entities.profile.paths import Path, path_from_data, path_to_data
 from hybridkg.errors import CorruptError, ProfileError
 from hybridkg.interfaces.text_index import MAX_WEIGHT, IndexedField
-from hybridkg.rdf.terms import NamedNode
+from hybridkg.rdf.terms import RDF_TYPE, NamedNode
 
 FORMAT = 1
 """Version of the JSON form."""
@@ -96,12 +96,13 @@ class Profile:
         name: chosen by the user.
         fields: at least one, names distinct.
         entities: classes whose instances are entities; empty means every node that has text.
+        types: predicates that lead from a node to its classes, at least one.
         labels: predicates that name a node, in order of preference.
         ignore: predicates that no rest field reads.
         filters: predicates whose values a text server stores next to the text, to filter by them.
 
     Raises:
-        ProfileError: no field, a repeated name, or a malformed IRI.
+        ProfileError: no field, no predicate of classes, a repeated name, or a malformed IRI.
 
     0.75
     """
@@ -112,15 +113,18 @@ class Profile:
     labels: tuple[str, ...] = LABEL_PREDICATES
     ignore: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
+    types: tuple[str, ...] = (RDF_TYPE,)
 
     def __post_init__(self) -> None:
         if not self.fields:
             raise ProfileError(f"profile {self.name!r} has no field", hint="list them in hk:fields ( [ ... ] )")
+        if not self.types:
+            raise ProfileError(f"profile {self.name!r} has an empty hk:types", hint="hk:types ( rdf:type )")
         names = [field.name for field in self.fields]
         for name in names:
             if names.count(name) > 1:
                 raise ProfileError(f"field {name!r} is defined {names.count(name)} times")
-        for iri in (*self.entities, *self.labels, *self.ignore, *self.filters):
+        for iri in (*self.entities, *self.labels, *self.ignore, *self.filters, *self.types):
             try:
                 NamedNode(iri)
             except ValueError as e:
@@ -152,6 +156,7 @@ class Profile:
             "labels": list(self.labels),
             "ignore": list(self.ignore),
             "filters": list(self.filters),
+            "types": list(self.types),
             "fields": [{**vars(f), "path": None if f.path is None else path_to_data(f.path)} for f in self.fields],
         }
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from hybridkg.entities.extraction import RDF_TYPE
 from hybridkg.entities.profile.paths import (
     Path,
     Repeat,
@@ -41,10 +40,11 @@ def doubts(profile: Profile, store: GraphStore, empty: Collection[str]) -> list[
     if len(store) and not store.ask("ASK { ?s ?p ?o }"):
         setting = 'set default_graph = "union" in kb.toml'
         return [f"all statements are in named graphs; to index them as one graph, {setting}"]
+    types = "|".join(f"<{iri}>" for iri in profile.types)
     notes = [
-        f"the class <{iri}> of hk:entities has no instance{_similar(store, f'?s {RDF_TYPE} ?name', iri)}"
+        f"the class <{iri}> of hk:entities has no instance{_similar(store, f'?s {types} ?name', iri)}"
         for iri in profile.entities
-        if not store.ask(f"ASK {{ ?s {RDF_TYPE} <{iri}> }}")
+        if not store.ask(f"ASK {{ ?s {types} <{iri}> }}")
     ]
     fields = [field for field in profile.fields if field.name in empty]
     if notes and len(notes) == len(profile.entities):

@@ -25,6 +25,7 @@ from hybridkg.entities.profile.paths import (
 )
 from hybridkg.entities.profile.profile import TEXT_KINDS, Field, Profile, TextKind
 from hybridkg.errors import HybridkgError, ProfileError, UnknownNameError
+from hybridkg.rdf.terms import RDF_TYPE
 from hybridkg.registry import did_you_mean
 from hybridkg.resources import resource
 
@@ -35,7 +36,7 @@ HK = "https://w3id.org/hybridkg/ns#"
 SH = "http://www.w3.org/ns/shacl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-PROFILE_PROPERTIES = ("analyzer", "entities", "fields", "filters", "ignore", "labels")
+PROFILE_PROPERTIES = ("analyzer", "entities", "fields", "filters", "ignore", "labels", "types")
 FIELD_PROPERTIES = ("analyzer", "b", "languages", "localName", "name", "path", "rest", "text", "weight")
 VALUES = ("Literals", "Strings", "Labels")
 NAMES = tuple(dict.fromkeys(("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, *VALUES)))
@@ -135,15 +136,21 @@ class _Reader:
             labels=self._iris(labels[0], "hk:labels") if labels else LABEL_PREDICATES,
             ignore=self._iris(self._values(profiles[0], "ignore"), "hk:ignore"),
             filters=self._filters(self._values(profiles[0], "filters")),
+            types=self._predicates("hk:types", types) if (types := self._values(profiles[0], "types")) else (RDF_TYPE,),
         )
 
-    def _filters(self, nodes: list[Any]) -> tuple[str, ...]:
+    def _predicates(self, name: str, nodes: list[Any]) -> tuple[str, ...]:
+        """The distinct predicates of the only list of a property of the profile; none without a list."""
         if len(nodes) > 1:
-            raise self._error("hk:filters is given twice", "hk:filters", hint="one list with all predicates in it")
-        filters = self._iris(self._list(nodes[0], "hk:filters"), "hk:filters") if nodes else ()
-        for i, iri in enumerate(filters):
-            if iri in filters[:i]:
-                raise self._error(f"hk:filters: <{iri}> is listed twice", "hk:filters")
+            raise self._error(f"{name} is given twice", name, hint="one list with all predicates in it")
+        predicates = self._iris(self._list(nodes[0], name), name) if nodes else ()
+        for i, iri in enumerate(predicates):
+            if iri in predicates[:i]:
+                raise self._error(f"{name}: <{iri}> is listed twice", name)
+        return predicates
+
+    def _filters(self, nodes: list[Any]) -> tuple[str, ...]:
+        filters = self._predicates("hk:filters", nodes)
         if len(filters) > MAX_FILTERS:
             raise self._error(
                 f"hk:filters has {len(filters):,} predicates; at most {MAX_FILTERS}",

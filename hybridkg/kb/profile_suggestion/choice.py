@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hybridkg.kb.profile_suggestion.figures import ClassFigures, GraphFigures
 from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate, PredicateKind, judge, naming_rank
 from hybridkg.rdf.namespaces import last_part
+from hybridkg.text.analysis.folding import fold_accents, fold_case
 
 MAX_TEXT_FIELDS = 6
 MAX_LINK_FIELDS = 3
@@ -130,10 +131,19 @@ def _by_subjects(one: JudgedPredicate) -> tuple[int, str]:
 
 
 def _free(one: JudgedPredicate, taken: set[str]) -> str:
-    """A field name for a predicate, which is then taken."""
-    name = re.sub(r"[^a-z0-9_-]+", "_", last_part(one.figures.iri).lower()).strip("_-")
-    name = name if name[:1].isalpha() and name.isascii() else f"f_{name}".rstrip("_")
-    base, number = name[:40], 2
+    """A field name for a predicate, of its label where its local name is a code; it is then taken.
+
+    A label without Latin letters gives none, and the local name has to do.
+    """
+    name = ""
+    for text in (one.figures.name, last_part(one.figures.iri)):
+        name = re.sub(r"[^a-z0-9_-]+", "_", fold_accents(fold_case(text))).strip("_-")
+        if name[:1].isalpha():
+            break
+    else:
+        name = f"f_{name}".rstrip("_")
+    base, number = name[:40].strip("_-"), 2
+    name = base
     while name in taken:
         name, number = f"{base}_{number}", number + 1
     taken.add(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hybridkg.kb.profile_suggestion.choice import Choice, SuggestedField
 from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate
-from hybridkg.rdf.terms import NamedNode, Term
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Term
 from hybridkg.rdf.well_known import shortened
 from hybridkg.terminal_text import printable
 
@@ -56,7 +56,8 @@ class _Writer:
         figures = self.choice.figures
         return [
             "# A profile suggested by `hybridkg profile KB --suggest`: edit it, then hybridkg index KB --profile FILE",
-            f"# {figures.triples:,} triples, {figures.subjects:,} nodes with a literal. Figures: {figures.source}.",
+            f"# {figures.triples:,} triples, {self._about_count(figures.subjects)} nodes with a literal. "
+            f"Figures: {figures.source}.",
             "",
         ]
 
@@ -66,6 +67,9 @@ class _Writer:
         if self.choice.labels:
             listed = " ".join(self.name(one.figures.iri) for one in self.choice.labels)
             lines += ["    # What names a node; the first that it has is shown.", f"    hk:labels ( {listed} ) ;"]
+        if types := [iri for iri in self.choice.figures.types if iri != RDF_TYPE]:
+            listed = " ".join(map(self.name, (RDF_TYPE, *types)))
+            lines += ["    # What leads to the classes of a node.", f"    hk:types ( {listed} ) ;"]
         lines += self._ignored()
         lines += ["    hk:fields (", *self._fields(), "    ) ."]
         return lines
@@ -93,7 +97,7 @@ class _Writer:
             return []
         lines = ["    # No text: not in attributes and related."]
         lines += [
-            f"    #   {self.name(one.figures.iri)}: {one.kind.value}{self._example(one)}"
+            f"    #   {self._named(one)}: {one.kind.value}{self._linked(one)}{self._example(one)}"
             for one in self.choice.ignored[:MAX_LISTED]
         ]
         names = " , ".join(self.name(one.figures.iri) for one in self.choice.ignored)
@@ -134,8 +138,11 @@ class _Writer:
                 lines += [f"        # {self._field(field, _OWN_LINK)[8:]}" for field in choice.links]
             lines.append('        [ hk:name "related" ; hk:rest hk:Labels ; hk:weight 0.5 ; hk:b 0.75 ]')
         if choice.figures.classes:
-            self.used.add("rdf")
-            lines += ["        # labels of the classes", _TYPES]
+            path = " , ".join(self.name(iri) for iri in choice.figures.types)
+            lines += [
+                "        # labels of the classes",
+                f'        [ hk:name "types" ; hk:path {path} ; hk:text hk:Labels ; hk:weight 0.5 ; hk:b 0.5 ]',
+            ]
         return lines
 
     def _field(self, field: SuggestedField, rest: str) -> str:
@@ -149,19 +156,41 @@ class _Writer:
         lines = []
         for one in members[:MAX_LISTED]:
             figures = one.figures
+            about = "about " if figures.read else ""
+            share = min(figures.subjects / self._subjects, 1.0)
             parts = [
-                f"{figures.subjects:,} nodes ({figures.subjects / self._subjects:.0%})",
+                f"{about}{figures.subjects:,} nodes ({share:.0%})",
                 f"{figures.uniqueness:.0%} of the values distinct",
             ]
+            if figures.read:
+                parts.append(f"estimated from the first {figures.read:,} of {figures.triples:,} triples")
             if one.words:
                 parts.append(f"{one.words:.1f} words")
-            if figures.linked and figures.nodes > 0.5:
-                parts.append(f"{figures.labelled:.0%} of the linked nodes have a label")
             parts += self._languages(one)
-            lines.append(f"        # {self.name(figures.iri)}: {', '.join(parts)}{self._example(one)}")
+            shown = ", ".join(parts) + self._linked(one)
+            lines.append(f"        # {self._named(one)}: {shown}{self._example(one)}")
         if len(members) > MAX_LISTED:
             lines.append(f"        # and {len(members) - MAX_LISTED:,} more")
         return lines
+
+    def _linked(self, one: JudgedPredicate) -> str:
+        """What the nodes that a link leads to are."""
+        figures = one.figures
+        if not figures.linked or figures.nodes <= 0.5:
+            return ""
+        blank = f"{figures.blank:.0%} of the linked nodes are blank" if figures.blank else ""
+        if figures.blank == 1:
+            return f", {blank}, and {figures.labelled:.0%} of them have a label"
+        labelled = f"{figures.labelled:.0%} of the {'others' if blank else 'linked nodes'} have a label"
+        return f", {blank}, {labelled}" if blank else f", {labelled}"
+
+    def _named(self, one: JudgedPredicate) -> str:
+        """A predicate, with its label where its local name is a code."""
+        name = self.name(one.figures.iri)
+        return f"{name} ({_short(one.figures.label)})" if one.figures.is_code else name
+
+    def _about_count(self, n: int) -> str:
+        return f"about {n:,}" if self.choice.figures.is_estimated else f"{n:,}"
 
     def _languages(self, one: JudgedPredicate) -> Iterable[str]:
         if not one.languages:
@@ -178,10 +207,9 @@ class _Writer:
         label = self.label_of(term)
         if isinstance(term, NamedNode) and not label:
             return f"; e.g. {self.name(term.value)}"
-        # A comment ends with the line, whatever a value has for line ends.
-        text = printable(" ".join((label or str(getattr(term, "value", term))).split()))
-        text = text if len(text) <= MAX_EXAMPLE_LENGTH else text[: MAX_EXAMPLE_LENGTH - 1] + "…"
-        return f'; e.g. "{text}"'
+        if isinstance(term, BlankNode):
+            return ""
+        return f'; e.g. "{_short(label or str(getattr(term, "value", term)))}"'
 
     def name(self, iri: str) -> str:
         """An IRI in Turtle."""
@@ -191,8 +219,13 @@ class _Writer:
         return text
 
 
+def _short(text: str) -> str:
+    """A text in a comment, which ends with the line, whatever the text has for line ends."""
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= MAX_EXAMPLE_LENGTH else text[: MAX_EXAMPLE_LENGTH - 1] + "…"
+
+
 _LONG_TEXT = "hk:text hk:Strings ; hk:weight 0.5 ; hk:b 0.75"
 """Names weigh six times as much, as in the default profile; docs/profiles.md has what other weights do."""
 
 _OWN_LINK = "hk:text hk:Labels ; hk:weight 0.5 ; hk:b 0.75"
-_TYPES = '        [ hk:name "types" ; hk:path rdf:type ; hk:text hk:Labels ; hk:weight 0.5 ; hk:b 0.5 ]'

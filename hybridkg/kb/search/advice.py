@@ -57,7 +57,7 @@ def advice_about_words(queries: SearchQueries, base: SearchedBase) -> tuple[str,
 
 
 def _conditions(queries: SearchQueries) -> str:
-    kinds = ["the type"] * bool(queries.types) + ["the conditions"] * bool(queries.conditions.elements)
+    kinds = ["the type"] * bool(queries.types.classes) + ["the conditions"] * bool(queries.conditions.elements)
     return " and ".join(kinds)
 
 

@@ -26,10 +26,8 @@ def search_to_html(found: SearchResult) -> str:
     lines = [f"<p>{escape(found.summary + shown)}</p>"]
     lines += [f"<p>{escape(line)}</p>" for line in found.notes]
     for facet in found.facets:
-        values = " · ".join(
-            f"{_text(value.label)} <small>{value.count:,}</small>" for value in facet.values[:MAX_VALUES]
-        )
-        more = len(facet.values) - MAX_VALUES
+        values = " · ".join(f"{_text(label)} <small>{count:,}</small>" for label, count in facet.counts[:MAX_VALUES])
+        more = len(facet.counts) - MAX_VALUES
         lines.append(f"<p><b>{_text(facet.name)}</b>: {values}{f' · {more:,} more' if more > 0 else ''}</p>")
     lines += [f"<pre>{escape(str(warning))}</pre>" for warning in found.result.warnings]
     lines.append(f"<details><summary>query</summary><pre>{escape(found.query)}</pre></details>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hybridkg.kb.search.conditions import Conditions
 from hybridkg.query import ast
@@ -12,8 +13,40 @@ from hybridkg.query.write import write
 from hybridkg.rdf.terms import RDF_TYPE, XSD
 from hybridkg.text.match_query.query_string import as_plain_words
 
+MAX_DECIMAL = Decimal(10) ** 15
+MAX_FRACTION = 15
+"""Numbers of more digits before or behind the point are written as doubles."""
+
 MAX_FACET_VALUES = 100
 """Values of one facet, the most frequent ones."""
+
+
+def in_range(value: ast.Var, low: Decimal | None, high: Decimal | None, *, years: bool) -> ast.Expression:
+    """`low <= value < high`, of the year of a date with `years`; one of the bounds may be None."""
+    measured = _measured(value, years=years)
+    tests = [ast.Binary(op, measured, _number(one)) for op, one in ((">=", low), ("<", high)) if one is not None]
+    return tests[0] if len(tests) == 1 else ast.Binary("&&", tests[0], tests[1])
+
+
+def _measured(value: ast.Var, *, years: bool) -> ast.Expression:
+    return ast.Call("YEAR", (value,)) if years else value
+
+
+def _number(number: Decimal) -> ast.Lit:
+    """The literal of a number: an integer, a decimal, or beyond their sizes a double."""
+    if abs(number) >= MAX_DECIMAL or number.as_tuple().exponent < -MAX_FRACTION:  # type: ignore[operator]
+        return ast.Lit(f"{float(number):e}", XSD + "double")
+    if number == number.to_integral_value():
+        return ast.Lit(format(number, "f").partition(".")[0], XSD + "integer")
+    return ast.Lit(format(number, "f"), XSD + "decimal")
+
+
+@dataclass(frozen=True)
+class WantedTypes:
+    """The classes of a search, and the predicates by which some node has one of them."""
+
+    classes: tuple[str, ...] = ()
+    predicates: tuple[str, ...] = (RDF_TYPE,)
 
 
 @dataclass(frozen=True)
@@ -22,7 +55,7 @@ class SearchQueries:
 
     Args:
         text: the words.
-        types: IRIs of classes, of which an entity has at least one; empty for any.
+        types: classes, of which an entity has at least one; none for any.
         conditions: what else an entity satisfies.
         prefixes: names of namespaces, to shorten IRIs.
         language: of the text; empty for English.
@@ -31,7 +64,7 @@ class SearchQueries:
     """
 
     text: str
-    types: tuple[str, ...]
+    types: WantedTypes
     conditions: Conditions
     prefixes: Mapping[str, str]
     language: str = ""
@@ -41,7 +74,7 @@ class SearchQueries:
     @property
     def has_conditions(self) -> bool:
         """Whether the entities are restricted by the graph."""
-        return bool(self.types or self.conditions.elements)
+        return bool(self.types.classes or self.conditions.elements)
 
     def hits(self, limit: int) -> str:
         """The best entities: columns `entity`, `score` and `passage`, under other names if a condition uses these."""
@@ -75,7 +108,7 @@ class SearchQueries:
     def unrestricted_count(self) -> str:
         """The number of entities that match the words, as `count`."""
         return SearchQueries(
-            self.text, (), Conditions(), self.prefixes, self.language, query_string=self.query_string
+            self.text, WantedTypes(), Conditions(), self.prefixes, self.language, query_string=self.query_string
         ).count()
 
     def facet(self, predicate: str) -> str:
@@ -83,6 +116,24 @@ class SearchQueries:
         value = self._free("value")
         triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
         return self._counted((value,), (ast.Triples((triple,)),), MAX_FACET_VALUES)
+
+    def extremes(self, predicate: str, *, years: bool) -> str:
+        """The least and the greatest number of a predicate, or year of its dates, as `least` and `greatest`."""
+        value = self._free("value")
+        items = tuple(
+            ast.SelectItem(self._free(name), ast.Aggregate(function, _measured(value, years=years)))
+            for name, function in (("least", "MIN"), ("greatest", "MAX"))
+        )
+        triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
+        numeric = () if years else (ast.Filter(ast.Call("ISNUMERIC", (value,))),)
+        pattern = (ast.Triples((self._match(),)), *self._restrictions(), ast.Triples((triple,)), *numeric)
+        return self._written(ast.SelectQuery(items, ast.Group(pattern)))
+
+    def range_count(self, predicate: str, low: Decimal | None, high: Decimal | None, *, years: bool) -> str:
+        """The number of matching entities with a value from `low` to below `high`, as `count`; None is no bound."""
+        value = self._free("value")
+        triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
+        return self._counted((), (ast.Triples((triple,)), ast.Filter(in_range(value, low, high, years=years))))
 
     def coverage(self, predicate: str) -> str:
         """The number of matching entities that have a predicate, as `count`."""
@@ -113,18 +164,20 @@ class SearchQueries:
 
     def _restrictions(self) -> tuple[ast.Element, ...]:
         elements: tuple[ast.Element, ...] = ()
-        if len(self.types) == 1:
-            elements = (ast.Triples((self._typed(ast.Iri(self.types[0])),)),)
-        elif self.types:
+        classes = self.types.classes
+        if len(classes) == 1:
+            elements = (ast.Triples((self._typed(ast.Iri(classes[0])),)),)
+        elif classes:
             kind = self._free("type")
             elements = (
-                ast.InlineData((kind,), tuple((ast.Iri(iri),) for iri in self.types)),
+                ast.InlineData((kind,), tuple((ast.Iri(iri),) for iri in classes)),
                 ast.Triples((self._typed(kind),)),
             )
         return elements + self.conditions.elements
 
     def _typed(self, kind: ast.Var | ast.Iri) -> ast.TriplePattern:
-        return ast.TriplePattern(self.entity, ast.Iri(RDF_TYPE), kind)
+        steps = tuple(map(ast.Iri, self.types.predicates))
+        return ast.TriplePattern(self.entity, steps[0] if len(steps) == 1 else ast.PathAlternative(steps), kind)
 
     def _free(self, name: str) -> ast.Var:
         """A variable that no condition uses."""

@@ -45,7 +45,7 @@ class Hit:
         label: its label, or its shortened IRI.
         short_iri: the IRI with a prefix, where one is known, else in angle brackets.
         types: IRIs of its classes, the rarest class first.
-        short_types: the same with prefixes.
+        short_types: the same with prefixes, or the label of a class whose IRI ends in a code.
         passage: the best passage, `**` around matching words; empty without a matching word.
         score: as in the ranking.
         reasons: the parts of the score, the largest first.
@@ -97,15 +97,48 @@ class FacetValue:
 
 
 @dataclass(frozen=True)
+class FacetRange:
+    """A range of the numbers of a facet, or of the years of its dates.
+
+    Args:
+        label: `below 10`, `10 to 20` or `from 20`.
+        least: the lower bound, which the range includes; of the first range the least value.
+        greatest: the upper bound, which the range excludes; of the last range the greatest value, which it includes.
+        count: matching entities that have a value in it.
+        where: the condition that selects these entities, for `where`.
+        query: the HybridQL that counted them.
+    """
+
+    label: str
+    least: int | float
+    greatest: int | float
+    count: int
+    where: str
+    query: str
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "label": self.label,
+            "min": self.least,
+            "max": self.greatest,
+            "count": self.count,
+            "where": self.where,
+            "query": self.query,
+        }
+
+
+@dataclass(frozen=True)
 class Facet:
-    """The values of one property of all matching entities, the most frequent first.
+    """The values of one property of all matching entities, the most frequent first, or ranges of them, ascending.
 
     Args:
         predicate: IRI of the property.
-        name: the same with a prefix, `type` for rdf:type.
+        name: the same with a prefix, `type` for the only predicate of classes.
         entities: matching entities that have the property.
-        values: at most 100.
-        query: the HybridQL that counted them.
+        values: at most 100; none where there are ranges.
+        query: the HybridQL that counted them; of ranges the one that found the least and the greatest value.
+        ranges: 2 to 5 of them, if the values are many numbers or dates.
     """
 
     predicate: str
@@ -113,11 +146,18 @@ class Facet:
     entities: int
     values: tuple[FacetValue, ...]
     query: str
+    ranges: tuple[FacetRange, ...] = ()
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """(label, count) of each value or range."""
+        return tuple((one.label, one.count) for one in self.ranges or self.values)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form."""
         values = [value.to_json() for value in self.values]
-        return {"predicate": self.predicate, "entities": self.entities, "values": values, "query": self.query}
+        data = {"predicate": self.predicate, "entities": self.entities, "values": values, "query": self.query}
+        return {**data, "ranges": [one.to_json() for one in self.ranges]} if self.ranges else data
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from hybridkg.kb.search.result import Facet, Hit, Reason, SearchResult
 from hybridkg.kb.search.type_names import resolve_types
 from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node
-from hybridkg.rdf.well_known import shortened
 from hybridkg.results.result import Row
 from hybridkg.results.result_set import ResultSet
 
@@ -86,6 +85,7 @@ def _hits(result: ResultSet, base: SearchedBase, words: Mapping[str, str]) -> tu
         node for row in result if isinstance(node := row.term(entity_column), NamedNode | BlankNode)
     ]
     labels, types = base.labels_of(entities), base.types_of(entities)
+    class_names = base.class_names(dict.fromkeys(iri for own in types.values() for iri in own))
     labels |= _titles([node for node in entities if node not in labels], base)
     hits = []
     for row, entity in zip(result, entities, strict=True):
@@ -97,7 +97,7 @@ def _hits(result: ResultSet, base: SearchedBase, words: Mapping[str, str]) -> tu
                 labels.get(entity) or base.shortened(entity),
                 base.shortened(entity),
                 own,
-                tuple(shortened(iri, base.prefixes) for iri in own),
+                tuple(class_names[iri] for iri in own),
                 passage.value if isinstance(passage, Literal) else "",
                 row.scores.get(score_column, 0.0),
                 _reasons(row, words),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, TextIO
 
 from hybridkg.results.formats.table import CONTROL, console_on, marked_text
@@ -21,6 +22,7 @@ MAX_VALUES = 8
 """Types and reasons of a hit, and values of a facet, that are shown."""
 
 INDENT = 4
+SEPARATOR = " ·"
 
 
 def write_search(found: SearchResult, out: TextIO) -> None:
@@ -31,7 +33,10 @@ def write_search(found: SearchResult, out: TextIO) -> None:
     if found.facets:
         console.print()
     for facet in found.facets:
-        console.print(_facet_line(facet))
+        for line in _facet_lines(facet, console.width):
+            console.print(line, soft_wrap=True)
+    if selectable := next((facet.ranges[0] for facet in found.facets if facet.ranges), None):
+        console.print(_plain(f"one range: --where {shlex.quote(selectable.where)}", "dim"), soft_wrap=True)
 
 
 def _write_table(found: SearchResult, console: Console) -> None:
@@ -84,13 +89,40 @@ def _reasons(hit: Hit) -> list[str]:
     return [str(reason).translate(CONTROL) for reason in hit.reasons[:MAX_REASONS]]
 
 
-def _facet_line(facet: Facet) -> Text:
+def _facet_lines(facet: Facet, width: int) -> list[Text]:
+    """The values with their counts, in lines of at most `width` columns; no line ends between a value and its count."""
+    from rich.cells import cell_len
     from rich.text import Text
 
-    shown = [f"{value.label} {value.count:,}" for value in facet.values[:MAX_VALUES]]
-    if len(facet.values) > MAX_VALUES:
-        shown.append(f"{len(facet.values) - MAX_VALUES:,} more")
-    return Text.assemble((f"{facet.name} ({facet.entities:,}): ", "bold"), " · ".join(shown).translate(CONTROL))
+    head = f"{facet.name} ({facet.entities:,}):".translate(CONTROL)
+    counts, hidden = facet.counts[:MAX_VALUES], len(facet.counts) - MAX_VALUES
+    shown = [(label.translate(CONTROL), f" {count:,}") for label, count in counts]
+    shown += [(f"{hidden:,} more", "")] if hidden > 0 else []
+    lines, room = [Text(head, style="bold")], width - cell_len(head)
+    for number, (label, count) in enumerate(shown, 1):
+        end = count + SEPARATOR * (number < len(shown))
+        pieces = _pieces(label, end, room - 1, max(width - INDENT, 1))
+        for place, piece in enumerate(pieces):
+            if place == 0 and cell_len(piece) < room:
+                lines[-1].append(f" {piece}", style="not bold")
+                room -= cell_len(piece) + 1
+            else:
+                lines.append(Text(" " * INDENT + piece))
+                room = width - INDENT - cell_len(piece)
+    return lines
+
+
+def _pieces(label: str, end: str, room: int, width: int) -> list[str]:
+    """A label with its end, whole if it has room on this line or a whole line, else in pieces; the last has the end."""
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(label + end) <= max(room, width):
+        return [label + end]
+    *pieces, last = chop_cells(label, width)
+    while cell_len(last + end) > width and len(last) > 1:
+        first = chop_cells(last, max(width - cell_len(end), 1))[0]
+        pieces, last = [*pieces, first], last[len(first) :]
+    return [*pieces, last + end]
 
 
 def _plain(text: str, style: str) -> Text:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hybridkg.entities.profile.labels import local_name, same_words
+from hybridkg.entities.profile.typing_predicates import TYPING_PREDICATES
 from hybridkg.errors import UnknownNameError
+from hybridkg.kb.search.queries import WantedTypes
 from hybridkg.rdf.namespaces import last_part
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.terms import NamedNode
@@ -23,39 +26,73 @@ MAX_SHOWN = 5
 """Names in a hint."""
 
 
-def resolve_types(names: Sequence[str], base: SearchedBase) -> tuple[str, ...]:
-    """The IRI of each class, once.
+def resolve_types(names: Sequence[str], base: SearchedBase) -> WantedTypes:
+    """The classes, each once, and which of the predicates of hk:types lead to them.
 
     Raises:
         UnknownNameError: no entity has a class of that name, or several classes have it; lists what there is.
     """
-    return tuple(dict.fromkeys(_resolved(name, base) for name in names))
+    classes = tuple(dict.fromkeys(_resolved(name, base) for name in names))
+    leading = (p for p, own in base.classes_by_predicate.items() if not own.keys().isdisjoint(classes))
+    return WantedTypes(classes, tuple(leading)) if classes else WantedTypes()
 
 
 def _resolved(name: str, base: SearchedBase) -> str:
-    classes, prefixes = base.classes, base.prefixes
     if not any(map(str.isalnum, name)):
         raise _unknown(name, [], base)
-    iri = _as_iri(name, prefixes)
+    found = _named(name, base.classes, base)
+    if len(found) > 1:
+        meanings = ", ".join(_counted(iri, base.classes, base) for iri in found)
+        raise UnknownNameError(
+            f"the type {name!r} has {len(found)} meanings here: {meanings}", hint="write one of them"
+        )
+    if not found:
+        raise _by_other_predicate(name, base) or _unknown(name, _near(name, base), base)
+    return found[0]
+
+
+def _named(name: str, classes: Mapping[str, int], base: SearchedBase) -> list[str]:
+    """The IRIs of the classes of that name."""
+    iri = _as_iri(name, base.prefixes)
     if iri is not None:
-        if iri in classes:
-            return iri
-        raise _unknown(name, similar_iris(iri, classes), base)
+        return [iri] if iri in classes else []
     found = [iri for iri in classes if iri.endswith(name) and last_part(iri) == name]
     found = found or [iri for iri in classes if same_words(local_name(iri), name)]
     if not found:
         frequent = list(classes)[:MAX_LABELLED]
         labels = base.labels_of(map(NamedNode, frequent))
         found = [iri for iri in frequent if same_words(labels.get(NamedNode(iri), ""), name)]
-    if len(found) > 1:
-        raise UnknownNameError(
-            f"the type {name!r} has {len(found)} meanings here: {', '.join(_counted(iri, base) for iri in found)}",
-            hint="write one of them",
+    return found
+
+
+def _near(name: str, base: SearchedBase) -> list[str]:
+    """IRIs of classes with a similar name."""
+    iri = _as_iri(name, base.prefixes)
+    if iri is not None:
+        return similar_iris(iri, base.classes)
+    near = difflib.get_close_matches(name.lower(), [last_part(iri).lower() for iri in base.classes], MAX_SHOWN)
+    return [iri for part in near for iri in base.classes if last_part(iri).lower() == part]
+
+
+def _by_other_predicate(name: str, base: SearchedBase) -> UnknownNameError | None:
+    """The error of a class to which only a predicate leads that hk:types does not list; None for other names."""
+    own = base.type_predicates
+    for predicate in TYPING_PREDICATES:
+        if predicate in own or predicate not in base.predicates():
+            continue
+        classes = base.classes_by(predicate)
+        if not (found := _named(name, classes, base)):
+            continue
+        step, prefixes = shortened(predicate, base.prefixes), base.prefixes
+        condition = f"{step} {shortened(found[0], prefixes)}"
+        types = " ".join(shortened(iri, prefixes) for iri in (*own, predicate))
+        return UnknownNameError(
+            f"no entity has the type {name!r} by {' or '.join(shortened(iri, prefixes) for iri in own)}, "
+            f"but by {step}: {', '.join(_counted(iri, classes, base) for iri in found[:MAX_SHOWN])}",
+            hint=f"add --where {shlex.quote(condition)} (in Python: where={condition!r}); with hk:types ( {types} ) in "
+            f"the profile, --type means {step} too",
         )
-    if not found:
-        near = difflib.get_close_matches(name.lower(), [last_part(iri).lower() for iri in classes], MAX_SHOWN)
-        raise _unknown(name, [iri for part in near for iri in classes if last_part(iri).lower() == part], base)
-    return found[0]
+    return None
 
 
 def _as_iri(name: str, prefixes: Mapping[str, str]) -> str | None:
@@ -79,14 +116,16 @@ def _as_iri(name: str, prefixes: Mapping[str, str]) -> str | None:
 def _unknown(name: str, near: Sequence[str], base: SearchedBase) -> UnknownNameError:
     shown = list(dict.fromkeys(near))[:MAX_SHOWN]
     if shown:
-        hint = "did you mean " + ", or ".join(_counted(iri, base) for iri in shown)
+        hint = "did you mean " + ", or ".join(_counted(iri, base.classes, base) for iri in shown)
     elif base.classes:
-        hint = "there are " + ", ".join(_counted(iri, base) for iri in list(base.classes)[:MAX_SHOWN])
+        hint = "there are " + ", ".join(_counted(iri, base.classes, base) for iri in list(base.classes)[:MAX_SHOWN])
     else:
         hint = "nothing in this graph has a type"
     return UnknownNameError(f"no entity has the type {name!r}", hint=hint)
 
 
-def _counted(iri: str, base: SearchedBase) -> str:
-    n = base.classes[iri]
-    return f"{shortened(iri, base.prefixes)} ({n:,} {'instance' if n == 1 else 'instances'})"
+def _counted(iri: str, classes: Mapping[str, int], base: SearchedBase) -> str:
+    """A class that can be typed, its label where the IRI is a code, and its instances."""
+    n, name, written = classes[iri], base.class_names([iri])[iri], base.shortened(NamedNode(iri))
+    label = f"{name!r}, " if name != written else ""
+    return f"{written} ({label}{n:,} {'instance' if n == 1 else 'instances'})"

@@ -322,3 +322,60 @@ def test_a_stored_profile_whose_numbers_are_refused_by_now_says_which():
     with pytest.raises(CorruptError, match="weight 5,000,000 is not a number between 0 and 1,000,000") as caught:
         Profile.from_json(json.dumps(stored))
     assert "--profile" in caught.value.hint
+
+
+OBO, OIO = "http://purl.obolibrary.org/obo/", "http://www.geneontology.org/formats/oboInOwl#"
+SKOS, SKOSXL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "field"),
+    [
+        *((OIO + f"has{kind}Synonym", "label") for kind in ("Exact", "Related", "Broad", "Narrow")),
+        (OBO + "IAO_0000118", "label"),
+        (SKOS + "altLabel", "label"),
+        ("https://schema.org/alternateName", "label"),
+        ("http://purl.org/dc/terms/alternative", "label"),
+        ("http://www.w3.org/2006/vcard/ns#fn", "label"),
+        (OBO + "IAO_0000115", "description"),
+        ("http://purl.org/dc/terms/description", "description"),
+        ("http://schema.org/disambiguatingDescription", "description"),
+        ("http://usefulinc.com/ns/doap#shortdesc", "description"),
+    ],
+)
+def test_the_default_profile_knows_what_common_vocabularies_call_names_and_descriptions(predicate, field):
+    steps = {f.name: set(p.single_steps(f.path)) for f in load_profile().fields if f.path is not None}
+    assert [name for name, iris in steps.items() if predicate in iris] == [field]
+
+
+def test_the_labels_of_skos_xl_are_names():
+    (path,) = p.alternatives(load_profile().fields[0].path)
+    kinds = "|".join(f"<{SKOSXL}{kind}Label>" for kind in ("pref", "alt", "hidden"))
+    assert p.to_sparql(path) == f"(({kinds})/<{SKOSXL}literalForm>)"
+
+
+def test_the_predicates_of_classes_are_read_in_their_order_and_kept_as_json(tmp_path):
+    profile = read(tmp_path, '<> a hk:Profile ; hk:types ( e:kind e:a ) ; hk:fields ( [ hk:name "f" ] ) .')
+    assert profile.types == (E + "kind", E + "a")
+    assert Profile.from_json(profile.to_json()) == profile
+    plain = read(tmp_path, '<> a hk:Profile ; hk:fields ( [ hk:name "f" ] ) .')
+    assert plain.types == ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type",)
+    data = json.loads(plain.to_json())
+    del data["types"]  # as stored before there were any
+    assert Profile.from_json(json.dumps(data)) == plain
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ("( )", "has an empty hk:types"),
+        ("( e:a e:a )", "hk:types: <http://example.org/a> is listed twice"),
+        ("e:a", "hk:types takes a list"),
+        ("( e:a ) , ( e:b )", "hk:types is given twice"),
+        ('( "a" )', "hk:types: 'a' is not an IRI"),
+    ],
+)
+def test_a_mistake_in_the_predicates_of_classes_is_named(tmp_path, types, message):
+    with pytest.raises(ProfileError) as e:
+        read(tmp_path, f'<> a hk:Profile ; hk:types {types} ; hk:fields ( [ hk:name "f" ] ) .')
+    assert message in str(e.value.render())

@@ -99,7 +99,7 @@ def test_without_a_projection_it_reads_samples_of_the_store_and_says_so(kb, tmp_
     with_columns = suggested(kb, tmp_path)
     with KnowledgeBase.create(tmp_path / "bare.kb") as bare:
         bare.load(tmp_path / "g.ttl", index=False)
-        assert "samples of the store" in bare.suggest_profile().source
+        assert bare.suggest_profile().source.startswith("counted in the store; ")
         assert suggested(bare, tmp_path).fields == with_columns.fields
         assert suggested(bare, tmp_path).ignore == with_columns.ignore
 
@@ -164,6 +164,14 @@ def figures(texts: list[str], *, triples: int = 0, predicate: str = "http://e/p"
         (["S0366", "T1055.001", "G0032"], PredicateKind.IDENTIFIER),
         (["0af0ca99-357d-4ba1-805f-674fdfb7bef9"], PredicateKind.OPAQUE),
         (["red", "green"], PredicateKind.SHORT),
+        (["9.99", "12.50", "100"], PredicateKind.SHORT),
+        (["EUR 5.00", "EUR 7.25", "EUR 12"], PredicateKind.SHORT),
+        (["250 ml", "1.5 kg", "40 %"], PredicateKind.SHORT),
+        (["2024-01-31", "2023-12-01"], PredicateKind.SHORT),
+        (["17", "4", "1999"], PredicateKind.SHORT),
+        (["00017", "00004", "01999"], PredicateKind.IDENTIFIER),
+        (["4006381333931", "9780306406157", "73513537"], PredicateKind.IDENTIFIER),
+        (["978-3-16-148410-0", "978-0-306-40615-7"], PredicateKind.IDENTIFIER),
     ],
 )
 def test_the_kind_of_a_predicate_is_told_by_its_values(texts, kind):
@@ -229,3 +237,118 @@ def test_predicates_that_are_not_read_are_in_the_field_of_the_rest(tmp_path, mon
     with KnowledgeBase.temporary(tmp_path / "g.nt") as kb:
         assert "# and 1 predicates of fewer triples" in str(kb.suggest_profile())
         assert "attributes" in [field.name for field in suggested(kb, tmp_path).fields]
+
+
+INTEGER, DECIMAL, DOUBLE = (
+    NamedNode(f"http://www.w3.org/2001/XMLSchema#{n}") for n in ("integer", "decimal", "double")
+)
+
+
+@pytest.mark.parametrize("datatype", [DECIMAL, DOUBLE])
+@pytest.mark.parametrize("name", ["code", "id", "price", "p"])
+def test_a_decimal_never_identifies(datatype, name):
+    values = tuple(Literal(f"{n}.5", datatype=datatype) for n in range(20))
+    assert judge(PredicateFigures(f"http://e/{name}", 20, 20, 20, 0.0, values), 20).kind is PredicateKind.VALUE
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "kind"),
+    [
+        ("productId", 100, PredicateKind.IDENTIFIER),
+        ("sku", 100, PredicateKind.IDENTIFIER),
+        ("sku", 60, PredicateKind.VALUE),  # several products have one, so it is none
+        ("population", 100, PredicateKind.VALUE),
+        ("stock", 100, PredicateKind.VALUE),
+    ],
+)
+def test_an_integer_identifies_if_it_is_nearly_unique_and_the_name_says_so(name, distinct, kind):
+    values = tuple(Literal(str(n), datatype=INTEGER) for n in range(distinct))
+    assert judge(PredicateFigures(f"http://e/{name}", 100, 100, distinct, 0.0, values), 100).kind is kind
+
+
+OBO = """
+@prefix : <http://e/GO_> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix wikibase: <http://wikiba.se/ontology#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix wdt: <http://www.wikidata.org/prop/direct/> . @prefix wd: <http://www.wikidata.org/entity/> .
+obo:IAO_0000115 rdfs:label "Définition" . obo:IAO_0000116 rdfs:label "definition"@en , "Definition"@de .
+wd:P1476 wikibase:directClaim wdt:P1476 ; rdfs:label "comment on it"@en . obo:IAO_0000117 rdfs:label "定义" .
+[] a owl:Axiom ; owl:annotatedSource :0 ; owl:annotatedTarget "a text that a definition has already" .
+"""
+TERM = """:{n} a owl:Class ; rdfs:label "term number {n}" ; obo:IAO_0000115 "{long} a{n}" ;
+  obo:IAO_0000116 "{long} b{n}" ;
+  obo:IAO_0000117 "{long} c{n}" ; wdt:P1476 "{long} d{n}" ; wdt:P31 wd:Q{kind} ; rdfs:subClassOf :{parent} ,
+  [ a owl:Restriction ; owl:onProperty :part_of ; owl:someValuesFrom :{parent} ] ,
+  [ a owl:Restriction ; owl:onProperty :part_of ; owl:allValuesFrom :{parent} ] .
+"""
+
+
+@pytest.fixture
+def ontology(tmp_path: Path) -> Path:
+    terms = (TERM.format(n=n, long=LONG, kind=n % 2, parent=n // 2) for n in range(30))
+    path = tmp_path / "o.ttl"
+    path.write_text(OBO + "".join(terms), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_links_are_judged_by_iris_and_structure_is_in_no_figure(ontology, tmp_path, indexed):
+    with KnowledgeBase.create(tmp_path / "o.kb") as kb:
+        kb.load(ontology, index=indexed)
+        text, profile = str(kb.suggest_profile()), suggested(kb, tmp_path)
+    # 15 parents and 60 restrictions
+    assert (
+        "# rdfs:subClassOf: 30 nodes (88%), 83% of the values distinct, 80% of the linked nodes are blank, 100% of"
+        in text
+    )
+    assert "related" in {field.name for field in profile.fields}
+    assert not any(name in text for name in ("owl:annotatedTarget", "owl:onProperty", "owl:someValuesFrom"))
+    assert " 34 nodes with a literal" in text
+    assert profile.types == (
+        "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "http://www.wikidata.org/prop/direct/P31",
+    )  # fmt: skip
+
+
+def test_a_predicate_whose_name_is_a_code_gives_its_field_the_name_of_its_label(ontology, tmp_path):
+    with KnowledgeBase.temporary(ontology) as kb:
+        text, profile = str(kb.suggest_profile()), suggested(kb, tmp_path)
+    names = [field.name for field in profile.fields]
+    assert names == ["label", "definition", "definition_2", "iao_0000117", "comment_on_it", "related", "types"]
+    assert "# wdt:P1476 (comment on it): 30 nodes" in text
+
+
+labels = st.one_of(
+    st.text(max_size=12), st.sampled_from(["Label", "types", "-", "1", "a" * 60, "定义", "Ünïcödé", "a_"])
+)
+
+
+@settings(max_examples=examples(60, 1000))
+@given(st.lists(st.tuples(st.sampled_from(["P1", "IAO_0000115", "1", "é9", "_"]), labels), min_size=1, max_size=6))
+def test_names_of_fields_are_legal_and_each_is_another(predicates):
+    from hybridkg.entities.profile.profile import FIELD_NAME
+    from hybridkg.kb.profile_suggestion.choice import RESERVED, _free
+    from hybridkg.kb.profile_suggestion.kinds import JudgedPredicate
+
+    taken: set[str] = set(RESERVED)
+    figures = [PredicateFigures(f"http://e/{name}", 1, 1, 1, 0.0, label=label) for name, label in predicates]
+    names = [_free(JudgedPredicate(one, PredicateKind.LONG), taken) for one in figures]
+    assert all(FIELD_NAME.fullmatch(name) for name in names)
+    assert len({*names, *RESERVED}) == len(names) + len(RESERVED)
+
+
+def test_figures_of_a_part_of_the_triples_say_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("hybridkg.kb.profile_suggestion.figures.MAX_TRIPLES_READ", 10)
+    lines = [f'<http://e/s{n}> <{RDFS}label> "thing number {n}" .' for n in range(40)]
+    lines += [f'<http://e/s{n}> <http://e/colour> "red" .' for n in range(5)]
+    (tmp_path / "g.nt").write_text("\n".join(lines) + "\n")
+    with KnowledgeBase.create(tmp_path / "g.kb") as kb:
+        kb.load(tmp_path / "g.nt", index=False)
+        text = str(kb.suggest_profile())
+        assert "45 triples, about 40 nodes with a literal. Figures: estimated from the first 10 triples" in text
+        assert (
+            "# rdfs:label: about 40 nodes (100%), 100% of the values distinct, estimated from the first 10 of 40"
+            in text
+        )
+        assert "# e:colour: 5 nodes (12%), 20% of the values distinct, 1.0 words" in text
+        kb.index()
+        assert "about" not in str(kb.suggest_profile())
