@@ -97,12 +97,12 @@ class ElasticSettings:
     Args:
         url: address of the server, `http://` or `https://`.
         alias: alias, and prefix of the names, of the indexes; empty for one made from the folder's name.
-        analysis: `hybridkg`: the same terms as in the embedded index; `native`: the profile's analyzers are names of
-            Elasticsearch's own.
+        analysis: analysis of texts: `hybridkg`, with the terms of the embedded index, or `native`, where the profile's
+            analyzers are names of Elasticsearch's own.
         ca_file: certificates (PEM) of the authority; empty for the system's.
         shards: shards of a new index.
-        k1: saturation of `bm25` and `combined_fields` in a new index, at least 0.
-        b: length normalisation of `bm25` and `combined_fields` in a new index, 0..1.
+        k1: saturation of `bm25` and `combined_fields` in a new index.
+        b: length normalisation of `bm25` and `combined_fields` in a new index.
         timeout: seconds of one request.
         follow: when its indexes follow a change of the graph or of documents: with the `commit`, or with the next
             `index` only.
@@ -124,8 +124,8 @@ class EndpointSettings:
     """The table `[endpoint]`: use of the SPARQL endpoint that `graph` names; credentials as for Elasticsearch.
 
     Args:
-        projection: `export`: most patterns are answered by columns built from the exported graph; `none`: every pattern
-            goes to the endpoint.
+        projection: what answers patterns: with `export`, columns built from the exported graph answer most; with `none`,
+            every pattern goes to the endpoint.
         method: HTTP method of queries: `post` or `get`.
         page: triples of one request of the export.
         timeout: seconds that the endpoint may be silent.

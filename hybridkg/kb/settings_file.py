@@ -80,6 +80,14 @@ class SettingsFile:
         known(key)
         return next(state for state in self.all() if state.setting.key == key)
 
+    def section(self, name: str) -> list[SettingState]:
+        """The settings of a section such as `limits`, a table of kb.toml; empty if there is no such section.
+
+        Raises:
+            ConfigError: the file is missing or wrong.
+        """
+        return [state for state in self.all() if state.setting.section == name] if name in TABLES else []
+
     def set(self, key: str, value: Value) -> HybridkgError | None:
         """Sets a value, which may be the text of a number; the other lines of the file stay.
 
@@ -157,8 +165,11 @@ def known(key: str) -> SettingDescription:
     if table in TABLES and name in SECRETS:
         check_setting(WrittenSetting(table, name, key, "", 0), "")
     same = [one for one in settings if one.rpartition(".")[2] == name]
-    near = difflib.get_close_matches(key, settings, 1) or same[:1]
-    hint = f"did you mean {near[0]!r}?" if near else "hybridkg config KB lists all of them"
+    near = (same if not table else []) or difflib.get_close_matches(key, (*settings, *TABLES), 1) or same
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "hybridkg config KB --all lists all of them"
+    if key in TABLES:
+        own = ", ".join(one for one in settings if settings[one].section == key)
+        raise ConfigError(f"{key!r} is a section, not a setting", hint=f"its settings: {own}")
     raise ConfigError(f"no setting {key!r}", hint=hint)
 
 
