@@ -12,8 +12,9 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from hybridkg.config.mistakes import not_toml, not_utf8, shown_at
 from hybridkg.config.run_settings import LimitSettings, UpdateSettings
-from hybridkg.config.toml import Value, line_of, not_toml, parse_toml, toml_value
+from hybridkg.config.toml import Value, line_of, parse_toml, toml_value
 from hybridkg.errors import ConfigError
 from hybridkg.interfaces.encoder import NO_ENCODER, OPENAI_URL
 from hybridkg.interfaces.reranker import RerankingSettings
@@ -124,7 +125,7 @@ class EndpointSettings:
     """The table `[endpoint]`: use of the SPARQL endpoint that `graph` names; credentials as for Elasticsearch.
 
     Args:
-        projection: what answers patterns: with `export`, columns built from the exported graph answer most; with `none`,
+        projection: what answers patterns: with `export`, columns built from the exported graph; with `none`,
             every pattern goes to the endpoint.
         method: HTTP method of queries: `post` or `get`.
         page: triples of one request of the export.
@@ -316,7 +317,7 @@ def read_settings(path: Path) -> str:
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
     except UnicodeDecodeError as e:
-        raise ConfigError(f"{str(path)!r} is not UTF-8 text") from e
+        raise not_utf8(content, e, str(path)) from e
     return text.replace("\r\n", "\n")
 
 
@@ -325,7 +326,7 @@ def parse_config(text: str, name: str) -> Config:
     try:
         values = parse_toml(text)
     except tomllib.TOMLDecodeError as e:
-        raise not_toml(text, e, name) from e
+        raise not_toml(text, e, name, {f"{table}.{key}" for table in TABLES for key in TABLES[table]} | {*PLAIN}) from e
     settings: dict[str, WrittenSetting] = {}
     sections: dict[str, dict[str, Value]] = {}
     for one in in_todays_form(values, text):
@@ -333,7 +334,12 @@ def parse_config(text: str, name: str) -> Config:
         if one.table and one.table not in TABLES:
             sections.setdefault(one.table, {})[one.name] = _of_plugin(one, place)
             continue
-        check_setting(one, place)
+        if any(secret in one.written.lower() for secret in SECRETS):  # its line may hold a secret
+            check_setting(one, place)
+        else:
+            is_known = one.name in (TABLES[one.table] if one.table else PLAIN)
+            with shown_at(one.line, text, name, about_key=not is_known):
+                check_setting(one, place)
         if one.key in settings:
             raise ConfigError(
                 f"{one.written!r} and {settings[one.key].written!r} are the same setting",

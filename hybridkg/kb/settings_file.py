@@ -129,6 +129,8 @@ class SettingsFile:
     def _mend(self, text: str, key: str, value: Value | None, was_wrong: ConfigError) -> HybridkgError | None:
         """Changes one line of a wrong file; what is wrong in other lines stays so."""
         changed = mended(text, key, value)
+        if not _is_toml(text) and changed.count("\n") > text.count("\n"):
+            raise was_wrong  # a line is added to a table that may be the malformed one
         if _is_toml(text) and not _is_toml(changed):
             raise ConfigError(
                 f"the value of {key!r} spans several lines, and cannot be replaced",
