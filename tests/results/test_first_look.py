@@ -48,7 +48,7 @@ def test_computed_scores_are_rounded_as_scores_are():
 @pytest.mark.parametrize(
     "text",
     [
-        'SELECT (MAX(?b) AS ?c) { { SELECT ?f (?s * 2 AS ?b) { ?f MATCH "space" AS ?s } } ?f :director ?d } GROUP BY ?d',
+        'SELECT (MAX(?b) AS ?c) { { SELECT ?f (?s * 2 AS ?b) { ?f MATCH "space" AS ?s } } ?f :year ?y } GROUP BY ?y',
         'SELECT * { ?f MATCH "space" AS ?s BIND(?s * 2 AS ?b) BIND(?b + 1 AS ?c) } RANK BY ?c',
         'SELECT ?c { { SELECT ?f (SUM(?s) AS ?c) { ?f MATCH "space" AS ?s } GROUP BY ?f } }',
     ],
