@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hybridkg.config.settings import PLAIN, TABLES, Config, allowed_values
+from hybridkg.config.settings import PLAIN, TABLES, Config
+from hybridkg.config.settings_reader import allowed_values
 from hybridkg.config.toml import Value
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES

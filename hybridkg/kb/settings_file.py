@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.config.setting_list import SettingDescription, all_settings
-from hybridkg.config.settings import SECRETS, TABLES, Config, WrittenSetting, check_setting, parse_config, read_settings
+from hybridkg.config.settings import SECRETS, TABLES, Config
+from hybridkg.config.settings_reader import WrittenSetting, check_setting, parse_config, read_settings
 from hybridkg.config.settings_writer import edit_settings, mended
 from hybridkg.config.toml import Value, parse_toml
 from hybridkg.errors import ConfigError, HybridkgError

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridkg.config.settings import Config, parse_config, read_config, write_config
+from hybridkg.config.settings import Config, write_config
+from hybridkg.config.settings_reader import parse_config, read_config
 from hybridkg.errors import ConfigError
 
 texts = st.text(min_size=1, alphabet=st.characters(codec="utf-8"))

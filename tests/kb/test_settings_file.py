@@ -10,7 +10,8 @@ import pytest
 
 from hybridkg import ConfigError, KnowledgeBase, NotAKnowledgeBaseError, ProfileError, UnknownNameError
 from hybridkg.config.setting_list import SettingDescription, all_settings
-from hybridkg.config.settings import CHOICES, RANGES, Config, parse_config
+from hybridkg.config.settings import CHOICES, RANGES, Config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.config.settings_writer import with_setting
 from hybridkg.kb.settings_file import SettingsFile
 
