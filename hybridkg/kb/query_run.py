@@ -194,9 +194,9 @@ class QueryRun:
         return self._with_warnings(result, query, blank) if blank else result
 
     def _with_warnings(self, result: ResultSet, query: BoundQuery, blank: Mapping[str, int]) -> ResultSet:
-        """The result with the warnings about blank cells; without them if they take longer than the query may."""
+        """The result with the warnings about blank cells; as it is where the second look at its pattern fails."""
         session = self._session
-        with suppress(QueryLimitError):
+        with suppress(HybridkgError):
             with QueryRun(session, self._text, self._options, self._settings, self._progress) as run:
                 found = run._step(session.blank_aggregates, query, blank, len(result), run.context)
             warnings = [*result.warnings, *(warning.at(self._source) for warning in found)]
