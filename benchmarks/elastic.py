@@ -35,7 +35,8 @@ import numpy as np
 from benchmarks.acl_anthology import ROOT, SOURCE, WORDS, median_ms
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
-from hybridkg.config.settings import ElasticSettings, read_config, write_config
+from hybridkg.config.settings import ElasticSettings, write_config
+from hybridkg.config.settings_reader import read_config
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextIndex, TextQuery
 
 PARTS = ("parity", "parity_generated", "examples", "bulk", "latency", "joins")

@@ -31,7 +31,8 @@ import numpy as np
 from benchmarks.models_figures import SEED
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
-from hybridkg.config.settings import EncodingSettings, read_config, write_config
+from hybridkg.config.settings import EncodingSettings, write_config
+from hybridkg.config.settings_reader import read_config
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.vector.encoders.lsa import unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,24 +15,30 @@ from hybridkg.cli.options import kb_argument
 from hybridkg.errors import UserError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hybridkg.kb.settings_file import SettingState
 
-NARROW = 100
-"""Width below which each setting is a block of lines."""
+NARROW = 80
+"""Width below which the meaning of a setting is on lines of its own."""
+
+WIDEST_VALUE = 26
+"""Characters of a value in the list, in which a longer one is folded."""
 
 
 @click.command()
 @kb_argument
 @click.argument("key", required=False)
 @click.argument("value", required=False)
+@click.option("--all", "show_all", is_flag=True, help="List all settings, also those that have their defaults.")
 @click.option("--unset", is_flag=True, help="Remove the setting KEY from kb.toml, so that its default holds.")
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def config(kb: Path, key: str | None, value: str | None, unset: bool, fmt: str) -> None:
+def config(kb: Path, key: str | None, value: str | None, show_all: bool, unset: bool, fmt: str) -> None:
     """Show or change the settings of a knowledge base, which are in its kb.toml.
 
-    Without KEY it lists all settings with their defaults, meanings and valid values; with KEY it prints the value of
-    one; with VALUE it sets it, and leaves the other lines and comments of the file as they are. It also mends a kb.toml
-    that is malformed, a setting at a time.
+    Without KEY it lists the settings that differ from their defaults; as JSON, it lists all. KEY is a setting, such as
+    limits.timeout, whose value it prints, or a section, such as limits, whose settings it explains. With VALUE it sets
+    a setting, and leaves the other lines and comments of the file as they are, also in a kb.toml that is malformed.
 
     \b
     Example:
@@ -40,17 +47,15 @@ def config(kb: Path, key: str | None, value: str | None, unset: bool, fmt: str) 
     from hybridkg.kb.settings_file import SettingsFile, follows_next_index
 
     settings = SettingsFile(kb)
+    if show_all and (key is not None or unset):
+        raise UserError("--all takes neither a setting nor --unset", hint=f"hybridkg config {kb} --all")
     if key is None:
         if unset:
             raise UserError("--unset needs the name of a setting", hint="hybridkg config KB --unset limits.timeout")
-        _print_all(settings.all(), fmt)
+        _print_list(settings.all(), kb, show_all, fmt)
         return
     if value is None and not unset:
-        state = settings.get(key)
-        if fmt == "json":
-            echo_json(state.to_json())
-        else:
-            echo(_text(state.value))
+        _print_one(settings.section(key) or [settings.get(key)], key, fmt)
         return
     if value is not None and unset:
         raise UserError("--unset takes no value", hint="leave out the value, or --unset")
@@ -72,31 +77,85 @@ def _print_changed(states: Sequence[SettingState], key: str) -> None:
     echo(f"{key} is removed")
 
 
-def _print_all(states: Sequence[SettingState], fmt: str) -> None:
-    from hybridkg.cli.output import text_table
-    from hybridkg.results.formats.table import console_on
+def _print_one(states: Sequence[SettingState], key: str, fmt: str) -> None:
+    """The bare value of a setting, or the settings of a section with all that is known about them."""
+    is_section = states[0].setting.key != key
+    if fmt == "json":
+        described = [state.to_json() for state in states]
+        echo_json(described if is_section else described[0])
+    elif is_section:
+        _print_explained(states)
+    else:
+        echo(_text(states[0].value))
 
+
+def _print_list(states: Sequence[SettingState], kb: Path, show_all: bool, fmt: str) -> None:
+    """The settings by section, and a line on how to see the others."""
     if fmt == "json":
         echo_json([state.to_json() for state in states])
         return
+    from hybridkg.results.formats.table import console_on
+
+    shown = states if show_all else [state for state in states if state.value != state.setting.default]
+    _print_sections(shown, console_on(sys.stdout))
+    sections = ", ".join(dict.fromkeys(state.setting.section for state in states if state.setting.section))
+    if not show_all:
+        others = "all" if not shown else "the other"
+        echo(f"{others} {len(states) - len(shown)} settings have their defaults: hybridkg config {kb} --all", err=True)
+    echo(f"one section with valid values: hybridkg config {kb} SECTION, of {sections}", err=True)
+
+
+def _print_sections(states: Sequence[SettingState], console: Console) -> None:
+    """One line a setting, where there is room, and an empty one between sections."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from hybridkg.terminal_text import printable
+
+    names = max((len(state.setting.key) for state in states), default=0)
+    values = min(max((len(_value(state)) for state in states), default=0), WIDEST_VALUE)
+    for i, (_, own) in enumerate(itertools.groupby(states, key=lambda state: state.setting.section)):
+        if i:
+            console.print()
+        if console.width < NARROW:
+            for state in own:
+                console.print(Text(printable(f"{state.setting.key} = {_value(state)}"), style="bold"), overflow="fold")
+                _print_indented(state.setting.summary, console)
+            continue
+        grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+        grid.add_column(width=names, no_wrap=True)
+        grid.add_column(width=values, overflow="fold")
+        grid.add_column()
+        for state in own:
+            grid.add_row(*map(Text, map(printable, (state.setting.key, _value(state), state.setting.summary))))
+        console.print(grid)
+
+
+def _print_explained(states: Sequence[SettingState]) -> None:
+    """A block a setting: its value and default, its meaning, and its valid values."""
+    from rich.text import Text
+
+    from hybridkg.results.formats.table import console_on
+    from hybridkg.terminal_text import printable
+
     console = console_on(sys.stdout)
-    rows = [
-        (
-            s.setting.key,
-            _text(s.value),
-            _text(s.setting.default) if s.value != s.setting.default else "",
-            s.setting.meaning,
-            s.setting.allowed,
-        )
-        for s in states
-    ]
-    if console.width >= NARROW:
-        console.print(text_table(("setting", "value", "default", "meaning", "allowed"), rows, ()))
-        return
-    for key, value, default, meaning, allowed in rows:
-        other = f" (default {default})" if default else ""
-        console.print(f"{key} = {value}{other}", style="bold", markup=False)
-        console.print(f"  {meaning}; {allowed}", markup=False)
+    for state in states:
+        console.print(Text(printable(f"{state.setting.key} = {_value(state)}"), style="bold"), overflow="fold")
+        _print_indented(state.setting.meaning, console)
+        _print_indented(f"valid: {state.setting.allowed}", console)
+
+
+def _print_indented(text: str, console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console.print(Padding(Text(text), (0, 0, 0, 4)))
+
+
+def _value(state: SettingState) -> str:
+    """The value, with the default where it is another."""
+    default = state.setting.default
+    return _text(state.value) + (f" (default {_text(default)})" if state.value != default else "")
 
 
 def _text(value: object) -> str:

@@ -81,7 +81,7 @@ def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
         NotAKnowledgeBaseError: there is none, and no address.
         ConfigError: its graph is at another address, or the address is malformed.
     """
-    from hybridkg.config.settings import read_config
+    from hybridkg.config.settings_reader import read_config
     from hybridkg.errors import ConfigError
     from hybridkg.kb import KnowledgeBase
     from hybridkg.remote.credentials import ENDPOINT, server_url

@@ -18,7 +18,7 @@ class LimitSettings:
     Args:
         timeout: seconds; 0 for no limit.
         max_rows: rows of terms of an intermediate result.
-        max_megabytes: estimated memory of an intermediate result, above which columns of ids go to disk; by default a
+        max_megabytes: estimated memory of an intermediate result, above which columns of ids go to disk. By default a
             quarter of the machine's memory.
     """
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hybridkg.config.settings import PLAIN, TABLES, Config, allowed_values
+from hybridkg.config.settings import PLAIN, TABLES, Config
+from hybridkg.config.settings_reader import allowed_values
 from hybridkg.config.toml import Value
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 
 _ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): (.*)$")
+_EXPLANATION = re.compile(r"[:.] ")
 _ONLY = re.compile(r"; `(\w+)`: (.*)", re.DOTALL)
 
 
@@ -32,6 +34,20 @@ class SettingDescription:
     default: Value
     meaning: str
     allowed: str
+
+    @property
+    def section(self) -> str:
+        """The table of kb.toml that has the setting; empty for one above all tables."""
+        return self.key.rpartition(".")[0]
+
+    @property
+    def summary(self) -> str:
+        """The meaning in one line, without the explanation of single values.
+
+        >>> SettingDescription("service", "refuse", "whether SERVICE may run: refuse or allow", "").summary
+        'whether SERVICE may run'
+        """
+        return _EXPLANATION.split(self.meaning, maxsplit=1)[0]
 
 
 @cache

@@ -1,20 +1,16 @@
 """`kb.toml`: the settings of one knowledge base.
 
-The file is read with tomllib and written from a template with comments; errors of keys and values name their line.
+config/settings_reader.py reads a file; it is written from a template with comments.
 """
 
 from __future__ import annotations
 
-import difflib
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from hybridkg.config.run_settings import LimitSettings, UpdateSettings
-from hybridkg.config.toml import Value, line_of, not_toml, parse_toml, toml_value
-from hybridkg.errors import ConfigError
+from hybridkg.config.toml import Value, toml_value
 from hybridkg.interfaces.encoder import NO_ENCODER, OPENAI_URL
 from hybridkg.interfaces.reranker import RerankingSettings
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -61,9 +57,6 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Minimum and maximum of the numbers."""
 
-LARGEST = 1 << 20
-"""Maximum bytes of a kb.toml, which bounds the cost of a hostile one."""
-
 SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
 """Common names of secrets, which must not be in this file."""
 
@@ -97,12 +90,12 @@ class ElasticSettings:
     Args:
         url: address of the server, `http://` or `https://`.
         alias: alias, and prefix of the names, of the indexes; empty for one made from the folder's name.
-        analysis: `hybridkg`: the same terms as in the embedded index; `native`: the profile's analyzers are names of
-            Elasticsearch's own.
+        analysis: analysis of texts: `hybridkg`, with the terms of the embedded index, or `native`, where the profile's
+            analyzers are names of Elasticsearch's own.
         ca_file: certificates (PEM) of the authority; empty for the system's.
         shards: shards of a new index.
-        k1: saturation of `bm25` and `combined_fields` in a new index, at least 0.
-        b: length normalisation of `bm25` and `combined_fields` in a new index, 0..1.
+        k1: saturation of `bm25` and `combined_fields` in a new index.
+        b: length normalisation of `bm25` and `combined_fields` in a new index.
         timeout: seconds of one request.
         follow: when its indexes follow a change of the graph or of documents: with the `commit`, or with the next
             `index` only.
@@ -124,8 +117,8 @@ class EndpointSettings:
     """The table `[endpoint]`: use of the SPARQL endpoint that `graph` names; credentials as for Elasticsearch.
 
     Args:
-        projection: `export`: most patterns are answered by columns built from the exported graph; `none`: every pattern
-            goes to the endpoint.
+        projection: what answers patterns: with `export`, columns built from the exported graph; with `none`,
+            every pattern goes to the endpoint.
         method: HTTP method of queries: `post` or `get`.
         page: triples of one request of the export.
         timeout: seconds that the endpoint may be silent.
@@ -263,6 +256,7 @@ MODEL_KEY = "HYBRIDKG_OPENAI_API_KEY"
 def write_config(config: Config) -> str:
     """The text of a kb.toml in the current form; most settings only where they differ from the defaults.
 
+    >>> from hybridkg.config.settings_reader import parse_config
     >>> parse_config(write_config(Config(profile='a"b')), "kb.toml").profile
     'a"b'
     """
@@ -272,9 +266,9 @@ def write_config(config: Config) -> str:
     plain = Config()
     tables = {
         name: {
-            key: _field(config, at)
+            key: setting_at(config, at)
             for key, at in keys.items()
-            if (f"{name}.{key}" in COMMENTS and name != "graph") or _field(config, at) != _field(plain, at)
+            if (f"{name}.{key}" in COMMENTS and name != "graph") or setting_at(config, at) != setting_at(plain, at)
         }
         for name, keys in TABLES.items()
     }
@@ -284,7 +278,8 @@ def write_config(config: Config) -> str:
     return text
 
 
-def _field(config: Config, at: tuple[str, str]) -> Any:
+def setting_at(config: Config, at: tuple[str, str]) -> Any:
+    """The value of a setting by its place in `Config`, as TABLES has it."""
     return getattr(getattr(config, at[0]), at[1]) if at[1] else getattr(config, at[0])
 
 
@@ -294,204 +289,3 @@ def _comment(key: str) -> str:
         return ""
     engines, indexes = (", ".join(map(toml_value, names.builtin_names)) for names in (TEXT_ENGINES, VECTOR_INDEXES))
     return "  # " + COMMENTS[key].format(engines=engines, indexes=indexes, embedded=toml_value(EMBEDDED))
-
-
-def read_config(path: Path) -> Config:
-    """The settings in a file. Raises ConfigError: it is unreadable, not TOML, or has a wrong key or value."""
-    return parse_config(read_settings(path), str(path))
-
-
-def read_settings(path: Path) -> str:
-    """The text of a kb.toml with normalised line ends, without a byte order mark.
-
-    Raises:
-        ConfigError: unreadable, too large, or not UTF-8.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise ConfigError(f"{str(path)!r} is larger than {LARGEST:,} bytes: not a file of settings")
-        text = content.decode("utf-8-sig")
-    except OSError as e:
-        raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
-    except UnicodeDecodeError as e:
-        raise ConfigError(f"{str(path)!r} is not UTF-8 text") from e
-    return text.replace("\r\n", "\n")
-
-
-def parse_config(text: str, name: str) -> Config:
-    """The settings in a text of the file `name`. Raises ConfigError: not TOML, an unknown key, or a wrong value."""
-    try:
-        values = parse_toml(text)
-    except tomllib.TOMLDecodeError as e:
-        raise not_toml(text, e, name) from e
-    settings: dict[str, WrittenSetting] = {}
-    sections: dict[str, dict[str, Value]] = {}
-    for one in in_todays_form(values, text):
-        place = f"{name}:{one.line}"
-        if one.table and one.table not in TABLES:
-            sections.setdefault(one.table, {})[one.name] = _of_plugin(one, place)
-            continue
-        check_setting(one, place)
-        if one.key in settings:
-            raise ConfigError(
-                f"{one.written!r} and {settings[one.key].written!r} are the same setting",
-                hint=f"write {one.key!r}, and leave the other out",
-                place=place,
-            )
-        settings[one.key] = one
-    config = _config(settings, sections)
-    if config.graph != EMBEDDED and config.default_graph != "default":
-        raise ConfigError(
-            "'default_graph' has no effect: the endpoint that has the graph decides it",
-            hint="set up the endpoint so that its default graph is the union, and leave 'default_graph' out",
-            place=f"{name}:{line_of('default_graph', text)}",
-        )
-    _check_overlap(config, settings, name)
-    return config
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSetting:
-    """A setting in a file.
-
-    Args:
-        table, name: current name, such as `vectors` and `encoder`; no table for one above all tables.
-        written: name in the file: `encoder` in an older one.
-        value, line: value, and 1-based line.
-    """
-
-    table: str
-    name: str
-    written: str
-    value: Any
-    line: int
-
-    @property
-    def key(self) -> str:
-        """Full name, such as `vectors.encoder`."""
-        return f"{self.table}.{self.name}" if self.table else self.name
-
-
-def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[WrittenSetting]:
-    """The settings of a file, with older names replaced by current ones (OLDER, OLDER_TABLES)."""
-    for name, value in values.items():
-        line = line_of(name, text)
-        if isinstance(value, dict) and (name in TABLES or name in OLDER_TABLES or _is_of_plugin(name)):
-            table = OLDER_TABLES.get(name, name)
-            for key, own in value.items():
-                yield WrittenSetting(table, key, f"{name}.{key}", own, line_of(key, text, behind=line))
-        else:
-            yield WrittenSetting(*OLDER.get(name, ("", name)), name, value, line)
-
-
-def _is_of_plugin(table: str) -> bool:
-    """Whether a table belongs to a text engine or a vector index of another package."""
-    return any(getattr(one, "section", "") == table for one in (*TEXT_ENGINES.plugins(), *VECTOR_INDEXES.plugins()))
-
-
-def _of_plugin(setting: WrittenSetting, place: str) -> Value:
-    """The value of a plug-in's setting, which the plug-in itself checks."""
-    if not (setting.name.isascii() and setting.name.replace("-", "_").isidentifier()):
-        raise ConfigError(f"the name of a setting cannot be {setting.name!r}", place=place)
-    if not isinstance(setting.value, str | int | float):
-        raise ConfigError(f"setting {setting.written!r} must be a text, a number, true or false", place=place)
-    return setting.value
-
-
-def _config(settings: Mapping[str, WrittenSetting], sections: Mapping[str, Mapping[str, Value]]) -> Config:
-    """The given settings, and defaults for the others."""
-    values: dict[str, Any] = {}
-    parts: dict[str, dict[str, Any]] = {}
-    for one in settings.values():
-        outer, inner = TABLES[one.table][one.name] if one.table else (one.name, "")
-        if inner:
-            parts.setdefault(outer, {})[inner] = one.value
-        else:
-            values[outer] = one.value
-    values |= {outer: replace(getattr(Config(), outer), **own) for outer, own in parts.items()}
-    return Config(**values, sections=tuple((name, tuple(own.items())) for name, own in sections.items()))
-
-
-def _check_overlap(config: Config, settings: Mapping[str, WrittenSetting], name: str) -> None:
-    """Raises ConfigError if the overlap of chunks is not below their length."""
-    chunk, overlap = config.encoding.chunk, config.encoding.overlap
-    if overlap < chunk:
-        return
-    setting = settings.get("vectors.chunk") or settings["vectors.overlap"]  # the defaults of both are valid
-    table = setting.written.partition(".")[0]
-    raise ConfigError(
-        f"setting '{table}.overlap' must be below '{table}.chunk', which is {chunk}, not {overlap}",
-        place=f"{name}:{setting.line}",
-    )
-
-
-def check_setting(setting: WrittenSetting, place: str) -> None:
-    """Raises ConfigError unless the key is known and its value is valid."""
-    table, key = setting.table, setting.name
-    prefix = setting.written.removesuffix(f".{key}") if setting.written.endswith(f".{key}") else ""
-    allowed = TABLES[table] if table else {key: (key, "") for key in (*PLAIN, *TABLES)}
-    if prefix in OLDER_TABLES:
-        allowed = {key: at for key, at in allowed.items() if at[0] == prefix}
-    prefix = f"{prefix}." if prefix else ""
-    value, written = setting.value, setting.written
-    if key in SECRETS and table:
-        kind = next((type(getattr(Config(), outer)) for outer, inner in allowed.values() if inner), Config)
-        variable = KEY_OF.get(kind, MODEL_KEY)
-        raise ConfigError(
-            f"{key!r} must not be in a file that is copied and shared",
-            hint=f"set {variable} in the environment"
-            + (f", or {variable}_FILE to a file that holds it" if variable != MODEL_KEY else ""),
-            place=place,
-        )
-    if not table and (key in TABLES or key in OLDER_TABLES):
-        raise ConfigError(f"setting {written!r} must be a table: [{written}], not {value!r}", place=place)
-    if key not in allowed:
-        near = difflib.get_close_matches(key, allowed, 1)
-        raise ConfigError(
-            f"no setting {written!r}; known: {', '.join(prefix + name for name in allowed)}",
-            hint=f"did you mean {prefix + near[0]!r}?" if near else "",
-            place=place,
-        )
-    wanted, good, hint = _wanted(setting, _field(Config(), allowed[key]), place)
-    if not good:
-        raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
-
-
-def allowed_values(key: str) -> str:
-    """A description of the valid values of a setting, by its full name.
-
-    >>> allowed_values("vectors.batch"), allowed_values("service")
-    ('a whole number from 1 to 65,536', '"refuse" or "allow"')
-    """
-    table, _, name = key.rpartition(".")
-    at = TABLES[table][name] if table else (name, "")
-    return _wanted(WrittenSetting(table, name, key, None, 0), _field(Config(), at), "")[0]
-
-
-def _wanted(setting: WrittenSetting, default: object, place: str) -> tuple[str, bool, str]:
-    """A description of the valid values, whether the value is one, and a hint with the nearest name."""
-    key, value, hint = setting.key, setting.value, ""
-    allowed = CHOICES.get(setting.name)
-    if key in ENGINES:
-        allowed = (str(value),) if value in ENGINES[key] else tuple(ENGINES[key].names())
-    if allowed:
-        near = [] if value in allowed else difflib.get_close_matches(str(value), allowed, 1)
-        hint = f"did you mean {near[0]!r}?" if near else ""
-        return " or ".join(f'"{name}"' for name in allowed), value in allowed, hint
-    if key in RANGES:
-        low, high = RANGES[key]
-        whole = isinstance(default, int)
-        good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
-        return f"a {'whole ' if whole else ''}number from {low:,.10g} to {high:,.10g}", good, hint
-    if key == "graph.location":
-        good = isinstance(value, str) and (value == EMBEDDED or value.startswith(("http://", "https://")))
-        if good and "@" in value:
-            raise ConfigError(
-                f"{setting.written!r} carries a user name or a password, or another '@'",
-                hint="set HYBRIDKG_ENDPOINT_USERNAME and HYBRIDKG_ENDPOINT_PASSWORD; write %40 for an @",
-                place=place,
-            )
-        return f'"{EMBEDDED}" or the address of a SPARQL endpoint', good, hint
-    return "a text in quotes", isinstance(value, str) and bool(value), hint

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hybridkg.config.settings import OLDER, OLDER_TABLES, TABLES, Config, parse_config, write_config
+from hybridkg.config.settings import OLDER, OLDER_TABLES, TABLES, Config, write_config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.config.toml import Value, parse_toml, toml_value
 from hybridkg.errors import ConfigError
 

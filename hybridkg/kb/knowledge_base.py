@@ -28,11 +28,7 @@ if TYPE_CHECKING:
     from hybridkg.kb.write.explaining import UpdateExplanation
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex, UpdateReport
-    from hybridkg.store.loading import Source
     from hybridkg.tables.mapping import TableMapping
-
-QUICKLY_INDEXED = 50_000
-"""Triples up to which the indexes are built from scratch where they cannot follow a small load: about a second."""
 
 DEFAULT_WAIT = 10.0
 """Seconds that an update waits for another writer."""
@@ -201,77 +197,28 @@ class KnowledgeBase(Care):
             LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.described_already import described_already
+        from hybridkg.kb.write.load_inputs import LoadOptions, load_inputs
         from hybridkg.kb.write.table_inputs import TableOptions, with_tables
 
-        texts = [text] if isinstance(text, str | Path) else text
+        texts = tuple(map(Path, [text] if isinstance(text, str | Path) else text))
         if not inputs and not texts and mapping is None:
             raise LoadError(
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
+        options = LoadOptions(texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
         before = self._state  # None where an index is damaged, which a load may build again
         kept = {} if before is None else before.prefixes.kept
         with with_tables(inputs, TableOptions(mapping, id, class_, prefix, kept), progress) as sources:
             warnings: list[LoadWarning] = []
             if replace is None and before is not None and before.quads:
                 warnings += described_already(sources, before.store)
-            report = self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+            loaded = load_inputs(self._folder, lambda: self._snapshot, sources, options)
+            if loaded.is_commit:
+                self._after_commit(loaded.is_indexed, progress)
+            else:
+                self._after_writing(progress, indexed=loaded.is_indexed)
+        report = loaded.report
         return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
-
-    def _load(
-        self,
-        inputs: Sequence[Source],
-        texts: Sequence[str | Path],
-        replace: str | None,
-        index: bool | None,
-        profile: str | Path | None,
-        encoder: str | None,
-        text_engine: str | None,
-        wait: float,
-        progress: Progress,
-        confirm: ConfirmUpload | None,
-    ) -> LoadReport:
-        from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
-        from hybridkg.kb.write.open_transaction import TransactionOptions
-        from hybridkg.kb.write.small_load import can_follow, load_small
-        from hybridkg.kb.write.transaction import load
-
-        folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
-        if replace is not None:
-            return self._replace(folder, inputs, texts, replace, index, wait, progress, confirm)
-        paths = [Path(path) for path in texts]
-        if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
-            is_quick = self._snapshot.quads <= QUICKLY_INDEXED
-            how = TransactionOptions(None, wait, False, progress, confirm, rebuilds=is_quick)
-            report = load_small(folder, self._snapshot, inputs, paths, how)
-            self._after_commit(report.index is not None, progress)
-            return report
-        if index is None:
-            index = any((profile, encoder, text_engine)) or not has_text_index(folder)
-        chosen = configured_profile(folder) if index else None
-        report = load(folder, inputs, paths, chosen, progress, confirm, wait)
-        self._after_writing(progress, indexed=index)
-        return report
-
-    def _replace(
-        self,
-        folder: Folder,
-        inputs: Sequence[Any],
-        texts: Sequence[str | Path],
-        graph: str,
-        index: bool | None,
-        wait: float,
-        progress: Progress,
-        confirm: ConfirmUpload | None,
-    ) -> LoadReport:
-        from hybridkg.kb.write.open_transaction import TransactionOptions
-        from hybridkg.kb.write.replacing import replace_graph
-
-        if texts:
-            raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
-        how = TransactionOptions(True if folder.has_changes else index, wait, False, progress, confirm)
-        report = replace_graph(folder, self._snapshot, inputs, graph, how)
-        self._after_commit(report.index is not None, progress)
-        return report
 
     def index(
         self,

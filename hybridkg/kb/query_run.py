@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, SourceName, UserError
 from hybridkg.interfaces.progress import Progress
+from hybridkg.kb.blank_aggregates import blank_cells
 from hybridkg.kb.brief_run import briefly, is_brief, is_planned_here
 from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
@@ -188,7 +189,20 @@ class QueryRun:
     def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
         """Makes the result of the solutions."""
         rows = _RowWork(self._session, self._text, self._options, self._settings, self._progress, self.context, query)
-        return self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source, rows)
+        result = self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source, rows)
+        blank = blank_cells(query.template.aggregates, solutions)
+        return self._with_warnings(result, query, blank) if blank else result
+
+    def _with_warnings(self, result: ResultSet, query: BoundQuery, blank: Mapping[str, int]) -> ResultSet:
+        """The result with the warnings about blank cells; as it is where the second look at its pattern fails."""
+        session = self._session
+        with suppress(HybridkgError):
+            with QueryRun(session, self._text, self._options, self._settings, self._progress) as run:
+                found = run._step(session.blank_aggregates, query, blank, len(result), run.context)
+            warnings = [*result.warnings, *(warning.at(self._source) for warning in found)]
+            warnings.sort(key=lambda warning: warning.span.start if warning.span else 0)
+            return replace(result, warnings=tuple(warnings))
+        return result
 
     def resume(self, work: Callable[[ExecutionContext], T], query: BoundQuery, context: ExecutionContext) -> T:
         """Does some work with the context of an earlier run of a query, whose limits are those of this run."""

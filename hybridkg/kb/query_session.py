@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.reranking import below_rerank
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
-from hybridkg.errors import QueryWarning, SourceName, StorageError
+from hybridkg.errors import HybridkgError, QueryWarning, SourceName, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
+from hybridkg.kb.blank_aggregates import MAX_WARNINGS, aggregate_columns
 from hybridkg.kb.labels import Labels
 from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
@@ -175,6 +176,20 @@ class QuerySession:
             known=self.snapshot.prefixes,
             labels=self._labels,
         )
+
+    def blank_aggregates(
+        self, request: BoundQuery, blank: Mapping[str, int], rows: int, context: ExecutionContext
+    ) -> list[HybridkgError]:
+        """Warnings about aggregates without a value: why each column has its number of blank cells among the rows."""
+        columns = [one for one in aggregate_columns(request.query) if one.column in blank]
+        warnings = []
+        for one in columns[:MAX_WARNINGS]:
+            text = ParsedQuery.of(one.sampled(), "")
+            sample = self.bind(text, None, services=True)
+            solutions = self.run(sample, self._chosen(sample, None, None), context)
+            if (warning := one.warning(solutions, blank[one.column], rows)) is not None:
+                warnings.append(request.wording.own(warning))
+        return warnings
 
     def _prefixes_under(self, request: BoundQuery) -> dict[str, str]:
         """All prefixes for abbreviations; those that the query declares or uses come first."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from hybridkg.algebra import nodes
 from hybridkg.errors import HybridkgError, QueryWarning
 from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
+from hybridkg.kb.blank_aggregates import AggregateColumn, aggregate_columns
 from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
 from hybridkg.query.scope import ranked_items
@@ -58,6 +59,11 @@ class QueryTemplate:
             return frozenset(kind for kind, iri in names if isinstance(iri, ast.IriParameter))
         except UnboundParameterError:
             return frozenset(("predicate", "class"))
+
+    @cached_property
+    def aggregates(self) -> tuple[AggregateColumn, ...]:
+        """The aggregates that may be blank."""
+        return aggregate_columns(self.query)
 
     @cached_property
     def shape(self) -> Shape:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.config.setting_list import SettingDescription, all_settings
-from hybridkg.config.settings import SECRETS, TABLES, Config, WrittenSetting, check_setting, parse_config, read_settings
+from hybridkg.config.settings import SECRETS, TABLES, Config
+from hybridkg.config.settings_reader import WrittenSetting, check_setting, parse_config, read_settings
 from hybridkg.config.settings_writer import edit_settings, mended
 from hybridkg.config.toml import Value, parse_toml
 from hybridkg.errors import ConfigError, HybridkgError
@@ -80,6 +81,14 @@ class SettingsFile:
         known(key)
         return next(state for state in self.all() if state.setting.key == key)
 
+    def section(self, name: str) -> list[SettingState]:
+        """The settings of a section such as `limits`, a table of kb.toml; empty if there is no such section.
+
+        Raises:
+            ConfigError: the file is missing or wrong.
+        """
+        return [state for state in self.all() if state.setting.section == name] if name in TABLES else []
+
     def set(self, key: str, value: Value) -> HybridkgError | None:
         """Sets a value, which may be the text of a number; the other lines of the file stay.
 
@@ -121,6 +130,8 @@ class SettingsFile:
     def _mend(self, text: str, key: str, value: Value | None, was_wrong: ConfigError) -> HybridkgError | None:
         """Changes one line of a wrong file; what is wrong in other lines stays so."""
         changed = mended(text, key, value)
+        if not _is_toml(text) and changed.count("\n") > text.count("\n"):
+            raise was_wrong  # a line is added to a table that may be the malformed one
         if _is_toml(text) and not _is_toml(changed):
             raise ConfigError(
                 f"the value of {key!r} spans several lines, and cannot be replaced",
@@ -157,8 +168,11 @@ def known(key: str) -> SettingDescription:
     if table in TABLES and name in SECRETS:
         check_setting(WrittenSetting(table, name, key, "", 0), "")
     same = [one for one in settings if one.rpartition(".")[2] == name]
-    near = difflib.get_close_matches(key, settings, 1) or same[:1]
-    hint = f"did you mean {near[0]!r}?" if near else "hybridkg config KB lists all of them"
+    near = (same if not table else []) or difflib.get_close_matches(key, (*settings, *TABLES), 1) or same
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "hybridkg config KB --all lists all of them"
+    if key in TABLES:
+        own = ", ".join(one for one in settings if settings[one].section == key)
+        raise ConfigError(f"{key!r} is a section, not a setting", hint=f"its settings: {own}")
     raise ConfigError(f"no setting {key!r}", hint=hint)
 
 

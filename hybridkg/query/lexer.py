@@ -144,6 +144,8 @@ def _bad_string(query: SourceText, start: int) -> HybridkgError:
         else:
             position += 1
     hint = f"put three quotes around a text of several lines: {quote * 3}...{quote * 3}"
-    if long or position >= len(text):
-        hint = f"add {quote * 3 if long else quote} after the text"
+    if long:
+        hint = f"add {quote * 3} after the text"
+    elif position >= len(text):
+        hint = f"add {quote} after the text, or {hint}"
     return QuerySyntaxError("this string has no end", hint=hint, span=query.span(start, start + 1)).at(query.source)

@@ -13,8 +13,8 @@ from hybridkg.errors import HybridkgError
 from hybridkg.operators.columns import Column, InColumns
 from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.query import ast
-from hybridkg.query.scope import is_hybrid, ranked_items
-from hybridkg.query.walk import variables
+from hybridkg.query.scope import in_scope, is_hybrid, ranked_items
+from hybridkg.query.walk import variables, walk
 from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
@@ -42,7 +42,7 @@ class Shape:
         ranked_by: the variable that ranks.
         reranked_by: the score variable of the outermost RERANK; None without one.
         snippets: the variables of SNIPPET.
-        computed: the columns that are computed from scores alone, such as MAX(?score).
+        computed: the columns that are computed from scores alone, such as MAX(?score), also by BIND or in a sub-select.
         is_select, is_ask, is_graph: the query form; CONSTRUCT and DESCRIBE make a graph.
         is_hybrid: whether the query ranks.
     """
@@ -258,16 +258,28 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
 
 
 def _computed(form: ast.QueryForm) -> tuple[str, ...]:
-    """The columns whose expressions have scores of MATCH and NEAR for variables, and no others."""
+    """The columns whose expressions have scores of MATCH and NEAR for variables, and no others.
+
+    An expression may read a variable of BIND or of a sub-select that is computed so itself.
+    """
     if not isinstance(form, ast.SelectQuery):
         return ()
     scores = {item.score.name for item in ranked_items(form) if item.score is not None}
-    read = [
-        (item.variable.name, variables(item.expression))
-        for item in form.projection or ()
-        if item.expression is not None
-    ]
-    return tuple(name for name, names in read if names and names <= scores)
+    read: list[tuple[str, frozenset[str]]] = []
+    for node in walk(form) if scores else ():
+        match node:
+            case ast.SelectItem(ast.Var(name), expression) if expression is not None:
+                read.append((name, variables(expression)))
+            case ast.Bind(expression, ast.Var(name)):
+                read.append((name, variables(expression)))
+    computed: set[str] = set()
+    while True:
+        more = {name for name, names in read if names and names <= scores | computed} - computed
+        if not more:
+            break
+        computed |= more
+    columns = in_scope(form.where) if form.projection is None else [item.variable.name for item in form.projection]
+    return tuple(sorted(computed.intersection(columns)))
 
 
 def reranked_by(plan: nodes.Plan) -> str | None:

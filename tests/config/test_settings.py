@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridkg.config.settings import Config, parse_config, read_config, write_config
+from hybridkg.config.settings import Config, write_config
+from hybridkg.config.settings_reader import parse_config, read_config
 from hybridkg.errors import ConfigError
 
 texts = st.text(min_size=1, alphabet=st.characters(codec="utf-8"))
@@ -120,6 +122,90 @@ def test_a_wrong_setting_is_named_with_its_line(text, message, hint, place):
     with pytest.raises(ConfigError) as caught:
         parse_config(text, "k")
     assert (caught.value.message, caught.value.hint, caught.value.place) == (message, hint, place)
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (
+            b"profile = 'x'\n[limits\ntimeout = 5\n",
+            "not TOML: expected ']' at the end of a table declaration\n"
+            " --> k:2:8\n"
+            "  |\n"
+            "2 | [limits\n"
+            "  |        ^\n"
+            "  hint: the line should be: [limits]",
+        ),
+        (
+            b"limits]  # all\ntimeout = 5\n",
+            "not TOML: expected '=' after a key in a key/value pair\n"
+            " --> k:1:7\n"
+            "  |\n"
+            "1 | limits]  # all\n"
+            "  |       ^\n"
+            "  hint: the line should be: [limits]",
+        ),
+        (
+            b"[limits]\ntimeout = 5\ntimeout = 6\n",
+            "not TOML: 'timeout' is set twice, on lines 2 and 3\n"
+            " --> k:3:1\n"
+            "  |\n"
+            "3 | timeout = 6\n"
+            "  | ^^^^^^^\n"
+            "  hint: leave line 2 or line 3 out",
+        ),
+        (
+            b"[limits]\ntimeout = [\n",
+            "not TOML: invalid value\n"
+            " --> k:2:12\n"
+            "  |\n"
+            "2 | timeout = [\n"
+            "  |            ^\n"
+            "  hint: correct this line of the file in an editor\n"
+            "        or: hybridkg config KB limits.timeout VALUE",
+        ),
+        (
+            b"[limits]\ntimeout = 'soon'  # s\n",
+            "setting 'limits.timeout' must be a number from 0 to 86,400, not 'soon'\n"
+            " --> k:2:11\n"
+            "  |\n"
+            "2 | timeout = 'soon'  # s\n"
+            "  |           ^^^^^^",
+        ),
+        (
+            b"[limits]\n  timout = 5\n",
+            "no setting 'limits.timout'; known: limits.timeout, limits.max_rows, limits.max_megabytes\n"
+            " --> k:2:3\n"
+            "  |\n"
+            "2 |   timout = 5\n"
+            "  |   ^^^^^^\n"
+            "  hint: did you mean 'limits.timeout'?",
+        ),
+        (
+            b"[limits]\n# \xe9\n",
+            "not UTF-8 text: byte 0xE9\n"
+            " --> k:2:3\n"
+            "  |\n"
+            "2 | # \ufffd\n"
+            "  |   ^\n"
+            "  hint: save the file as UTF-8, or write this character anew in an editor that does",
+        ),
+    ],
+)
+def test_a_mistake_is_shown_with_its_line_a_caret_and_what_to_do(tmp_path, monkeypatch, content, shown):
+    monkeypatch.chdir(tmp_path)
+    Path("k").write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        read_config(Path("k"))
+    assert str(caught.value) == f"error[C601]: {shown}"
+
+
+@pytest.mark.parametrize("name", ["api_key", "password", "openai_key", "TOKEN"])
+def test_no_line_that_may_hold_a_secret_is_shown(name):
+    with pytest.raises(ConfigError) as caught:
+        parse_config(f"[vectors]\n{name} = 'sk-hunter2'", "k")
+    assert "hunter2" not in str(caught.value)
+    assert "k:2" in str(caught.value)
 
 
 OLDER = """

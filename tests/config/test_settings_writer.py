@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridkg.config.settings import Config, parse_config, write_config
+from hybridkg.config.settings import Config, write_config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.config.settings_writer import PLACES, change_settings
 from hybridkg.errors import ConfigError
 

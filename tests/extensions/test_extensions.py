@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.config.settings import parse_config, write_config
+from hybridkg.config.settings import write_config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import ConfigError, TextQueryError, UnknownNameError
 from hybridkg.evaluation.engine_comparison import compare_engines
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS

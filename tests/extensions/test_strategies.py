@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.config.settings import parse_config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import ConfigError, UnsupportedQueryError
 from hybridkg.interfaces.meter import LOOKS
 from hybridkg.interfaces.strategy import STRATEGIES, by_preference, strategy_of

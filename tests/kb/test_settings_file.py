@@ -10,7 +10,8 @@ import pytest
 
 from hybridkg import ConfigError, KnowledgeBase, NotAKnowledgeBaseError, ProfileError, UnknownNameError
 from hybridkg.config.setting_list import SettingDescription, all_settings
-from hybridkg.config.settings import CHOICES, RANGES, Config, parse_config
+from hybridkg.config.settings import CHOICES, RANGES, Config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.config.settings_writer import with_setting
 from hybridkg.kb.settings_file import SettingsFile
 
@@ -184,8 +185,18 @@ def test_a_text_without_quotes_is_shown_with_a_caret_and_a_hint(tmp_path):
         "5 | encoder = minilm  # for NEAR\n"
         "  |           ^\n"
         '  hint: a text is in quotes: encoder = "minilm"\n'
-        "        hybridkg config KB KEY VALUE sets a value, also in a malformed kb.toml"
+        "        or: hybridkg config KB vectors.encoder VALUE"
     )
+
+
+def test_a_setting_is_not_added_to_a_malformed_file(settings):
+    wrong = COMMENTED.replace("[limits]  # all", "[limits")
+    settings.path.write_text(wrong)
+    for key in ("limits.max_rows", "limits.timeout", "service"):
+        with pytest.raises(ConfigError, match="not TOML") as e:
+            settings.set(key, OTHER.get(key, "allow" if key == "service" else 7))
+        assert e.value.hint == "the line should be: [limits]"
+        assert settings.path.read_text() == wrong
 
 
 def test_the_settings_of_an_open_knowledge_base_hold_from_the_next_query_on(

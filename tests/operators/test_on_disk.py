@@ -15,7 +15,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.config.run_settings import LimitSettings
-from hybridkg.config.settings import parse_config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import QueryLimitError, QueryStoppedError, StorageError
 from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.meter import Meter

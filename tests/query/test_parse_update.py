@@ -174,7 +174,7 @@ def test_the_other_kind_of_text_is_told_where_it_belongs(read, text, message, hi
 
 def test_an_empty_text_is_no_query():
     assert refused(parse, "").message == "the query is empty"
-    assert refused(parse, "PREFIX e: <e:>").message == "the text has no query"
+    assert refused(parse, "PREFIX e: <e:>").message == "the query is missing"
 
 
 @pytest.mark.parametrize(

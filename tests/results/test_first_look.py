@@ -45,6 +45,24 @@ def test_computed_scores_are_rounded_as_scores_are():
         assert f">{most}<" in result._repr_html_()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SELECT (MAX(?b) AS ?c) { { SELECT ?f (?s * 2 AS ?b) { ?f MATCH "space" AS ?s } } ?f :year ?y } GROUP BY ?y',
+        'SELECT * { ?f MATCH "space" AS ?s BIND(?s * 2 AS ?b) BIND(?b + 1 AS ?c) } RANK BY ?c',
+        'SELECT ?c { { SELECT ?f (SUM(?s) AS ?c) { ?f MATCH "space" AS ?s } GROUP BY ?f } }',
+    ],
+)
+def test_what_is_computed_from_scores_on_the_way_is_rounded_as_well(text):
+    with KnowledgeBase.temporary(FILMS) as kb:
+        result = kb.query(text)
+        assert "c" in result._computed
+        assert f"{result[0].to_python()['c']:.4f}" in str(result)
+        assert (
+            "e" not in kb.query('SELECT ?e { ?f MATCH "space" AS ?s ; }'.replace(" ; }", " . ?f :year ?e }"))._computed
+        )
+
+
 def test_a_notebook_shows_a_mistake_without_a_traceback_and_an_explanation_in_columns():
     with KnowledgeBase.temporary(FILMS) as kb:
         with pytest.raises(UserError) as e:

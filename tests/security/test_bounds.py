@@ -16,7 +16,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.config.model_parameters import parse_model_parameters
-from hybridkg.config.settings import LARGEST, parse_config, read_config
+from hybridkg.config.settings_reader import LARGEST, parse_config, read_config
 from hybridkg.config.toml import MAX_PARTS, parse_toml
 from hybridkg.errors import ConfigError
 

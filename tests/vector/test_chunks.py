@@ -9,7 +9,8 @@ from tiny_models import needs_packages, tiny
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.config.settings import Config, EncodingSettings, parse_config, write_config
+from hybridkg.config.settings import Config, EncodingSettings, write_config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import ConfigError, UnsupportedQueryError
 from hybridkg.kb.write.encode_entities import ENCODED_AT_ONCE
 

@@ -19,7 +19,8 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from hybridkg import __version__
-from hybridkg.config.settings import EMBEDDED, Config, parse_config
+from hybridkg.config.settings import EMBEDDED, Config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.entities.profile.profile_reader import is_path
 from hybridkg.errors import CorruptError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress

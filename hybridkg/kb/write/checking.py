@@ -121,7 +121,8 @@ class _Check:
         try:
             self._config = self._folder.config
         except ConfigError as e:
-            yield CheckedPart("settings", e.message, "bad", e.hint or "correct kb.toml")
+            line = "" if e.span is None or e.source is None else f":{e.source.line_and_column(e.span.start)[0]}"
+            yield CheckedPart("settings", f"kb.toml{line}: {e.message}", "bad", e.hint or "correct kb.toml")
             self._config = Config()
             yield from self._sources()  # the indexes cannot be compared without settings
             return

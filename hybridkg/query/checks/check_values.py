@@ -36,23 +36,44 @@ def check_values(query: ast.Query) -> None:
 def check_update_values(update: ast.Update) -> None:
     """Checks an update whose parameters are bound.
 
+    SPARQL takes `$name` for `?name`, and a forgotten parameter would then change the triples of all entities. So in an
+    update `$name` is a parameter, unless the operation assigns it, as `AS $name` does, or writes it `?name` as well.
+
     Raises:
-        ParameterError: a variable written with `$`, which nothing binds: the update would leave out triples, or change
-            too many.
+        ParameterError: a variable written with `$` has no value.
     """
     for operation in update.operations:
         if isinstance(operation, ast.Modify):
-            bound = bound_in(operation) | bound_somewhere(tuple(walk(operation)))
-            for node in walk(operation):
-                if isinstance(node, ast.Var) and node.is_marked and node.name not in bound:
-                    raise no_value(node)
+            nodes = tuple(walk(operation))
+            named = [node for node in nodes if isinstance(node, ast.Var)]
+            others = {node.name for node in named if not node.is_marked}.union(*map(_assigned, nodes))
+            bound = bound_in(operation) | bound_somewhere(nodes)
+            for node in named:
+                if node.is_marked and node.name not in others:
+                    raise no_value(node, or_variable=node.name in bound)
 
 
-def no_value(variable: ast.Var) -> ParameterError:
-    """The error for a parameter without a value."""
-    return ParameterError(
-        f"the parameter ${variable.name} has no value", hint=no_value_hint(variable.name), span=variable.span
-    )
+def _assigned(node: ast.Syntax) -> frozenset[str]:
+    """The variables that a node gives values computed by the operation itself."""
+    assigned: tuple[ast.Var | None, ...] = ()
+    match node:
+        case ast.Bind(variable=variable) | ast.GroupKey(variable=variable):
+            assigned = (variable,)
+        case ast.SelectItem(variable, expression) if expression is not None:
+            assigned = (variable,)
+        case ast.InlineData(variables):
+            assigned = variables
+        case ast.Match(score=score, snippet=snippet):
+            assigned = (score, snippet)
+        case ast.Near(score=score) | ast.RankBy(score=score):
+            assigned = (score,)
+    return frozenset(variable.name for variable in assigned if variable is not None)
+
+
+def no_value(variable: ast.Var, *, or_variable: bool = False) -> ParameterError:
+    """The error for a parameter without a value, which could be a variable with `or_variable`."""
+    hint = no_value_hint(variable.name) + (f"\nor, for a variable: ?{variable.name}" if or_variable else "")
+    return ParameterError(f"the parameter ${variable.name} has no value", hint=hint, span=variable.span)
 
 
 def no_value_hint(name: str) -> str:

@@ -123,7 +123,7 @@ COLUMNS: tuple[Help, ...] = (
         ("",),
     ),
     Help(
-        "the text has no query",
+        "the query is missing",
         "start with SELECT, ASK, CONSTRUCT or DESCRIBE; an update with INSERT, DELETE, LOAD, CLEAR, ...",
         ("PREFIX ex: <e:>", "EXPLAIN", "EXPLAIN ANALYZE"),
     ),

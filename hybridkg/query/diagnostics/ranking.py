@@ -188,6 +188,16 @@ RANKING: tuple[Help, ...] = (
         ('SELECT * { ?e MATCH "x" TOP ?n }', 'SELECT * { ?e MATCH "x" TOP }', 'SELECT * { ?e MATCH "x" TOP -1 }'),
     ),
     Help(
+        "SNIPPET belongs to a MATCH",
+        "of a NEAR, --why N and row.why() show the passage; or add ?x MATCH 'words' SNIPPET ?passage",
+        (
+            'SELECT * { ?e NEAR "x" SNIPPET ?t }',
+            'SELECT * { ?e NEAR "x" AS ?s SNIPPET ?t }',
+            'SELECT * { ?e NEAR "x" TOP 3 SNIPPET ?t }',
+            'SELECT * { ?e NEAR "x" WITHIN 0.5 SNIPPET ?t }',
+        ),
+    ),
+    Help(
         "TOP belongs to a MATCH or a NEAR; LIMIT limits the rows of a query",
         "write LIMIT n in place of TOP n, behind RANK BY and ORDER BY",
         (

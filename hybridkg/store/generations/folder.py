@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from hybridkg.config.settings import Config, parse_config, read_config, read_settings, write_config
+from hybridkg.config.settings import Config, write_config
+from hybridkg.config.settings_reader import parse_config, read_config, read_settings
 from hybridkg.config.settings_writer import change_settings
 from hybridkg.errors import CorruptError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress

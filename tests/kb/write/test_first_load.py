@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from hybridkg.cli import cli
-from hybridkg.config.settings import read_config
+from hybridkg.config.settings_reader import read_config
 from hybridkg.errors import LoadError, LockedError, ParameterError, UnknownNameError
 from hybridkg.kb import KnowledgeBase
 from hybridkg.store.generations.folder import Folder

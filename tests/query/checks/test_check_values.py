@@ -94,11 +94,34 @@ def test_a_forgotten_parameter_stops_an_update(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "DELETE WHERE { $s $p $o }",
-        "DELETE { $s $p $o } INSERT { $s $p $new } WHERE { $s $p $o BIND($o + 1 AS $new) }",
+        "DELETE WHERE { $t ?p ?o }",
+        "DELETE WHERE { $t $p $o }",
+        "DELETE { ?x <e:p> ?y } INSERT { ?x <e:q> ?y } WHERE { ?x <e:p> ?y ; a $t }",
+        "INSERT { $t <e:p> 1 } WHERE { $t a <e:C> }",
         "WITH <e:g> DELETE { ?x ?p ?o } WHERE { ?x ?p ?o OPTIONAL { SELECT $t { $t a <e:C> } } }",
-        f"INSERT {{ ?x <e:fit> ?r }} WHERE {{ {SPACE} }} RANK BY ?s AS ?r LIMIT 1",
+        "DELETE { GRAPH $t { ?s ?p ?o } } WHERE { GRAPH $t { ?s ?p ?o } }",
     ],
 )
-def test_variables_with_a_dollar_are_variables_where_a_pattern_binds_them(text):
+def test_a_forgotten_parameter_that_a_pattern_would_bind_stops_an_update(text):
+    with pytest.raises(ParameterError) as e:
+        check_update_values(bind_update(parse_update(text), {}))
+    assert (e.value.message, e.value.hint) == ("the parameter $t has no value", f"{HINT}\nor, for a variable: ?t")
+    values = {name: URIRef(f"http://e/{name}") for name in ("t", "p", "o") if f"${name}" in text}
+    check_update_values(bind_update(parse_update(text), values))
+    check_update_values(bind_update(parse_update(text), {name: [value] for name, value in values.items()}))
+    check_update_values(parse_update(text.replace("$", "?")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE { ?x <e:p> ?y } INSERT { ?x <e:p> $new } WHERE { ?x <e:p> ?y BIND(?y + 1 AS $new) }",
+        "DELETE { ?x <e:p> $y } INSERT { ?x <e:p> 1 } WHERE { ?x <e:p> ?y }",
+        "INSERT { ?x <e:p> $y } WHERE { ?x a <e:C> VALUES $y { 1 2 } }",
+        "INSERT { ?x <e:n> $n } WHERE { SELECT ?x (COUNT(?y) AS $n) { ?x <e:p> ?y } GROUP BY ?x }",
+        'INSERT { ?x <e:fit> $s } WHERE { ?x MATCH "space" AS $s } RANK BY $s LIMIT 1',
+        f"INSERT {{ ?x <e:fit> $r }} WHERE {{ {SPACE} }} RANK BY ?s AS $r LIMIT 1",
+    ],
+)
+def test_a_variable_that_the_update_assigns_or_writes_with_a_question_mark_is_no_parameter(text):
     check_update_values(bind_update(parse_update(text), {}))

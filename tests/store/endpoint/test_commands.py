@@ -14,7 +14,8 @@ from scripted_endpoint import Said, ScriptedEndpoint
 from hybridkg.__main__ import main
 from hybridkg.cli import cli
 from hybridkg.cli.diagnosis import BROKEN, NOTE, OK, Check, diagnose
-from hybridkg.config.settings import Config, parse_config
+from hybridkg.config.settings import Config
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import ConfigError, HybridkgError
 
 LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridkg.config.settings import ElasticSettings, parse_config
+from hybridkg.config.settings import ElasticSettings
+from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import ConfigError
 from hybridkg.remote.credentials import (
     API_KEY,
