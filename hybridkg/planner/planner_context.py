@@ -296,13 +296,21 @@ class PlannerContext:
         """
         if not self.values:
             return self.root(strategy, logical)
-        for fragment in fragments:
+        template = self._root_template(strategy, logical)
+        inner = () if template is None else self._fragments_in(template.tree)
+        for fragment in (*fragments, *inner):
             pattern = self.fragment(fragment).pattern
             if isinstance(pattern, DeclinedPattern):  # a value decides on it
                 return self.root(strategy, logical)
             self.estimates.assume(pattern, self.prepared(fragment))
-        template = self._root_template(strategy, logical)
         return None if template is None else template.tree
+
+    def _fragments_in(self, root: PhysicalOperator) -> tuple[Fragment, ...]:
+        """Fragments with parameters among some operators: also those in an EXISTS, which no plan node holds."""
+        return self.memoize_for_template(
+            ("open fragments", id(root)),
+            lambda: tuple([one.fragment for one in root.walk() if isinstance(one, FragmentTemplate)]),
+        )
 
     def match_count_bound(self, match: ast.RankedItem) -> int:
         """Upper bound on the entities that match; 0 if the index rejects the query, which the run reports."""

@@ -236,6 +236,15 @@ RANKED = (
 )
 
 
+def test_a_parameter_in_an_exists_is_estimated_by_its_value(films):
+    text = PREFIX + "SELECT * { FILTER EXISTS { ?x f:director $a } BIND($b AS ?c2) }"
+    request = ParsedQuery(text).request({"a": F.Scott})
+    by_template = films._current_session()._chosen(request, 5, None)
+    by_values = choose(with_limit(request.logical, 5), films._snapshot.planning(), None)
+    assert by_template.strategy == by_values.strategy
+    assert (by_template.cost, by_template.rejected) == (by_values.cost, by_values.rejected)
+
+
 @st.composite
 def ranked(draw: st.DrawFn) -> str:
     elements = draw(st.lists(st.sampled_from(ELEMENTS[:22]), max_size=3, unique=True))
