@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,7 +35,16 @@ from hybridkg.tables.mapping import (
     iri_safe,
     literal_of,
 )
-from hybridkg.tables.names import DESCRIPTIONS, LABELS, class_name, languages, local_names, singular
+from hybridkg.tables.names import (
+    DESCRIPTIONS,
+    LABELS,
+    class_name,
+    languages,
+    local_name,
+    local_names,
+    reference_names,
+    singular,
+)
 
 DEFAULT_PREFIX = "http://example.org/"
 
@@ -101,6 +111,7 @@ def guess(
             keys[table.name],
             class_iris[table.name],
             subjects,
+            {name: key.column or "" for name, key in keys.items()},
             links,
             namespace,
             is_chosen=table.name in ids,
@@ -205,6 +216,7 @@ def _table_map(
     key: _Key,
     class_iri: str,
     subjects: Mapping[str, TermMap],
+    identifiers: Mapping[str, str],
     links: ForeignKeys,
     namespace: str,
     *,
@@ -225,6 +237,12 @@ def _table_map(
             continue
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
+        if (other := links.target(table.name, profile.name)) is not None:
+            if stem == profile.name:
+                local[stem] = _reference_name(stem, other, identifiers[other], {*local.values()} - {local[stem]})
+            target = _link(profile, subjects[other])
+            properties.append(PropertyMap((namespace + local[stem],), target))
+            continue
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)
@@ -236,8 +254,6 @@ def _table_map(
             language=tongues.get(profile.name, ("", ""))[1],
             separator=profile.separator,
         )
-        if (other := links.target(table.name, profile.name)) is not None:
-            target = _link(profile, subjects[other])
         properties.append(PropertyMap(tuple(predicates), target))
     notes += links.notes(table.name)
     rows = profiles[0].rows if profiles else 0
@@ -260,6 +276,15 @@ def _separator_notes(table: Table) -> list[str]:
 def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
     """The subject of the other table, with the value of this column in place of its key."""
     return TermMap((subject.template[0], profile.name, subject.template[2]), ValueKind.IRI, separator=profile.separator)
+
+
+def _reference_name(header: str, table: str, key: str, taken: set[str]) -> str:
+    """The local name of the predicate of a column of references, other than those of the other columns, and than that
+    of the identifier there.
+    """
+    names = reference_names(header, table, key)
+    further = (f"{names[-1]}{number}" for number in count(2))
+    return next(name for name in map(local_name, chain(names, further)) if name not in {*taken, local_name(key)})
 
 
 def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -> str | None:

@@ -15,6 +15,9 @@ sr sv ta te th tr uk ur vi zh
 LANGUAGES = frozenset(_CODES.split())
 """Languages of ISO 639-1 in which a header may end; those that are words or abbreviations, such as `id`, are none."""
 
+_REFERENCE = re.compile(r"(.*?\w)(?:[_.\- ][Ii][Dd]s?|(?<=[a-z])I[Dd]s?)")
+"""A header that ends in `_id`, `-ids` and the like, or in camel case in `Id` or `ID`."""
+
 _MARKED = re.compile(r"(.+)@([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
 _SUFFIXED = re.compile(r"(.+?)[_.\- ]([a-z]{2})(?:[_-]([A-Za-z]{2}))?")
 
@@ -23,6 +26,11 @@ LABELS = ("label", "name", "title")
 
 DESCRIPTIONS = frozenset({"description", "abstract", "summary", "comment"})
 """Headers of texts about entities."""
+
+
+def local_name(header: str) -> str:
+    """The last part of the predicate of a header: spaces become `_`, and what an IRI cannot have is percent-encoded."""
+    return iri_safe(re.sub(r"\s+", "_", header))
 
 
 def local_names(headers: Sequence[str]) -> dict[str, str]:
@@ -36,13 +44,33 @@ def local_names(headers: Sequence[str]) -> dict[str, str]:
     >>> local_names(["a b", "a_b"])
     {'a b': 'a%20b', 'a_b': 'a_b'}
     """
-    names = {header: iri_safe(re.sub(r"\s+", "_", header)) for header in headers}
+    names = {header: local_name(header) for header in headers}
     while True:
         counts = Counter(names.values())
         wrong = [header for header, name in names.items() if counts[name] > 1 and name != iri_safe(header)]
         if not wrong:
             return names
         names |= {header: iri_safe(header) for header in wrong}
+
+
+def reference_names(header: str, table: str, key: str) -> list[str]:
+    """Names for the predicate of a column of references, from the first choice on.
+
+    Args:
+        header: of the column.
+        table: the name of the table that it refers to.
+        key: the header of the column that identifies the rows there.
+
+    >>> reference_names("main_brand_id", "brands", "id"), reference_names("imdb_id", "films", "imdb_id")
+    (['main_brand', 'main_brand_ref'], ['film', 'imdb', 'imdb_ref'])
+    >>> reference_names("brand", "brands", "id")
+    ['brand', 'brand_ref']
+    """
+    ending = _REFERENCE.fullmatch(header)
+    stem = ending[1] if ending else header
+    rows = singular(table)
+    same = [rows[:1].lower() + rows[1:]] if header.lower() == key.lower() else []
+    return [*dict.fromkeys([*same, stem, f"{stem}_ref"])]
 
 
 def class_name(name: str) -> str:
