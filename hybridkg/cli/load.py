@@ -98,14 +98,15 @@ def load(
             hint="the knowledge base comes first: hybridkg load KB FILE...",
         )
     progress = TerminalProgress()
-    tables = TableArguments(mapping, ids, classes, prefix, save_mapping, dry_run)
-    table_mapping = shown_mapping(files, tables, kb, progress)
+    existed = (kb / "CURRENT").exists()
+    opened = KnowledgeBase.open(kb) if existed else None
+    tables = TableArguments(mapping, ids, classes, prefix, save_mapping, dry_run, replace)
+    table_mapping = shown_mapping(files, tables, opened, progress)
     if dry_run:
         print_examples(files, table_mapping)
         return
-    existed = (kb / "CURRENT").exists()
     try:
-        base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
+        base = opened or KnowledgeBase.create(kb)
         report = base.load(
             *files,
             mapping=table_mapping.mapping,

@@ -15,6 +15,7 @@ from hybridkg.errors import LoadError
 
 if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
+    from hybridkg.kb import KnowledgeBase
     from hybridkg.kb.write.table_inputs import TableOptions
 
 TABLE_OPTIONS = (
@@ -37,7 +38,7 @@ TABLE_OPTIONS = (
 
 @dataclass(frozen=True)
 class TableArguments:
-    """The values of these options."""
+    """The values of these options, and that of `--replace`."""
 
     mapping: Path | None
     ids: tuple[str, ...]
@@ -45,6 +46,7 @@ class TableArguments:
     prefix: str | None
     save_mapping: Path | None
     dry_run: bool
+    replace: str | None
 
 
 def table_options(command: Any) -> Any:
@@ -54,8 +56,10 @@ def table_options(command: Any) -> Any:
     return command
 
 
-def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progress: Progress) -> TableOptions:
-    """The options of a load into a knowledge base, which need not be there; their mapping is guessed, shown and saved.
+def shown_mapping(
+    files: Sequence[Path], given: TableArguments, base: KnowledgeBase | None, progress: Progress
+) -> TableOptions:
+    """The options of a load into a knowledge base, None for a new one; their mapping is guessed, shown and saved.
 
     Raises:
         LoadError: a table is malformed, or an option is for tables and there are none.
@@ -76,8 +80,11 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progre
         return TableOptions(given.mapping, id_, class_, given.prefix)
     if given.save_mapping is not None:
         check_no_file(given.save_mapping)
-    kept = _kept_prefixes(kb) if any(":" in one for one in given.classes) else {}
-    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, prefixes=kept, progress=progress)
+    chosen: dict[str, Any] = {"id": id_, "class_": class_, "prefix": given.prefix, "progress": progress}
+    if base is None:
+        mapping = guess_mapping(*tables, **chosen)
+    else:
+        mapping = base.guess_mapping(*tables, replace=given.replace, **chosen)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)
@@ -111,15 +118,6 @@ def print_examples(files: Sequence[Path], options: TableOptions) -> None:
 
 EXAMPLE_ROWS = 3
 """Rows of each table whose triples are shown."""
-
-
-def _kept_prefixes(kb: Path) -> dict[str, str]:
-    from hybridkg.kb import KnowledgeBase
-
-    if not (kb / "CURRENT").exists():
-        return {}
-    with KnowledgeBase.open(kb) as base:
-        return dict(base.prefixes)
 
 
 def _choice(values: tuple[str, ...]) -> str | dict[str, str] | None:

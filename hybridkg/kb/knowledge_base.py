@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex, UpdateReport
     from hybridkg.store.loading import Source
+    from hybridkg.tables.earlier_tables import EarlierTables
     from hybridkg.tables.mapping import TableMapping
 
 QUICKLY_INDEXED = 50_000
@@ -209,13 +210,48 @@ class KnowledgeBase(Care):
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
         before = self._state  # None where an index is damaged, which a load may build again
-        kept = {} if before is None else before.prefixes.kept
-        with with_tables(inputs, TableOptions(mapping, id, class_, prefix, kept), progress) as sources:
+        prefixes, earlier = self._known_to_tables(replace)
+        options = TableOptions(mapping, id, class_, prefix, prefixes, earlier)
+        with with_tables(inputs, options, progress) as sources:
             warnings: list[LoadWarning] = []
             if replace is None and before is not None and before.quads:
                 warnings += described_already(sources, before.store)
             report = self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
         return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
+
+    def guess_mapping(
+        self,
+        *tables: Any,
+        id: str | Mapping[str, str] | None = None,
+        class_: str | Mapping[str, str] | None = None,
+        prefix: str | None = None,
+        replace: str | None = None,
+        progress: Progress = SILENT,
+    ) -> TableMapping:
+        """The mapping that `load` of tables without a mapping uses here, with references to tables loaded earlier.
+
+        The arguments are those of `load`.
+
+        Raises:
+            LoadError: a table is malformed, or a choice names nothing.
+        """
+        from hybridkg.tables.inputs import guess_mapping
+
+        prefixes, earlier = self._known_to_tables(replace)
+        return guess_mapping(
+            *tables, id=id, class_=class_, prefix=prefix, prefixes=prefixes, earlier=earlier, progress=progress
+        )
+
+    def _known_to_tables(self, replace: str | None) -> tuple[Mapping[str, str], EarlierTables]:
+        """Kept prefixes, and earlier tables: none where a graph is replaced, which may lose their rows."""
+        from hybridkg.kb.write.loaded_tables import loaded_tables
+        from hybridkg.tables.earlier_tables import NO_TABLES
+
+        state = self._state
+        if state is None:
+            return {}, NO_TABLES
+        rows = state.generation.manifest.tables if replace is None else ()
+        return state.prefixes.kept, loaded_tables(rows, state.store)
 
     def _load(
         self,

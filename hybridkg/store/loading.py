@@ -152,6 +152,8 @@ def _load(
                 named = None if may_have else 0
         building.counts["quads"] += new
         building.prefixes.add(reading.name, declared)
+        if isinstance(source, StatementSource) and source.row_subject is not None:
+            building.tables.add(source.row_subject)
         progress.done(reading.statements)
         return SourceCount(reading.name, reading.statements, new, named)
     finally:

@@ -23,7 +23,8 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
-from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
+from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
+from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable, ReferredTable
 from hybridkg.tables.mapping import (
     RDF_TYPE,
     ROW_NUMBER,
@@ -45,6 +46,7 @@ from hybridkg.tables.names import (
     reference_names,
     singular,
 )
+from hybridkg.tables.referring_texts import referring_texts
 
 DEFAULT_PREFIX = "http://example.org/"
 
@@ -71,6 +73,7 @@ def guess(
     class_: Choice = None,
     prefix: str | None = None,
     prefixes: Mapping[str, str] | None = None,
+    earlier: EarlierTables = NO_TABLES,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping of tables that are loaded together.
@@ -83,6 +86,7 @@ def guess(
             singular.
         prefix: namespace of classes, predicates and rows; default: DEFAULT_PREFIX.
         prefixes: namespaces for `class_`, before the well-known ones.
+        earlier: tables to which columns may refer as to those of the call.
         progress: receives the bytes read.
 
     Raises:
@@ -102,19 +106,20 @@ def guess(
     }
     _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
-    keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
-    links = ForeignKeys.found(keyed)
+    keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column, subjects[table.name]) for table in tables]
+    links = ForeignKeys.found(keyed, earlier)
+    further_notes = {one.table.name: [*referring_texts(one, namespace, earlier)] for one in keyed}
     maps = [
         _table_map(
             table,
             profiles[table.name],
             keys[table.name],
             class_iris[table.name],
-            subjects,
-            {name: key.column or "" for name, key in keys.items()},
+            subjects[table.name],
             links,
             namespace,
             is_chosen=table.name in ids,
+            further_notes=further_notes[table.name],
         )
         for table in tables
     ]
@@ -215,12 +220,12 @@ def _table_map(
     profiles: Sequence[ColumnProfile],
     key: _Key,
     class_iri: str,
-    subjects: Mapping[str, TermMap],
-    identifiers: Mapping[str, str],
+    subject: TermMap,
     links: ForeignKeys,
     namespace: str,
     *,
     is_chosen: bool,
+    further_notes: Sequence[str],
 ) -> TableMap:
     tongues = languages([profile.name for profile in profiles if profile.kind is ValueKind.STRING])
     stems = {header: stem for header, (stem, _) in tongues.items()}
@@ -239,8 +244,8 @@ def _table_map(
             notes.append(f"column {profile.name!r} is text, because {why}")
         if (other := links.target(table.name, profile.name)) is not None:
             if stem == profile.name:
-                local[stem] = _reference_name(stem, other, identifiers[other], {*local.values()} - {local[stem]})
-            target = _link(profile, subjects[other])
+                local[stem] = _reference_name(stem, other, {*local.values()} - {local[stem]})
+            target = _link(profile, other.subject)
             properties.append(PropertyMap((namespace + local[stem],), target))
             continue
         predicates = [namespace + local[stem]]
@@ -255,13 +260,13 @@ def _table_map(
             separator=profile.separator,
         )
         properties.append(PropertyMap(tuple(predicates), target))
-    notes += links.notes(table.name)
+    notes += [*links.notes(table.name), *further_notes]
     rows = profiles[0].rows if profiles else 0
     if not rows:
         notes = []  # the description says that there are 0 rows
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
-    return TableMap(table.name, file_name, table.part, subjects[table.name], tuple(properties), tuple(notes), rows)
+    return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows)
 
 
 def _separator_notes(table: Table) -> list[str]:
@@ -278,13 +283,15 @@ def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
     return TermMap((subject.template[0], profile.name, subject.template[2]), ValueKind.IRI, separator=profile.separator)
 
 
-def _reference_name(header: str, table: str, key: str, taken: set[str]) -> str:
+def _reference_name(header: str, referred: ReferredTable, taken: set[str]) -> str:
     """The local name of the predicate of a column of references, other than those of the other columns, and than that
     of the identifier there.
     """
-    names = reference_names(header, table, key)
+    names = reference_names(header, referred.name, referred.key)
     further = (f"{names[-1]}{number}" for number in count(2))
-    return next(name for name in map(local_name, chain(names, further)) if name not in {*taken, local_name(key)})
+    return next(
+        name for name in map(local_name, chain(names, further)) if name not in {*taken, local_name(referred.key)}
+    )
 
 
 def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -> str | None:

@@ -11,6 +11,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.table_reader import Table
 from hybridkg.registry import did_you_mean
+from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.guess import Choice, guess
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.opening import open_tables, reader_of
@@ -51,6 +52,7 @@ def guess_mapping(
     class_: Choice = None,
     prefix: str | None = None,
     prefixes: Mapping[str, str] | None = None,
+    earlier: EarlierTables = NO_TABLES,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping that a load of tables without a mapping uses.
@@ -65,12 +67,21 @@ def guess_mapping(
             singular. With several tables, a dict by their names.
         prefix: namespace of everything that gets a name, which ends in `/`, `#` or `:`; default: `http://example.org/`.
         prefixes: namespaces for `class_`, such as `kb.prefixes`; `ex` and the well-known ones need none.
+        earlier: tables that were loaded earlier, to whose rows columns may refer; `kb.guess_mapping` knows them.
         progress: receives the bytes read.
 
     Raises:
         LoadError: a table is malformed, or a choice names nothing.
     """
-    return guess(opened_tables(tables), id=id, class_=class_, prefix=prefix, prefixes=prefixes, progress=progress)
+    return guess(
+        opened_tables(tables),
+        id=id,
+        class_=class_,
+        prefix=prefix,
+        prefixes=prefixes,
+        earlier=earlier,
+        progress=progress,
+    )
 
 
 def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableSource]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.interfaces.table_reader import Table
-from hybridkg.tables.mapping import TableMap
+from hybridkg.tables.mapping import ROW_NUMBER, TableMap
 from hybridkg.tables.triples import TripleWriter, first_rows
 
 MIN_CELL_BYTES = 4
@@ -28,6 +29,7 @@ class TableSource(StatementSource):
     def __init__(self, table: Table, table_map: TableMap, prefixes: Mapping[str, str]):
         self._table, self.map, self.prefixes = table, table_map, prefixes
         self._writer = TripleWriter(table, table_map)
+        self.row_subject = row_subject(table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
 
     def lines(self) -> Iterator[tuple[bytes, int]]:
@@ -61,6 +63,24 @@ class TableSource(StatementSource):
             order = {subject: i for i, subject in enumerate(dict.fromkeys(map(_subject, lines)))}
             return sorted(lines, key=lambda line: order[_subject(line)])
         return []
+
+
+def row_subject(table_map: TableMap) -> RowSubject | None:
+    """The subjects of a table; None where they do not depend on one column, or are its values as they are.
+
+    >>> from hybridkg.interfaces.table_reader import ValueKind
+    >>> from hybridkg.tables.mapping import TermMap
+    >>> subject = TermMap(("http://e/Brand/", "id", ""), ValueKind.IRI)
+    >>> row_subject(TableMap("brands", "brands.csv", "", subject, ()))
+    RowSubject(table='brands', column='id', kind='', start='http://e/Brand/', end='')
+    """
+    subject = table_map.subject
+    if len(subject.template) != 3 or subject.is_reference or subject.columns[0] == ROW_NUMBER:
+        return None
+    start, column, end = subject.template
+    literals = [one.target for one in table_map.properties if one.target.columns == (column,)]
+    kinds = [str(one.kind) for one in literals if one.is_reference and not one.separator]
+    return RowSubject(table_map.name, column, kinds[0] if kinds else "", start, end)
 
 
 def _subject(line: str) -> str:

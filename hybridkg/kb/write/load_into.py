@@ -59,6 +59,8 @@ def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNo
     read, declared = _read(state, sources, graph)
     state.graph.apply([], (quad for _, quads in read for quad in quads))
     state.keep_prefixes(declared)
+    if graph is None:
+        state.keep_tables(sources)
     state.changed()
     return [(source, len(quads)) for source, quads in read]
 
@@ -91,6 +93,9 @@ def load_in_place_of(
         )
     state.graph.apply(old, new)
     state.keep_prefixes(declared)
+    if graph is None:
+        state.building.tables.clear()
+        state.keep_tables(sources)
     state.changed()
     return [(source, len(quads)) for source, quads in read]
 

@@ -25,6 +25,7 @@ from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
+from hybridkg.kb.write.loaded_tables import loaded_tables
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
 from hybridkg.kb.write.table_inputs import TableOptions, with_tables
 from hybridkg.kb.write.transaction import prefix_warnings, refuse_at_endpoint
@@ -36,6 +37,7 @@ from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import Source, check_sources
+from hybridkg.tables.earlier_tables import NO_TABLES
 from hybridkg.tables.mapping import TableMapping
 
 
@@ -102,7 +104,9 @@ class Transaction:
         state = self._open
         if not inputs and mapping is None:
             raise LoadError("nothing to load", hint="give RDF files, tables or rdflib graphs")
-        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept)
+        rows = state.building.tables.kept if replace is None else ()
+        earlier = loaded_tables(rows, state.snapshot(ranked=False).store) if rows else NO_TABLES
+        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept, earlier)
         with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
             with _undone_on_failure(state):

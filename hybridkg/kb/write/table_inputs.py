@@ -14,6 +14,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import check_readable, extensions
 from hybridkg.store.loading import Source
 from hybridkg.store.rdf_io.formats import FORMATS
+from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.guess import guess
 from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
 from hybridkg.tables.mapping import TableMapping
@@ -41,6 +42,7 @@ class TableOptions:
         class_: the same.
         prefix: the same.
         prefixes: the same; those that the knowledge base keeps.
+        earlier: the same; the tables of the knowledge base.
     """
 
     mapping: str | Path | TableMapping | None = None
@@ -48,6 +50,7 @@ class TableOptions:
     class_: str | Mapping[str, str] | None = None
     prefix: str | None = None
     prefixes: Mapping[str, str] | None = None
+    earlier: EarlierTables = NO_TABLES
 
     @property
     def for_the_guess(self) -> list[str]:
@@ -85,6 +88,7 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
             class_=options.class_,
             prefix=options.prefix,
             prefixes=options.prefixes,
+            earlier=options.earlier,
             progress=progress,
         )
         yield [*others, *table_sources(opened, found)]

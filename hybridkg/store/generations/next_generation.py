@@ -18,6 +18,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.storage.durable import checksum, files_below, fsync_file, fsync_folder, link_tree, write_durably
 from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
+from hybridkg.store.generations.kept_tables import KeptTables
 from hybridkg.store.generations.manifest import NAME, FileEntry, Manifest
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Building:
         self._sources = dict.fromkeys(TRUTH, 0) | dict(old.sources)
         self._endpoint: Mapping[str, Any] = old.endpoint
         self.prefixes = KeptPrefixes(old.prefixes)
+        self.tables = KeptTables(old.tables)
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
         self.is_abandoned = False
@@ -139,6 +141,7 @@ class Building:
             files={},
             endpoint=self._endpoint,
             prefixes=self.prefixes.kept,
+            tables=tuple(self.tables.kept),
         )
         files = self._seal()
         manifest = Manifest(
