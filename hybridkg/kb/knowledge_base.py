@@ -164,6 +164,7 @@ class KnowledgeBase(Care):
         prefix: str | None = None,
         text: str | Path | Sequence[str | Path] = (),
         replace: str | None = None,
+        replace_rows: bool = False,
         index: bool | None = None,
         profile: str | Path | None = None,
         encoder: str | None = None,
@@ -187,6 +188,8 @@ class KnowledgeBase(Care):
             text: files of text documents that are not in the graph.
             replace: a graph, by its IRI or a prefixed name, or `default`, whose triples the inputs replace; at most
                 2,000,000 triples.
+            replace_rows: whether each row of a table replaces the earlier values of its entity, by the predicates of
+                its columns; entities without a row stay as they are.
             index: whether to build the indexes in the same step; None: if there are none yet, if `profile`, `encoder`
                 or `text_engine` is set, or if they can follow.
             profile: a name or a Turtle file, written to kb.toml.
@@ -202,7 +205,7 @@ class KnowledgeBase(Care):
             LockedError: another writer has the lock.
         """
         from hybridkg.kb.write.described_already import described_already
-        from hybridkg.kb.write.table_inputs import TableOptions, with_tables
+        from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, with_tables
 
         texts = [text] if isinstance(text, str | Path) else text
         if not inputs and not texts and mapping is None:
@@ -210,13 +213,18 @@ class KnowledgeBase(Care):
                 "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
             )
         before = self._state  # None where an index is damaged, which a load may build again
+        check_replacing(replace, replace_rows)
         prefixes, earlier = self._known_to_tables(replace)
         options = TableOptions(mapping, id, class_, prefix, prefixes, earlier)
         with with_tables(inputs, options, progress) as sources:
             warnings: list[LoadWarning] = []
-            if replace is None and before is not None and before.quads:
+            if replace is None and not replace_rows and before is not None and before.quads:
                 warnings += described_already(sources, before.store)
-            report = self._load(sources, texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
+            settings = profile, encoder, text_engine
+            if replace is not None or replace_rows:
+                report = self._replace(sources, texts, replace, index, settings, wait, progress, confirm)
+            else:
+                report = self._load(sources, texts, index, settings, wait, progress, confirm)
         return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
 
     def guess_mapping(
@@ -257,11 +265,8 @@ class KnowledgeBase(Care):
         self,
         inputs: Sequence[Source],
         texts: Sequence[str | Path],
-        replace: str | None,
         index: bool | None,
-        profile: str | Path | None,
-        encoder: str | None,
-        text_engine: str | None,
+        settings: tuple[str | Path | None, str | None, str | None],
         wait: float,
         progress: Progress,
         confirm: ConfirmUpload | None,
@@ -271,9 +276,7 @@ class KnowledgeBase(Care):
         from hybridkg.kb.write.small_load import can_follow, load_small
         from hybridkg.kb.write.transaction import load
 
-        folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
-        if replace is not None:
-            return self._replace(folder, inputs, texts, replace, index, wait, progress, confirm)
+        folder = with_chosen_settings(self._folder, *settings)
         paths = [Path(path) for path in texts]
         if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
             is_quick = self._snapshot.quads <= QUICKLY_INDEXED
@@ -282,7 +285,7 @@ class KnowledgeBase(Care):
             self._after_commit(report.index is not None, progress)
             return report
         if index is None:
-            index = any((profile, encoder, text_engine)) or not has_text_index(folder)
+            index = any(settings) or not has_text_index(folder)
         chosen = configured_profile(folder) if index else None
         report = load(folder, inputs, paths, chosen, progress, confirm, wait)
         self._after_writing(progress, indexed=index)
@@ -290,22 +293,24 @@ class KnowledgeBase(Care):
 
     def _replace(
         self,
-        folder: Folder,
         inputs: Sequence[Any],
         texts: Sequence[str | Path],
-        graph: str,
+        graph: str | None,
         index: bool | None,
+        settings: tuple[str | Path | None, str | None, str | None],
         wait: float,
         progress: Progress,
         confirm: ConfirmUpload | None,
     ) -> LoadReport:
+        from hybridkg.kb.write.configured import with_chosen_settings
         from hybridkg.kb.write.open_transaction import TransactionOptions
-        from hybridkg.kb.write.replacing import replace_graph
+        from hybridkg.kb.write.replacing import replace_triples
 
         if texts:
             raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
+        folder = with_chosen_settings(self._folder, *settings)
         how = TransactionOptions(True if folder.has_changes else index, wait, False, progress, confirm)
-        report = replace_graph(folder, self._snapshot, inputs, graph, how)
+        report = replace_triples(folder, self._snapshot, inputs, graph, how)
         self._after_commit(report.index is not None, progress)
         return report
 

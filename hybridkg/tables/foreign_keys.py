@@ -85,6 +85,7 @@ class ForeignKeys:
         self._earlier = earlier
         self._targets: dict[tuple[str, str], ReferredTable] = {}
         self._notes: dict[str, list[str]] = {}
+        self._refused: dict[tuple[str, str], ReferredTable] = {}
 
     @classmethod
     def found(cls, tables: Sequence[KeyedTable], earlier: EarlierTables = NO_TABLES) -> ForeignKeys:
@@ -103,6 +104,10 @@ class ForeignKeys:
     def target(self, table: str, column: str) -> ReferredTable | None:
         """The table that a column refers to."""
         return self._targets.get((table, column))
+
+    def refused(self, table: str, column: str) -> ReferredTable | None:
+        """The table that a column is named after without referring to it, because a value is no row there."""
+        return self._refused.get((table, column))
 
     def notes(self, table: str) -> list[str]:
         """Remarks about columns that are named after a table and do not refer to it."""
@@ -170,6 +175,7 @@ class ForeignKeys:
         if candidate.is_named:
             shown = missing if len(missing) <= 40 else f"{missing[:40]}..."
             when = "" if candidate.target.call is not None else ", which was loaded earlier"
+            self._refused.setdefault((table, candidate.column), candidate.target)
             self._notes.setdefault(table, []).append(
                 f"column {candidate.column!r} is no reference to {candidate.target.name!r}{when}: no row there has "
                 f"{shown!r}"

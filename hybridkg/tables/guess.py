@@ -235,19 +235,26 @@ def _table_map(
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
     if not is_chosen:
         notes += _near_key_notes(table, key, profiles)
+    former = []
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
+        others = {*local.values()} - {local[stem]}
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
         if (other := links.target(table.name, profile.name)) is not None:
+            if stem == label:
+                former.append((RDFS_LABEL, ""))
             if stem == profile.name:
-                local[stem] = _reference_name(stem, other, {*local.values()} - {local[stem]})
+                former.append((namespace + local[stem], ""))
+                local[stem] = _reference_name(stem, other, others)
             target = _link(profile, other.subject)
             properties.append(PropertyMap((namespace + local[stem],), target))
             continue
+        if (refused := links.refused(table.name, profile.name)) is not None and refused.subject.template[0]:
+            former.append((namespace + _reference_name(stem, refused, others), refused.subject.template[0]))
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)
@@ -266,7 +273,7 @@ def _table_map(
         notes = []  # the description says that there are 0 rows
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
-    return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows)
+    return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(former))
 
 
 def _separator_notes(table: Table) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.interfaces.table_reader import Table
+from hybridkg.rdf.terms import Literal, NamedNode, Term
 from hybridkg.tables.mapping import ROW_NUMBER, TableMap
 from hybridkg.tables.triples import TripleWriter, first_rows
 
@@ -29,6 +30,7 @@ class TableSource(StatementSource):
     def __init__(self, table: Table, table_map: TableMap, prefixes: Mapping[str, str]):
         self._table, self.map, self.prefixes = table, table_map, prefixes
         self._writer = TripleWriter(table, table_map)
+        self._predicates = {name for one in table_map.properties if one.target.columns for name in one.predicates}
         self.row_subject = row_subject(table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
 
@@ -47,14 +49,23 @@ class TableSource(StatementSource):
             rows = self._table.size // (MIN_CELL_BYTES * max(len(self._table.columns), 1))
         return None if rows is None else rows * sum(len(one.predicates) for one in self.map.properties)
 
-    def subjects(self, rows: int) -> list[str]:
-        """The IRIs of the first rows. Raises LoadError: a row has none."""
-        found: list[str] = []
+    def subjects(self, rows: int | None = None) -> Iterator[str]:
+        """The IRIs of the first rows, or of all. Raises LoadError: a row has none."""
         for batch in self._table.batches():
-            found += [term[1:-1] for term in self._writer.subjects(first_rows(batch, rows - len(found)))]
-            if len(found) >= rows:
-                break
-        return found
+            terms = self._writer.subjects(batch if rows is None else first_rows(batch, rows))
+            yield from (term[1:-1] for term in terms)
+            if rows is not None and not (rows := rows - len(terms)):
+                return
+
+    def is_own(self, predicate: str, value: Term) -> bool:
+        """Whether a triple of a row, now or in an earlier load, may come from a column; constants are the map's own."""
+        if predicate in self._predicates:
+            return True
+        for former, start in self.map.former:
+            is_link = isinstance(value, NamedNode) and start != "" and value.value.startswith(start)
+            if predicate == former and (is_link or (not start and isinstance(value, Literal))):
+                return True
+        return False
 
     def examples(self, rows: int) -> list[str]:
         """The triples of the first rows, one a line, row by row."""

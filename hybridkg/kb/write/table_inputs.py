@@ -32,6 +32,15 @@ def is_table(value: Any) -> bool:
     return not is_rdf and has_reader(value)
 
 
+def check_replacing(replace: str | None, replace_rows: bool) -> None:
+    """Raises LoadError: inputs are to replace a graph and rows of it."""
+    if replace is not None and replace_rows:
+        raise LoadError(
+            "--replace and --replace-rows are two answers to what is removed",
+            hint="--replace removes everything else in the graph, and --replace-rows only old values of the rows",
+        )
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """How the tables of a load become triples.
