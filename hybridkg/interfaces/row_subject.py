@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -22,3 +23,13 @@ class RowSubject:
     kind: str
     start: str
     end: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """A name for the namespace of the rows, after their class; empty where they have none of their own.
+
+        >>> RowSubject("film_reviews", "id", "", "http://e/FilmReview/").prefix
+        'filmReview'
+        """
+        found = re.search(r"[/#:]([A-Za-z]\w*)[/#:]$", self.start, re.ASCII)
+        return "" if found is None or self.end else found[1][0].lower() + found[1][1:]

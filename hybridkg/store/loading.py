@@ -153,7 +153,7 @@ def _load(
         building.counts["quads"] += new
         building.prefixes.add(reading.name, declared)
         if isinstance(source, StatementSource) and source.row_subject is not None:
-            building.tables.add(source.row_subject)
+            building.keep_table(source.row_subject)
         progress.done(reading.statements)
         return SourceCount(reading.name, reading.statements, new, named)
     finally:

@@ -126,7 +126,7 @@ class TransactionState:
         """Keeps the subjects of the tables among inputs whose rows are in the default graph."""
         for source in sources:
             if isinstance(source, StatementSource) and source.row_subject is not None:
-                self.building.tables.add(source.row_subject)
+                self.building.keep_table(source.row_subject)
 
     def check_whole(self) -> None:
         """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.

@@ -13,6 +13,7 @@ from sampling import examples
 from hybridkg import KnowledgeBase, LoadError, guess_mapping
 from hybridkg.cli import cli
 from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.rdf.well_known import shortened
 from hybridkg.store.generations.kept_tables import MAX_LENGTH, MAX_TABLES, KeptTables
 from hybridkg.tables import foreign_keys
 
@@ -230,3 +231,38 @@ def test_templates_that_are_no_iris_are_not_looked_up(kb, files, tmp_path):
     with KnowledgeBase.open(tmp_path / "shop.kb") as base:
         base.load(*files(products=PRODUCTS))
         assert makers(base) == {}
+
+
+def test_rows_are_shown_by_a_prefix_that_a_query_takes(kb, files):
+    kb.load(*files(film_reviews="id,n\na b,1\nr-2.x,1\n7,1\né,2\n"))
+    assert dict(kb.prefixes) == {"ex": EX, "filmReview": f"{EX}FilmReview/"}
+    rows = [row["s"] for row in kb.query("SELECT ?s { ?s a ex:FilmReview }")]
+    names = {shortened(str(iri), kb.prefixes) for iri in rows}
+    assert names == {"filmReview:a%20b", "filmReview:r-2.x", "filmReview:7", f"<{EX}FilmReview/é>"}
+    for iri in rows:  # each name leads back to its row
+        (row,) = kb.query(f"SELECT ?n {{ {shortened(str(iri), kb.prefixes)} ex:n ?n }}")
+        assert row["n"].toPython() in (1, 2)
+
+
+def test_the_prefix_of_rows_never_takes_the_name_of_another(kb, files, tmp_path):
+    (tmp_path / "a.ttl").write_text("@prefix brand: <http://mine/> . brand:a brand:b brand:c .")
+    report = kb.load(tmp_path / "a.ttl", *files(brands=BRANDS, geo="id\ng1\n"))
+    assert report.warnings == ()
+    assert dict(kb.prefixes) == {"brand": "http://mine/", "brand2": f"{EX}Brand/", "ex": EX, "geo2": f"{EX}Geo/"}
+
+
+def test_a_prefix_of_rows_that_was_removed_stays_away(kb, files):
+    (brands,) = files(brands=BRANDS)
+    kb.load(brands)
+    kb.set_prefixes({"brand": None})
+    kb.load(*files(brands=BRANDS + "b4,x\n"))
+    assert "brand" not in kb.prefixes
+
+
+def test_a_namespace_that_has_a_prefix_gets_no_second_one(kb, files, tmp_path):
+    (tmp_path / "m.yml").write_text(
+        'prefixes: {b: "http://e.org/brand/"}\n'
+        'mappings: {brands: {sources: [["brands.csv~csv"]], s: "b:$(brand_id)", po: [["b:name", "$(name)"]]}}'
+    )
+    kb.load(*files(brands=BRANDS), mapping=tmp_path / "m.yml")
+    assert dict(kb.prefixes) == {"b": "http://e.org/brand/"}
