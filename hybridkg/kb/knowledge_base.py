@@ -179,7 +179,8 @@ class KnowledgeBase(Care):
         up to date. After any other they are stale, and results carry a warning.
 
         Args:
-            inputs: files of any supported format of RDF or of tables, DataFrames, or rdflib graphs.
+            inputs: files of any supported format of RDF or of tables, DataFrames, rows as a dict or a list of dicts,
+                a dict of DataFrames and lists by the names of their tables, rdflib graphs, or iterables of triples.
             mapping: how tables become triples: a file in YARRRML or RML, or the value of `guess_mapping`; else a guess.
             id: for the guess: the column that identifies the rows of the table; with several tables, a dict by their
                 names.

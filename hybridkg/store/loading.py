@@ -72,7 +72,8 @@ def check_sources(sources: Sequence[Source]) -> None:
         elif not isinstance(source, Iterable | StatementSource):
             raise LoadError(
                 f"{source!r} cannot be loaded: it is not a file name, graph or collection of statements",
-                hint="give RDF files, tables, DataFrames, rdflib graphs, or iterables of triples or quads",
+                hint="give files of RDF or tables, DataFrames, rows as a dict or a list of dicts, a dict of named "
+                "tables, rdflib graphs, or iterables of triples or quads",
             )
 
 

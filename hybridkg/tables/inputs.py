@@ -16,34 +16,44 @@ from hybridkg.tables.guess import Choice, guess
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.opening import open_tables, reader_of
 from hybridkg.tables.readers.frame import FrameTable, is_frame
+from hybridkg.tables.readers.records import RecordsTable, is_named_tables, is_records
 from hybridkg.tables.table_source import TableSource
 
 
 def has_reader(value: Any) -> bool:
-    """Whether an input is a table: a DataFrame, or a file with the extension of a table format.
+    """Whether an input is a table: a DataFrame, dicts, or a file with the extension of a table format.
 
-    >>> has_reader("films.csv"), has_reader("films.ttl")
-    (True, False)
+    >>> has_reader("films.csv"), has_reader("films.ttl"), has_reader([{"id": 1}])
+    (True, False, True)
     """
     if isinstance(value, str | Path):
         return reader_of(Path(value)) is not None
-    return is_frame(value)
+    return is_frame(value) or is_records(value)
 
 
 def opened_tables(values: Sequence[Any]) -> list[Table]:
     """The tables of some inputs. Raises LoadError: an input is no table."""
     tables: list[Table] = []
-    frames = sum(not isinstance(value, str | Path) for value in values)
+    unnamed = sum(not isinstance(value, str | Path) and not is_named_tables(value) for value in values)
     number = 0
     for value in values:
         if isinstance(value, str | Path):
             tables += open_tables(Path(value))
-        elif is_frame(value):
+        elif is_named_tables(value):
+            tables += [_in_memory(one, str(name)) for name, one in value.items()]
+        elif has_reader(value):
             number += 1
-            tables.append(FrameTable(value, "table" if frames == 1 else f"table{number}"))
+            tables.append(_in_memory(value, "table" if unnamed == 1 else f"table{number}"))
         else:
-            raise LoadError(f"{type(value).__name__!r} is no table", hint="give DataFrames or files of tables")
+            raise LoadError(
+                f"{type(value).__name__!r} is no table",
+                hint="give files of tables, DataFrames, dicts or lists of dicts as rows, or a dict of named tables",
+            )
     return tables
+
+
+def _in_memory(value: Any, name: str) -> Table:
+    return FrameTable(value, name) if is_frame(value) else RecordsTable(value, name)
 
 
 def guess_mapping(
@@ -60,7 +70,7 @@ def guess_mapping(
     `print` shows it, `save` writes it to a file, and `kb.load(..., mapping=...)` takes it.
 
     Args:
-        tables: files or DataFrames that are loaded together.
+        tables: files, DataFrames, rows as dicts, or dicts of named tables that are loaded together.
         id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
             values differ, else the number of the row. With several tables, a dict by their names.
         class_: class of the rows, a name or an IRI, also with a prefix; default: the name of the table, in the

@@ -117,7 +117,7 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
     if frames := [one for one in tables if not isinstance(one, str | Path)]:
         raise LoadError(
             f"{why} is for morph-kgc, which reads files, and {type(frames[0]).__name__} is none",
-            hint="write it to a file first: df.to_csv('table.csv', index=False)",
+            hint="write it to a file first, as a DataFrame by: df.to_csv('table.csv', index=False)",
         )
     for table in tables:
         check_readable(Path(table))
