@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
-from hybridkg.tables.kinds import RECOGNISED, is_recognised
+from hybridkg.tables.kinds import RECOGNISED, first_misfit, is_recognised
 from hybridkg.tables.near_kind import NearKind
 from hybridkg.tables.triples import values_of
 
@@ -52,11 +52,12 @@ class Kinds:
         self.permitted = frozenset(ValueKind)
 
     def see(self, texts: Sequence[str], permitted: frozenset[ValueKind] = frozenset()) -> None:
-        """Takes texts, and the kinds that their format permits."""
+        """Takes texts, and the kinds that their format permits: a day of a format with dates is a moment, too."""
         if permitted:
             self.permitted &= permitted
             self._left = [kind for kind in self._left if kind in self.permitted]
-        self._left = [kind for kind in self._left if is_recognised(kind, texts)]
+        is_typed = bool(permitted) and ValueKind.IRI not in permitted
+        self._left = [kind for kind in self._left if _has_kind(kind, texts, is_typed=is_typed)]
 
     def copy(self) -> Kinds:
         """An independent copy."""
@@ -75,6 +76,12 @@ class Kinds:
         if self.permitted == {ValueKind.JSON}:
             return ValueKind.JSON
         return self._left[0] if self._left else ValueKind.STRING
+
+
+def _has_kind(kind: ValueKind, texts: Sequence[str], *, is_typed: bool) -> bool:
+    if is_typed and kind is ValueKind.DATETIME:
+        return first_misfit(kind, texts) is None
+    return is_recognised(kind, texts)
 
 
 @dataclass(frozen=True)

@@ -206,8 +206,8 @@ def _value(cell: Any, source: Any, path: Path, sheet: str) -> Any:
         return None
     if cell.data_type == "e":
         raise LoadError(f"cell {cell.coordinate} has the error {value}", place=f"{path}, sheet {sheet}")
-    if isinstance(value, datetime) and "h" not in str(cell.number_format).lower():
-        return value.date()
+    if isinstance(value, datetime) and ("h" not in str(cell.number_format).lower() or value.time() == time.min):
+        return value.date()  # a midnight among other moments becomes one again
     if isinstance(value, time):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
