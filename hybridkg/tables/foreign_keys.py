@@ -79,20 +79,20 @@ class _Candidate:
 
 
 class ForeignKeys:
-    """The references of some tables to each other, and to earlier ones."""
+    """The references of some tables to each other, and to earlier ones; `targets` are all that can be referred to."""
 
     def __init__(self, earlier: EarlierTables = NO_TABLES) -> None:
         self._earlier = earlier
         self._targets: dict[tuple[str, str], ReferredTable] = {}
         self._notes: dict[str, list[str]] = {}
-        self._refused: dict[tuple[str, str], ReferredTable] = {}
+        self.targets: Sequence[ReferredTable] = ()
 
     @classmethod
     def found(cls, tables: Sequence[KeyedTable], earlier: EarlierTables = NO_TABLES) -> ForeignKeys:
         """Compares all candidates, by one more pass over the tables that have any."""
         keys = cls(earlier)
-        targets = _targets(tables, earlier)
-        candidates = {one.table.name: _candidates(one, targets) for one in tables}
+        keys.targets = _targets(tables, earlier)
+        candidates = {one.table.name: _candidates(one, keys.targets) for one in tables}
         for one in tables:
             candidates[one.table.name] = keys._with_a_first_row(one, candidates[one.table.name])
         wanted = {one.target.name: one.target.call for found in candidates.values() for one in found if one.target.call}
@@ -104,10 +104,6 @@ class ForeignKeys:
     def target(self, table: str, column: str) -> ReferredTable | None:
         """The table that a column refers to."""
         return self._targets.get((table, column))
-
-    def refused(self, table: str, column: str) -> ReferredTable | None:
-        """The table that a column is named after without referring to it, because a value is no row there."""
-        return self._refused.get((table, column))
 
     def notes(self, table: str) -> list[str]:
         """Remarks about columns that are named after a table and do not refer to it."""
@@ -175,7 +171,6 @@ class ForeignKeys:
         if candidate.is_named:
             shown = missing if len(missing) <= 40 else f"{missing[:40]}..."
             when = "" if candidate.target.call is not None else ", which was loaded earlier"
-            self._refused.setdefault((table, candidate.column), candidate.target)
             self._notes.setdefault(table, []).append(
                 f"column {candidate.column!r} is no reference to {candidate.target.name!r}{when}: no row there has "
                 f"{shown!r}"

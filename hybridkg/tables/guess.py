@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,7 +23,8 @@ from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
-from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable, ReferredTable
+from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
+from hybridkg.tables.former_predicates import former_predicates
 from hybridkg.tables.mapping import (
     RDF_TYPE,
     ROW_NUMBER,
@@ -39,20 +39,17 @@ from hybridkg.tables.mapping import (
 from hybridkg.tables.names import (
     DESCRIPTIONS,
     LABELS,
+    RDFS_COMMENT,
+    RDFS_LABEL,
     class_name,
     languages,
-    local_name,
     local_names,
-    reference_names,
+    reference_name,
     singular,
 )
 from hybridkg.tables.referring_texts import referring_texts
 
 DEFAULT_PREFIX = "http://example.org/"
-
-RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-RDFS_COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
-"""Predicates of the fields `label` and `description` of the default profile."""
 
 Choice: TypeAlias = "str | Mapping[str, str] | None"
 """A column or a class: of the only table, or of each table by its name."""
@@ -235,26 +232,21 @@ def _table_map(
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
     if not is_chosen:
         notes += _near_key_notes(table, key, profiles)
-    former = []
+    taken = {*local.values()}
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
-        others = {*local.values()} - {local[stem]}
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
         if (other := links.target(table.name, profile.name)) is not None:
-            if stem == label:
-                former.append((RDFS_LABEL, ""))
             if stem == profile.name:
-                former.append((namespace + local[stem], ""))
-                local[stem] = _reference_name(stem, other, others)
+                local[stem] = reference_name(stem, other.name, other.key, taken, local[stem])
+                taken.add(local[stem])
             target = _link(profile, other.subject)
             properties.append(PropertyMap((namespace + local[stem],), target))
             continue
-        if (refused := links.refused(table.name, profile.name)) is not None and refused.subject.template[0]:
-            former.append((namespace + _reference_name(stem, refused, others), refused.subject.template[0]))
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)
@@ -273,11 +265,15 @@ def _table_map(
         notes = []  # the description says that there are 0 rows
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
+    former = former_predicates([profile.name for profile in profiles], namespace, links.targets)
     return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(former))
 
 
 def _separator_notes(table: Table) -> list[str]:
-    """A remark about a file that may have been divided at the wrong character."""
+    """A remark about a file that may have been divided at the wrong character, or whose header is in another row."""
+    unnamed = sum(name == f"column_{i}" for i, name in enumerate(table.columns, 1))
+    if unnamed > len(table.columns) / 2 and unnamed > 1:
+        return [f"{unnamed} of {len(table.columns)} columns have no name in the header: is it in another row?"]
     if len(table.columns) != 1:
         return []
     separator = max(",;|\t", key=table.columns[0].count)
@@ -288,17 +284,6 @@ def _separator_notes(table: Table) -> list[str]:
 def _link(profile: ColumnProfile, subject: TermMap) -> TermMap:
     """The subject of the other table, with the value of this column in place of its key."""
     return TermMap((subject.template[0], profile.name, subject.template[2]), ValueKind.IRI, separator=profile.separator)
-
-
-def _reference_name(header: str, referred: ReferredTable, taken: set[str]) -> str:
-    """The local name of the predicate of a column of references, other than those of the other columns, and than that
-    of the identifier there.
-    """
-    names = reference_names(header, referred.name, referred.key)
-    further = (f"{names[-1]}{number}" for number in count(2))
-    return next(
-        name for name in map(local_name, chain(names, further)) if name not in {*taken, local_name(referred.key)}
-    )
 
 
 def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -> str | None:

@@ -128,8 +128,8 @@ class TableMap:
         properties: the other terms.
         notes: remarks of the guess for whoever reads it, one line each.
         rows: number of rows, where the guess has counted them.
-        former: predicates that earlier guesses may have given to values of these columns, each with the start of their
-            IRIs, or an empty text for literals: a column that refers to a table now may have been a text.
+        former: predicates that earlier guesses may have given to these columns, each with the start of the IRIs that
+            are its values, or an empty text for any value.
     """
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.interfaces.table_reader import Table
-from hybridkg.rdf.terms import Literal, NamedNode, Term
+from hybridkg.rdf.terms import NamedNode, Term
 from hybridkg.tables.mapping import ROW_NUMBER, TableMap
 from hybridkg.tables.triples import TripleWriter, first_rows
 
@@ -31,6 +31,9 @@ class TableSource(StatementSource):
         self._table, self.map, self.prefixes = table, table_map, prefixes
         self._writer = TripleWriter(table, table_map)
         self._predicates = {name for one in table_map.properties if one.target.columns for name in one.predicates}
+        self._former: dict[str, list[str]] = {}
+        for predicate, start in table_map.former:
+            self._former.setdefault(predicate, []).append(start)
         self.row_subject = row_subject(table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
 
@@ -61,11 +64,8 @@ class TableSource(StatementSource):
         """Whether a triple of a row, now or in an earlier load, may come from a column; constants are the map's own."""
         if predicate in self._predicates:
             return True
-        for former, start in self.map.former:
-            is_link = isinstance(value, NamedNode) and start != "" and value.value.startswith(start)
-            if predicate == former and (is_link or (not start and isinstance(value, Literal))):
-                return True
-        return False
+        starts = self._former.get(predicate, ())
+        return "" in starts or (isinstance(value, NamedNode) and value.value.startswith(tuple(starts)))
 
     def examples(self, rows: int) -> list[str]:
         """The triples of the first rows, one a line, row by row."""

@@ -43,7 +43,9 @@ def values(kb, subject, predicate):
 @st.composite
 def versions(draw):
     """(header, rows, other rows of the same identifiers): cells of each column are of several kinds."""
-    names = draw(st.lists(st.sampled_from(["year", "name@en", "list", "text"]), min_size=1, max_size=3, unique=True))
+    names = draw(
+        st.lists(st.sampled_from(["year", "name@en", "list", "title", "summary"]), min_size=1, max_size=3, unique=True)
+    )
     cells = st.sampled_from([cell for kind in ("integer", "boolean", "list", "text") for cell in CELLS[kind]] + [""])
     ids = [f"t{i}" for i in range(draw(st.integers(1, 3)))]
     old, new = ([[one, *(draw(cells) for _ in names)] for one in ids] for _ in range(2))
