@@ -66,6 +66,7 @@ def load(
     ids: tuple[str, ...],
     classes: tuple[str, ...],
     prefix: str | None,
+    header_rows: tuple[str, ...],
     save_mapping: Path | None,
     dry_run: bool,
     profile: str | None,
@@ -107,11 +108,11 @@ def load(
     progress = TerminalProgress()
     existed = (kb / "CURRENT").exists()
     opened = KnowledgeBase.open(kb) if existed else None
-    tables = TableArguments(mapping, ids, classes, prefix, save_mapping, dry_run, replace)
+    tables = TableArguments(mapping, ids, classes, prefix, header_rows, save_mapping, dry_run, replace)
     table_mapping = shown_mapping(files, tables, opened, progress)
     if dry_run and replace_rows and opened is not None:
         with opened.transaction(dry_run=True, index=False, wait=wait, progress=progress) as changes:
-            changes.load(*files, mapping=table_mapping.mapping, replace_rows=True)
+            changes.load(*files, mapping=table_mapping.mapping, header_row=table_mapping.header_row, replace_rows=True)
         assert changes.report is not None
         show_change(changes.report, kb, dry_run=True)
         return
@@ -126,6 +127,7 @@ def load(
             id=table_mapping.id,
             class_=table_mapping.class_,
             prefix=table_mapping.prefix,
+            header_row=table_mapping.header_row,
             text=texts,
             replace=replace,
             replace_rows=replace_rows,

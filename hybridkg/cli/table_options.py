@@ -31,6 +31,13 @@ TABLE_OPTIONS = (
         "--class", "classes", metavar="[TABLE=]NAME", multiple=True, help="Class of the rows; default: after the file."
     ),
     click.option("--prefix", metavar="IRI", help="Namespace of what tables name.  [default: http://example.org/]"),
+    click.option(
+        "--header-row",
+        "header_rows",
+        metavar="[SHEET=]N",
+        multiple=True,
+        help="Row of the header in a sheet of Excel; default: the first one with a cell.",
+    ),
     click.option("--save-mapping", metavar="FILE", type=PATH, help="Write the guessed mapping in YARRRML, to edit it."),
     click.option("--dry-run", is_flag=True, help="Show the mapping of tables and some triples, and load nothing."),
 )
@@ -44,6 +51,7 @@ class TableArguments:
     ids: tuple[str, ...]
     classes: tuple[str, ...]
     prefix: str | None
+    header_rows: tuple[str, ...]
     save_mapping: Path | None
     dry_run: bool
     replace: str | None
@@ -68,7 +76,7 @@ def shown_mapping(
     from hybridkg.tables.inputs import guess_mapping
     from hybridkg.tables.mapping import check_no_file
 
-    id_, class_ = _choice(given.ids), _choice(given.classes)
+    id_, class_, header_row = _choice(given.ids), _choice(given.classes), _rows(given.header_rows)
     tables = [file for file in files if is_table(file)]
     if given.mapping is not None or not tables:
         if given.save_mapping is not None:
@@ -77,19 +85,19 @@ def shown_mapping(
                 + ("a mapping is given" if given.mapping is not None else "no file is a table"),
                 hint="leave it out",
             )
-        return TableOptions(given.mapping, id_, class_, given.prefix)
+        return TableOptions(given.mapping, id_, class_, given.prefix, header_row=header_row)
     if given.save_mapping is not None:
         check_no_file(given.save_mapping)
-    chosen: dict[str, Any] = {"id": id_, "class_": class_, "prefix": given.prefix, "progress": progress}
+    chosen: dict[str, Any] = {"id": id_, "class_": class_, "prefix": given.prefix, "header_row": header_row}
     if base is None:
-        mapping = guess_mapping(*tables, **chosen)
+        mapping = guess_mapping(*tables, progress=progress, **chosen)
     else:
-        mapping = base.guess_mapping(*tables, replace=given.replace, **chosen)
+        mapping = base.guess_mapping(*tables, replace=given.replace, progress=progress, **chosen)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)
         echo(f"mapping written to {given.save_mapping}", err=True)
-    return TableOptions(mapping)
+    return TableOptions(mapping, header_row=header_row)
 
 
 def print_examples(files: Sequence[Path], options: TableOptions) -> None:
@@ -118,6 +126,18 @@ def print_examples(files: Sequence[Path], options: TableOptions) -> None:
 
 EXAMPLE_ROWS = 3
 """Rows of each table whose triples are shown."""
+
+
+def _rows(values: tuple[str, ...]) -> int | dict[str, int] | None:
+    """The number of a row, or numbers by the names of sheets."""
+    chosen = _choice(values)
+    numbers = [chosen] if isinstance(chosen, str) else [*(chosen or {}).values()]
+    for number in numbers:
+        if not (number.isascii() and number.isdecimal() and int(number) > 0):
+            raise LoadError(f"{number!r} is no number of a row", hint="such as --header-row 3 or --header-row Sheet1=3")
+    if isinstance(chosen, str):
+        return int(chosen)
+    return {name: int(number) for name, number in chosen.items()} if chosen else None
 
 
 def _choice(values: tuple[str, ...]) -> str | dict[str, str] | None:

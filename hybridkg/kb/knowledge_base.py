@@ -115,6 +115,7 @@ class KnowledgeBase(Care):
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         profile: str | Path | None = None,
         progress: Progress = SILENT,
     ) -> KnowledgeBase:
@@ -135,6 +136,7 @@ class KnowledgeBase(Care):
                 id=id,
                 class_=class_,
                 prefix=prefix,
+                header_row=header_row,
                 index=True,
                 profile=profile,
                 progress=progress,
@@ -162,6 +164,7 @@ class KnowledgeBase(Care):
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         text: str | Path | Sequence[str | Path] = (),
         replace: str | None = None,
         replace_rows: bool = False,
@@ -186,6 +189,8 @@ class KnowledgeBase(Care):
                 names.
             class_: for the guess: the class of the rows; with several tables, a dict by their names.
             prefix: for the guess: the namespace of everything that gets a name.
+            header_row: the number of the row of the header in a sheet of Excel, where rows stand above it; with several
+                sheets, a dict by their names.
             text: files of text documents that are not in the graph.
             replace: a graph, by its IRI or a prefixed name, or `default`, whose triples the inputs replace; at most
                 2,000,000 triples.
@@ -216,7 +221,7 @@ class KnowledgeBase(Care):
         before = self._state  # None where an index is damaged, which a load may build again
         check_replacing(replace, replace_rows)
         prefixes, earlier = self._known_to_tables(replace)
-        options = TableOptions(mapping, id, class_, prefix, prefixes, earlier)
+        options = TableOptions(mapping, id, class_, prefix, prefixes, earlier, header_row)
         with with_tables(inputs, options, progress) as sources:
             warnings: list[LoadWarning] = []
             if replace is None and not replace_rows and before is not None and before.quads:
@@ -234,6 +239,7 @@ class KnowledgeBase(Care):
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         replace: str | None = None,
         progress: Progress = SILENT,
     ) -> TableMapping:
@@ -248,7 +254,14 @@ class KnowledgeBase(Care):
 
         prefixes, earlier = self._known_to_tables(replace)
         return guess_mapping(
-            *tables, id=id, class_=class_, prefix=prefix, prefixes=prefixes, earlier=earlier, progress=progress
+            *tables,
+            id=id,
+            class_=class_,
+            prefix=prefix,
+            prefixes=prefixes,
+            header_row=header_row,
+            earlier=earlier,
+            progress=progress,
         )
 
     def _known_to_tables(self, replace: str | None) -> tuple[Mapping[str, str], EarlierTables]:

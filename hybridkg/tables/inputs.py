@@ -10,11 +10,13 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.table_reader import Table
+from hybridkg.rdf.input_file import extensions
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.guess import Choice, guess
 from hybridkg.tables.mapping import TableMapping
-from hybridkg.tables.opening import open_tables, reader_of
+from hybridkg.tables.opening import WORKBOOKS, open_tables, reader_of
+from hybridkg.tables.readers.excel import HeaderRow
 from hybridkg.tables.readers.frame import FrameTable, is_frame
 from hybridkg.tables.readers.records import RecordsTable, is_named_tables, is_records
 from hybridkg.tables.table_source import TableSource
@@ -31,14 +33,25 @@ def has_reader(value: Any) -> bool:
     return is_frame(value) or is_records(value)
 
 
-def opened_tables(values: Sequence[Any]) -> list[Table]:
-    """The tables of some inputs. Raises LoadError: an input is no table."""
+def opened_tables(values: Sequence[Any], header_row: HeaderRow = None) -> list[Table]:
+    """The tables of some inputs.
+
+    Args:
+        values: the inputs.
+        header_row: the number of the row of the header in a sheet of Excel; with several sheets, a dict by their names.
+
+    Raises:
+        LoadError: an input is no table, or `header_row` names no sheet.
+    """
     tables: list[Table] = []
+    sheets: list[str] = []
     unnamed = sum(not isinstance(value, str | Path) and not is_named_tables(value) for value in values)
     number = 0
     for value in values:
         if isinstance(value, str | Path):
-            tables += open_tables(Path(value))
+            opened = open_tables(Path(value), header_row)
+            tables += opened
+            sheets += [table.name for table in opened if extensions(Path(value))[0] in WORKBOOKS]
         elif is_named_tables(value):
             tables += [_in_memory(one, str(name)) for name, one in value.items()]
         elif has_reader(value):
@@ -49,7 +62,29 @@ def opened_tables(values: Sequence[Any]) -> list[Table]:
                 f"{type(value).__name__!r} is no table",
                 hint="give files of tables, DataFrames, dicts or lists of dicts as rows, or a dict of named tables",
             )
+    _check_header_row(header_row, sheets)
     return tables
+
+
+def _check_header_row(header_row: HeaderRow, sheets: Sequence[str]) -> None:
+    """Raises LoadError: the row of a header is given for a table that is no sheet, or for one of several."""
+    if header_row is None:
+        return
+    if not sheets:
+        raise LoadError("header_row is for Excel workbooks, and no input is one", hint="leave it out")
+    if isinstance(header_row, int):
+        if len(sheets) > 1:
+            raise LoadError(
+                f"header_row {header_row} is for one sheet, and there are {len(sheets)}: {', '.join(sheets)}",
+                hint=f"say for which: --header-row {sheets[0]}={header_row}",
+            )
+        return
+    for name in header_row:
+        if name not in sheets:
+            raise LoadError(
+                f"header_row is given for a sheet {name!r}; the sheets: {', '.join(sheets)}",
+                hint=did_you_mean(name, [*sheets]),
+            )
 
 
 def _in_memory(value: Any, name: str) -> Table:
@@ -62,6 +97,7 @@ def guess_mapping(
     class_: Choice = None,
     prefix: str | None = None,
     prefixes: Mapping[str, str] | None = None,
+    header_row: HeaderRow = None,
     earlier: EarlierTables = NO_TABLES,
     progress: Progress = SILENT,
 ) -> TableMapping:
@@ -77,6 +113,8 @@ def guess_mapping(
             singular. With several tables, a dict by their names.
         prefix: namespace of everything that gets a name, which ends in `/`, `#` or `:`; default: `http://example.org/`.
         prefixes: namespaces for `class_`, such as `kb.prefixes`; `ex` and the well-known ones need none.
+        header_row: the number of the row of the header in a sheet of Excel, where rows stand above it. With several
+            sheets, a dict by their names.
         earlier: tables that were loaded earlier, to whose rows columns may refer; `kb.guess_mapping` knows them.
         progress: receives the bytes read.
 
@@ -84,7 +122,7 @@ def guess_mapping(
         LoadError: a table is malformed, or a choice names nothing.
     """
     return guess(
-        opened_tables(tables),
+        opened_tables(tables, header_row),
         id=id,
         class_=class_,
         prefix=prefix,

@@ -576,3 +576,58 @@ def test_a_row_of_a_sheet_and_its_number_are_bounded(workbook, monkeypatch):
     refused(
         changed_sheet(workbook, b"</row></sheetData>", b"<c><v>1</v></c>" * 1000 + b"</row></sheetData>"), "a row of"
     )
+
+
+def with_title(path, *sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name in sheets:
+        sheet = book.create_sheet(name)
+        for row in [["Products 2026"], [], ["sku", "name", "price"], ["s1", "tea", 3], [], ["s2", "soap", 4]]:
+            sheet.append(row)
+    book.save(path / "products.xlsx")
+    return path / "products.xlsx"
+
+
+def test_a_title_above_the_header_is_an_error_and_the_option_for_it_leaves_the_title_out(tmp_path):
+    path = with_title(tmp_path, "Sheet")
+    with pytest.raises(LoadError) as caught:
+        guess_mapping(path)
+    assert caught.value.message == (
+        "row 1 has one cell, 'Products 2026', and row 3 has 3: this is a title, and no header"
+    )
+    assert caught.value.hint == "name the row of the header: --header-row 3; or delete what is above it"
+    as_text = write_csv(tmp_path / "products.csv", ["sku", "name", "price"], [["s1", "tea", 3], ["s2", "soap", 4]])
+    mapping = guess_mapping(path, header_row=3)
+    (source,) = table_sources(opened_tables([path], 3), mapping)
+    assert sorted(b"".join(text for text, _ in source.lines()).decode().splitlines()) == loaded(as_text)
+
+
+def test_the_row_of_the_header_of_several_sheets(tmp_path):
+    path = with_title(tmp_path, "a", "b")
+    with pytest.raises(LoadError, match=r"--header-row a=3"):
+        guess_mapping(path)
+    with pytest.raises(LoadError, match=r"is for one sheet, and there are 2: a, b"):
+        guess_mapping(path, header_row=3)
+    with pytest.raises(LoadError, match=r"given for a sheet 'c'; the sheets: a, b"):
+        guess_mapping(path, header_row={"a": 3, "b": 3, "c": 3})
+    assert [table.rows for table in guess_mapping(path, header_row={"a": 3, "b": 4}).tables] == [2, 1]
+
+
+@pytest.mark.parametrize("row", [2, 7])
+def test_a_header_without_a_cell_is_refused(tmp_path, row):
+    with pytest.raises(LoadError, match=f"row {row} has no cell"):
+        guess_mapping(with_title(tmp_path, "Sheet"), header_row=row)
+
+
+def test_the_row_of_a_header_is_for_workbooks(tmp_path):
+    with pytest.raises(LoadError, match="header_row is for Excel workbooks"):
+        guess_mapping(as_csv(tmp_path), header_row=3)
+
+
+def test_most_columns_without_a_name_are_in_a_note(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["Report", "", "", "2026"], [["id", "a", "b", "c"], ["1", "x", "y", "z"]])
+    assert not any("no name" in note for note in guess_mapping(path).tables[0].notes)
+    path = write_csv(tmp_path / "t.csv", ["Report", "", "", ""], [["id", "a", "b", "c"], ["1", "x", "y", "z"]])
+    (table,) = guess_mapping(path).tables
+    assert "3 of 4 columns have no name in the header: is it in another row?" in table.notes

@@ -98,6 +98,7 @@ class Transaction:
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         replace: str | None = None,
         replace_rows: bool = False,
     ) -> UpdateReport:
@@ -115,7 +116,7 @@ class Transaction:
         rows = state.building.tables.kept if replace is None else ()
         earlier = loaded_tables(rows, state.snapshot(ranked=False).store) if rows else NO_TABLES
         check_replacing(replace, replace_rows)
-        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept, earlier)
+        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept, earlier, header_row)
         with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
             with _undone_on_failure(state):

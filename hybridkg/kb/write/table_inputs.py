@@ -19,6 +19,7 @@ from hybridkg.tables.guess import guess
 from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.morph_kgc import materialized
+from hybridkg.tables.readers.excel import HeaderRow
 from hybridkg.tables.rml_reader import read_rml
 from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
 
@@ -52,6 +53,7 @@ class TableOptions:
         prefix: the same.
         prefixes: the same; those that the knowledge base keeps.
         earlier: the same; the tables of the knowledge base.
+        header_row: the same; for tables with a mapping, too.
     """
 
     mapping: str | Path | TableMapping | None = None
@@ -60,6 +62,7 @@ class TableOptions:
     prefix: str | None = None
     prefixes: Mapping[str, str] | None = None
     earlier: EarlierTables = NO_TABLES
+    header_row: HeaderRow = None
 
     @property
     def for_the_guess(self) -> list[str]:
@@ -88,9 +91,11 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
     mapping = options.mapping
     if mapping is None:
         if not tables:
+            if options.header_row is not None:
+                raise LoadError("header_row is for Excel workbooks, and no input is one", hint="leave it out")
             yield others
             return
-        opened = opened_tables(tables)
+        opened = opened_tables(tables, options.header_row)
         found = guess(
             opened,
             id=options.id,
@@ -103,7 +108,7 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
         yield [*others, *table_sources(opened, found)]
         return
     if isinstance(mapping, TableMapping):
-        yield [*others, *table_sources(opened_tables(tables), mapping)]
+        yield [*others, *table_sources(opened_tables(tables, options.header_row), mapping)]
         return
     path = Path(mapping)
     check_readable(path)
@@ -112,8 +117,11 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
     except BeyondRowsError as e:
         why = str(e)
     else:
-        yield [*others, *table_sources(opened_tables(tables or files_of(found, path.parent)), found)]
+        opened = opened_tables(tables or files_of(found, path.parent), options.header_row)
+        yield [*others, *table_sources(opened, found)]
         return
+    if options.header_row is not None:
+        raise LoadError(f"{why} is for morph-kgc, which has no header_row", hint="delete the rows above the header")
     if frames := [one for one in tables if not isinstance(one, str | Path)]:
         raise LoadError(
             f"{why} is for morph-kgc, which reads files, and {type(frames[0]).__name__} is none",
