@@ -8,12 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import COMMITTED, LoadError, LoadWarning
+from hybridkg.errors import COMMITTED, LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
@@ -28,12 +27,7 @@ if TYPE_CHECKING:
     from hybridkg.kb.write.explaining import UpdateExplanation
     from hybridkg.kb.write.open_transaction import Transaction
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex, UpdateReport
-    from hybridkg.store.loading import Source
-    from hybridkg.tables.earlier_tables import EarlierTables
     from hybridkg.tables.mapping import TableMapping
-
-QUICKLY_INDEXED = 50_000
-"""Triples up to which the indexes are built from scratch where they cannot follow a small load: about a second."""
 
 DEFAULT_WAIT = 10.0
 """Seconds that an update waits for another writer."""
@@ -210,28 +204,20 @@ class KnowledgeBase(Care):
             UnknownNameError: no such encoder or text engine.
             LockedError: another writer has the lock.
         """
-        from hybridkg.kb.write.described_already import described_already
-        from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, with_tables
+        from hybridkg.kb.write.load_inputs import LoadOptions, load_inputs
+        from hybridkg.kb.write.table_inputs import TableOptions
 
         texts = [text] if isinstance(text, str | Path) else text
-        if not inputs and not texts and mapping is None:
-            raise LoadError(
-                "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
-            )
-        before = self._state  # None where an index is damaged, which a load may build again
-        check_replacing(replace, replace_rows)
-        prefixes, earlier = self._known_to_tables(replace)
-        options = TableOptions(mapping, id, class_, prefix, prefixes, earlier, header_row)
-        with with_tables(inputs, options, progress) as sources:
-            warnings: list[LoadWarning] = []
-            if replace is None and not replace_rows and before is not None and before.quads:
-                warnings += described_already(sources, before.store)
-            settings = profile, encoder, text_engine
-            if replace is not None or replace_rows:
-                report = self._replace(sources, texts, replace, index, settings, wait, progress, confirm)
-            else:
-                report = self._load(sources, texts, index, settings, wait, progress, confirm)
-        return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
+        tables = TableOptions(mapping, id, class_, prefix, header_row=header_row)
+        settings = profile, encoder, text_engine
+        how = LoadOptions(replace, replace_rows, index, settings, wait, progress, confirm)
+        # The state is None where an index is damaged, which a load may build again.
+        done = load_inputs(self._folder, self._state, lambda: self._snapshot, inputs, texts, tables, how)
+        if done.is_transaction:
+            self._after_commit(done.report.index is not None, progress)
+        else:
+            self._after_writing(progress, indexed=done.report.index is not None)
+        return done.report
 
     def guess_mapping(
         self,
@@ -250,83 +236,11 @@ class KnowledgeBase(Care):
         Raises:
             LoadError: a table is malformed, or a choice names nothing.
         """
+        from hybridkg.kb.write.loaded_tables import known_to_tables
         from hybridkg.tables.inputs import guess_mapping
 
-        prefixes, earlier = self._known_to_tables(replace)
-        return guess_mapping(
-            *tables,
-            id=id,
-            class_=class_,
-            prefix=prefix,
-            prefixes=prefixes,
-            header_row=header_row,
-            earlier=earlier,
-            progress=progress,
-        )
-
-    def _known_to_tables(self, replace: str | None) -> tuple[Mapping[str, str], EarlierTables]:
-        """Kept prefixes, and earlier tables: none where a graph is replaced, which may lose their rows."""
-        from hybridkg.kb.write.loaded_tables import loaded_tables
-        from hybridkg.tables.earlier_tables import NO_TABLES
-
-        state = self._state
-        if state is None:
-            return {}, NO_TABLES
-        rows = state.generation.manifest.tables if replace is None else ()
-        return state.prefixes.kept, loaded_tables(rows, state.store)
-
-    def _load(
-        self,
-        inputs: Sequence[Source],
-        texts: Sequence[str | Path],
-        index: bool | None,
-        settings: tuple[str | Path | None, str | None, str | None],
-        wait: float,
-        progress: Progress,
-        confirm: ConfirmUpload | None,
-    ) -> LoadReport:
-        from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
-        from hybridkg.kb.write.open_transaction import TransactionOptions
-        from hybridkg.kb.write.small_load import can_follow, load_small
-        from hybridkg.kb.write.transaction import load
-
-        folder = with_chosen_settings(self._folder, *settings)
-        paths = [Path(path) for path in texts]
-        if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
-            is_quick = self._snapshot.quads <= QUICKLY_INDEXED
-            how = TransactionOptions(None, wait, False, progress, confirm, rebuilds=is_quick)
-            report = load_small(folder, self._snapshot, inputs, paths, how)
-            self._after_commit(report.index is not None, progress)
-            return report
-        if index is None:
-            index = any(settings) or not has_text_index(folder)
-        chosen = configured_profile(folder) if index else None
-        report = load(folder, inputs, paths, chosen, progress, confirm, wait)
-        self._after_writing(progress, indexed=index)
-        return report
-
-    def _replace(
-        self,
-        inputs: Sequence[Any],
-        texts: Sequence[str | Path],
-        graph: str | None,
-        index: bool | None,
-        settings: tuple[str | Path | None, str | None, str | None],
-        wait: float,
-        progress: Progress,
-        confirm: ConfirmUpload | None,
-    ) -> LoadReport:
-        from hybridkg.kb.write.configured import with_chosen_settings
-        from hybridkg.kb.write.open_transaction import TransactionOptions
-        from hybridkg.kb.write.replacing import replace_triples
-
-        if texts:
-            raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
-        folder = with_chosen_settings(self._folder, *settings)
-        how = TransactionOptions(True if folder.has_changes else index, wait, False, progress, confirm)
-        report = replace_triples(folder, self._snapshot, inputs, graph, how)
-        self._after_commit(report.index is not None, progress)
-        return report
+        chosen: dict[str, Any] = {"id": id, "class_": class_, "prefix": prefix, "header_row": header_row}
+        return guess_mapping(*tables, **chosen, **known_to_tables(self._state, replace), progress=progress)
 
     def index(
         self,

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.store.generations.kept_tables import MAX_TABLES
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
+
+
+def known_to_tables(state: Snapshot | None, replace: str | None) -> dict[str, Any]:
+    """The arguments `prefixes` and `earlier` of a guess, from the state of a knowledge base; None if it is damaged.
+
+    A load that replaces a graph gets no earlier tables, because it may remove their rows.
+    """
+    if state is None:
+        return {}
+    rows = state.generation.manifest.tables if replace is None else ()
+    return {"prefixes": state.prefixes.kept, "earlier": loaded_tables(rows, state.store)}
 
 
 def loaded_tables(rows: Sequence[RowSubject], store: GraphStore) -> EarlierTables:

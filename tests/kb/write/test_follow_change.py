@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.kb import knowledge_base
-from hybridkg.kb.write import follow_change
+from hybridkg.kb.write import follow_change, load_inputs
 from hybridkg.store.generations import manifest
 from hybridkg.store.generations.folder import Folder
 
@@ -98,7 +97,7 @@ def test_a_load_that_cannot_be_followed_builds_a_small_knowledge_base_anew(kb, t
 
 
 def test_a_load_that_cannot_be_followed_leaves_the_indexes_behind(kb, tmp_path, monkeypatch):
-    monkeypatch.setattr(knowledge_base, "QUICKLY_INDEXED", 0)
+    monkeypatch.setattr(load_inputs, "QUICKLY_INDEXED", 0)
     (tmp_path / "docs.jsonl").write_text('{"id": "http://e/n1", "review": "a slow whale"}\n')
     report = kb.load(text=tmp_path / "docs.jsonl")
     assert (report.documents, report.index, report.is_behind) == (1, None, True)
