@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.rdf.terms import Literal, NamedNode, Node, Term
+from hybridkg.tables.column_profile import MAX_KEY_LENGTH
 from hybridkg.tables.mapping import iri_safe
 
 FindSubjects: TypeAlias = Callable[[Iterable[Node]], set[Node]]
@@ -49,16 +50,29 @@ class EarlierTables:
         self._find, self._statements = find, statements
 
     def missing(self, values: Sequence[tuple[RowSubject, str]]) -> list[bool]:
-        """Whether the graph has no row of the table with the identifier, for each (table, identifier)."""
-        nodes = [NamedNode(f"{row.start}{iri_safe(value)}{row.end}") for row, value in values]
-        known = self._find(dict.fromkeys(nodes))
-        return [node not in known for node in nodes]
+        """Whether the graph has no row of the table with the identifier, for each (table, identifier).
+
+        A text of more than MAX_KEY_LENGTH characters identifies nothing: a book would be a part of a query.
+        """
+        nodes = [_node(row, value) for row, value in values]
+        known = self._find(dict.fromkeys(node for node in nodes if node is not None))
+        return [node is None or node not in known for node in nodes]
 
     def literals(self, predicate: str, most: int) -> Iterator[tuple[str, str]]:
         """Subject and text of the literals among the first triples of a predicate."""
         for subject, value in self._statements(NamedNode(predicate), most):
             if isinstance(value, Literal) and isinstance(subject, NamedNode):
                 yield subject.value, value.value
+
+
+def _node(row: RowSubject, value: str) -> NamedNode | None:
+    """The subject of the row with an identifier; None for a text that is none."""
+    if len(value) > MAX_KEY_LENGTH:
+        return None
+    try:
+        return NamedNode(f"{row.start}{iri_safe(value)}{row.end}")
+    except ValueError:  # half a character
+        return None
 
 
 NO_TABLES = EarlierTables()

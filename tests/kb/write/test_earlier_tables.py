@@ -16,6 +16,7 @@ from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.rdf.well_known import shortened
 from hybridkg.store.generations.kept_tables import MAX_LENGTH, MAX_TABLES, KeptTables
 from hybridkg.tables import foreign_keys
+from hybridkg.tables.earlier_tables import EarlierTables
 
 EX = "http://example.org/"
 BRANDS = "brand_id,name\nb1,Acme\nb 2,Ajax\nb3,Arco\n"
@@ -266,3 +267,16 @@ def test_a_namespace_that_has_a_prefix_gets_no_second_one(kb, files, tmp_path):
     )
     kb.load(*files(brands=BRANDS), mapping=tmp_path / "m.yml")
     assert dict(kb.prefixes) == {"b": "http://e.org/brand/"}
+
+
+@pytest.mark.parametrize("value", ["x" * 201, "\ud800"])
+def test_texts_that_identify_nothing_are_not_looked_up(value):
+    asked = []
+
+    def find(nodes):
+        asked.extend(nodes)
+        return {*asked}
+
+    brands = RowSubject("brands", "id", "string", f"{EX}Brand/")
+    assert EarlierTables([brands], find).missing([(brands, value), (brands, "b1")]) == [True, False]
+    assert [str(node) for node in asked] == [f"<{EX}Brand/b1>"]

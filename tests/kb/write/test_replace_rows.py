@@ -90,6 +90,13 @@ def test_a_column_that_the_new_table_has_not_is_left_alone(kb, films):
     assert len(values(kb, "Film/tt1", "genres")) == 2
 
 
+def test_a_column_that_is_blank_in_every_new_row_loses_its_values(kb, films):
+    kb.load(films)
+    films.write_text("imdb_id,title,title@de,year,genres\ntt1,Alien,,,\ntt2,Jaws,,,\n")
+    kb.load(films, replace_rows=True)
+    assert [values(kb, "Film/tt1", name) for name in ("title", "year", "genres")] == [['"Alien"'], [], []]
+
+
 def test_two_tables_of_one_entity_do_not_remove_the_values_of_each_other(kb, tmp_path):
     one = write_csv(tmp_path / "a.csv", ["id", "v"], [["1", "x"]])
     two = write_csv(tmp_path / "b.csv", ["id", "v"], [["1", "y"]])
