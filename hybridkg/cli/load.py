@@ -44,6 +44,11 @@ from hybridkg.cli.table_options import TableArguments, print_examples, shown_map
     metavar="GRAPH|default",
     help="Put the triples in place of those of a graph, given by its IRI or prefixed name, or of the default graph.",
 )
+@click.option(
+    "--replace-rows",
+    is_flag=True,
+    help="Let each row of a table replace the earlier values of its entity; entities without a row stay.",
+)
 @table_options
 @profile_option
 @encoder_option
@@ -56,10 +61,12 @@ def load(
     texts: tuple[Path, ...],
     with_index: bool | None,
     replace: str | None,
+    replace_rows: bool,
     mapping: Path | None,
     ids: tuple[str, ...],
     classes: tuple[str, ...],
     prefix: str | None,
+    header_rows: tuple[str, ...],
     save_mapping: Path | None,
     dry_run: bool,
     profile: str | None,
@@ -81,6 +88,7 @@ def load(
       hybridkg load films.kb films.ttl --encoder lsa
       hybridkg load films.kb films.csv --id imdb_id --class Film --prefix http://example.org/
     """
+    from hybridkg.cli.changes import show_change
     from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.cli.search_kernels import tell_what_remains
     from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
@@ -98,22 +106,31 @@ def load(
             hint="the knowledge base comes first: hybridkg load KB FILE...",
         )
     progress = TerminalProgress()
-    tables = TableArguments(mapping, ids, classes, prefix, save_mapping, dry_run)
-    table_mapping = shown_mapping(files, tables, kb, progress)
+    existed = (kb / "CURRENT").exists()
+    opened = KnowledgeBase.open(kb) if existed else None
+    tables = TableArguments(mapping, ids, classes, prefix, header_rows, save_mapping, dry_run, replace)
+    table_mapping = shown_mapping(files, tables, opened, progress)
+    if dry_run and replace_rows and opened is not None:
+        with opened.transaction(dry_run=True, index=False, wait=wait, progress=progress) as changes:
+            changes.load(*files, mapping=table_mapping.mapping, header_row=table_mapping.header_row, replace_rows=True)
+        assert changes.report is not None
+        show_change(changes.report, kb, dry_run=True)
+        return
     if dry_run:
         print_examples(files, table_mapping)
         return
-    existed = (kb / "CURRENT").exists()
     try:
-        base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
+        base = opened or KnowledgeBase.create(kb)
         report = base.load(
             *files,
             mapping=table_mapping.mapping,
             id=table_mapping.id,
             class_=table_mapping.class_,
             prefix=table_mapping.prefix,
+            header_row=table_mapping.header_row,
             text=texts,
             replace=replace,
+            replace_rows=replace_rows,
             index=with_index,
             wait=wait,
             progress=progress,

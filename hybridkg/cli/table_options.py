@@ -15,6 +15,7 @@ from hybridkg.errors import LoadError
 
 if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
+    from hybridkg.kb import KnowledgeBase
     from hybridkg.kb.write.table_inputs import TableOptions
 
 TABLE_OPTIONS = (
@@ -30,6 +31,13 @@ TABLE_OPTIONS = (
         "--class", "classes", metavar="[TABLE=]NAME", multiple=True, help="Class of the rows; default: after the file."
     ),
     click.option("--prefix", metavar="IRI", help="Namespace of what tables name.  [default: http://example.org/]"),
+    click.option(
+        "--header-row",
+        "header_rows",
+        metavar="[SHEET=]N",
+        multiple=True,
+        help="Row of the header in a sheet of Excel; default: the first one with a cell.",
+    ),
     click.option("--save-mapping", metavar="FILE", type=PATH, help="Write the guessed mapping in YARRRML, to edit it."),
     click.option("--dry-run", is_flag=True, help="Show the mapping of tables and some triples, and load nothing."),
 )
@@ -37,14 +45,16 @@ TABLE_OPTIONS = (
 
 @dataclass(frozen=True)
 class TableArguments:
-    """The values of these options."""
+    """The values of these options, and that of `--replace`."""
 
     mapping: Path | None
     ids: tuple[str, ...]
     classes: tuple[str, ...]
     prefix: str | None
+    header_rows: tuple[str, ...]
     save_mapping: Path | None
     dry_run: bool
+    replace: str | None
 
 
 def table_options(command: Any) -> Any:
@@ -54,8 +64,10 @@ def table_options(command: Any) -> Any:
     return command
 
 
-def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progress: Progress) -> TableOptions:
-    """The options of a load into a knowledge base, which need not be there; their mapping is guessed, shown and saved.
+def shown_mapping(
+    files: Sequence[Path], given: TableArguments, base: KnowledgeBase | None, progress: Progress
+) -> TableOptions:
+    """The options of a load into a knowledge base, None for a new one; their mapping is guessed, shown and saved.
 
     Raises:
         LoadError: a table is malformed, or an option is for tables and there are none.
@@ -64,7 +76,7 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progre
     from hybridkg.tables.inputs import guess_mapping
     from hybridkg.tables.mapping import check_no_file
 
-    id_, class_ = _choice(given.ids), _choice(given.classes)
+    id_, class_, header_row = _choice(given.ids), _choice(given.classes), _rows(given.header_rows)
     tables = [file for file in files if is_table(file)]
     if given.mapping is not None or not tables:
         if given.save_mapping is not None:
@@ -73,16 +85,19 @@ def shown_mapping(files: Sequence[Path], given: TableArguments, kb: Path, progre
                 + ("a mapping is given" if given.mapping is not None else "no file is a table"),
                 hint="leave it out",
             )
-        return TableOptions(given.mapping, id_, class_, given.prefix)
+        return TableOptions(given.mapping, id_, class_, given.prefix, header_row=header_row)
     if given.save_mapping is not None:
         check_no_file(given.save_mapping)
-    kept = _kept_prefixes(kb) if any(":" in one for one in given.classes) else {}
-    mapping = guess_mapping(*tables, id=id_, class_=class_, prefix=given.prefix, prefixes=kept, progress=progress)
+    chosen: dict[str, Any] = {"id": id_, "class_": class_, "prefix": given.prefix, "header_row": header_row}
+    if base is None:
+        mapping = guess_mapping(*tables, progress=progress, **chosen)
+    else:
+        mapping = base.guess_mapping(*tables, replace=given.replace, progress=progress, **chosen)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)
         echo(f"mapping written to {given.save_mapping}", err=True)
-    return TableOptions(mapping)
+    return TableOptions(mapping, header_row=header_row)
 
 
 def print_examples(files: Sequence[Path], options: TableOptions) -> None:
@@ -113,13 +128,16 @@ EXAMPLE_ROWS = 3
 """Rows of each table whose triples are shown."""
 
 
-def _kept_prefixes(kb: Path) -> dict[str, str]:
-    from hybridkg.kb import KnowledgeBase
-
-    if not (kb / "CURRENT").exists():
-        return {}
-    with KnowledgeBase.open(kb) as base:
-        return dict(base.prefixes)
+def _rows(values: tuple[str, ...]) -> int | dict[str, int] | None:
+    """The number of a row, or numbers by the names of sheets."""
+    chosen = _choice(values)
+    numbers = [chosen] if isinstance(chosen, str) else [*(chosen or {}).values()]
+    for number in numbers:
+        if not (number.isascii() and number.isdecimal() and int(number) > 0):
+            raise LoadError(f"{number!r} is no number of a row", hint="such as --header-row 3 or --header-row Sheet1=3")
+    if isinstance(chosen, str):
+        return int(chosen)
+    return {name: int(number) for name, number in chosen.items()} if chosen else None
 
 
 def _choice(values: tuple[str, ...]) -> str | dict[str, str] | None:

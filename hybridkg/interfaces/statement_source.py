@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
+from hybridkg.interfaces.row_subject import RowSubject
+
 
 class StatementSource(ABC):
     """A stream of triples in canonical N-Triples, without blank nodes.
@@ -13,11 +15,13 @@ class StatementSource(ABC):
         name: in progress and errors.
         size: bytes that `advanced` counts in all; None if unknown.
         prefixes: namespaces by prefix, which the knowledge base keeps.
+        row_subject: the subjects of the rows of a table, which the knowledge base keeps; None where there is none.
     """
 
     name: str
     size: int | None
     prefixes: Mapping[str, str]
+    row_subject: RowSubject | None = None
 
     @abstractmethod
     def lines(self) -> Iterator[tuple[bytes, int]]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import COMMITTED, LoadError, LoadWarning
+from hybridkg.errors import COMMITTED, LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
@@ -110,6 +109,7 @@ class KnowledgeBase(Care):
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         profile: str | Path | None = None,
         progress: Progress = SILENT,
     ) -> KnowledgeBase:
@@ -130,6 +130,7 @@ class KnowledgeBase(Care):
                 id=id,
                 class_=class_,
                 prefix=prefix,
+                header_row=header_row,
                 index=True,
                 profile=profile,
                 progress=progress,
@@ -157,8 +158,10 @@ class KnowledgeBase(Care):
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         text: str | Path | Sequence[str | Path] = (),
         replace: str | None = None,
+        replace_rows: bool = False,
         index: bool | None = None,
         profile: str | Path | None = None,
         encoder: str | None = None,
@@ -173,15 +176,20 @@ class KnowledgeBase(Care):
         up to date. After any other they are stale, and results carry a warning.
 
         Args:
-            inputs: files of any supported format of RDF or of tables, DataFrames, or rdflib graphs.
+            inputs: files of any supported format of RDF or of tables, DataFrames, rows as a dict or a list of dicts,
+                a dict of DataFrames and lists by the names of their tables, rdflib graphs, or iterables of triples.
             mapping: how tables become triples: a file in YARRRML or RML, or the value of `guess_mapping`; else a guess.
             id: for the guess: the column that identifies the rows of the table; with several tables, a dict by their
                 names.
             class_: for the guess: the class of the rows; with several tables, a dict by their names.
             prefix: for the guess: the namespace of everything that gets a name.
+            header_row: the number of the row of the header in a sheet of Excel, where rows stand above it; with several
+                sheets, a dict by their names.
             text: files of text documents that are not in the graph.
             replace: a graph, by its IRI or a prefixed name, or `default`, whose triples the inputs replace; at most
                 2,000,000 triples.
+            replace_rows: whether each row of a table replaces the earlier values of its entity, by the predicates of
+                its columns; entities without a row stay as they are.
             index: whether to build the indexes in the same step; None: if there are none yet, if `profile`, `encoder`
                 or `text_engine` is set, or if they can follow.
             profile: a name or a Turtle file, written to kb.toml.
@@ -196,29 +204,43 @@ class KnowledgeBase(Care):
             UnknownNameError: no such encoder or text engine.
             LockedError: another writer has the lock.
         """
-        from hybridkg.kb.write.described_already import described_already
         from hybridkg.kb.write.load_inputs import LoadOptions, load_inputs
-        from hybridkg.kb.write.table_inputs import TableOptions, with_tables
+        from hybridkg.kb.write.table_inputs import TableOptions
 
-        texts = tuple(map(Path, [text] if isinstance(text, str | Path) else text))
-        if not inputs and not texts and mapping is None:
-            raise LoadError(
-                "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
-            )
-        options = LoadOptions(texts, replace, index, profile, encoder, text_engine, wait, progress, confirm)
-        before = self._state  # None where an index is damaged, which a load may build again
-        kept = {} if before is None else before.prefixes.kept
-        with with_tables(inputs, TableOptions(mapping, id, class_, prefix, kept), progress) as sources:
-            warnings: list[LoadWarning] = []
-            if replace is None and before is not None and before.quads:
-                warnings += described_already(sources, before.store)
-            loaded = load_inputs(self._folder, lambda: self._snapshot, sources, options)
-            if loaded.is_commit:
-                self._after_commit(loaded.is_indexed, progress)
-            else:
-                self._after_writing(progress, indexed=loaded.is_indexed)
-        report = loaded.report
-        return with_changes(report, warnings=(*report.warnings, *warnings)) if report.triples else report
+        texts = [text] if isinstance(text, str | Path) else text
+        tables = TableOptions(mapping, id, class_, prefix, header_row=header_row)
+        settings = profile, encoder, text_engine
+        how = LoadOptions(replace, replace_rows, index, settings, wait, progress, confirm)
+        # The state is None where an index is damaged, which a load may build again.
+        done = load_inputs(self._folder, self._state, lambda: self._snapshot, inputs, texts, tables, how)
+        if done.is_transaction:
+            self._after_commit(done.report.index is not None, progress)
+        else:
+            self._after_writing(progress, indexed=done.report.index is not None)
+        return done.report
+
+    def guess_mapping(
+        self,
+        *tables: Any,
+        id: str | Mapping[str, str] | None = None,
+        class_: str | Mapping[str, str] | None = None,
+        prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
+        replace: str | None = None,
+        progress: Progress = SILENT,
+    ) -> TableMapping:
+        """The mapping that `load` of tables without a mapping uses here, with references to tables loaded earlier.
+
+        The arguments are those of `load`.
+
+        Raises:
+            LoadError: a table is malformed, or a choice names nothing.
+        """
+        from hybridkg.kb.write.loaded_tables import known_to_tables
+        from hybridkg.tables.inputs import guess_mapping
+
+        chosen: dict[str, Any] = {"id": id, "class_": class_, "prefix": prefix, "header_row": header_row}
+        return guess_mapping(*tables, **chosen, **known_to_tables(self._state, replace), progress=progress)
 
     def index(
         self,

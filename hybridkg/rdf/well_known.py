@@ -29,7 +29,9 @@ WELL_KNOWN = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
-_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]*[\w-])?", re.ASCII)
+_LOCAL_NAME = re.compile(
+    r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:(?:[\w.-]|%[0-9A-Fa-f]{2})*(?:[\w-]|%[0-9A-Fa-f]{2}))?", re.ASCII
+)
 """Local names that need no escape in SPARQL and in Turtle; names with other letters are shown in full."""
 
 

@@ -72,7 +72,8 @@ def check_sources(sources: Sequence[Source]) -> None:
         elif not isinstance(source, Iterable | StatementSource):
             raise LoadError(
                 f"{source!r} cannot be loaded: it is not a file name, graph or collection of statements",
-                hint="give RDF files, tables, DataFrames, rdflib graphs, or iterables of triples or quads",
+                hint="give files of RDF or tables, DataFrames, rows as a dict or a list of dicts, a dict of named "
+                "tables, rdflib graphs, or iterables of triples or quads",
             )
 
 
@@ -152,6 +153,8 @@ def _load(
                 named = None if may_have else 0
         building.counts["quads"] += new
         building.prefixes.add(reading.name, declared)
+        if isinstance(source, StatementSource) and source.row_subject is not None:
+            building.keep_table(source.row_subject)
         progress.done(reading.statements)
         return SourceCount(reading.name, reading.statements, new, named)
     finally:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
-from hybridkg.tables.kinds import RECOGNISED, is_recognised
+from hybridkg.tables.kinds import RECOGNISED, first_misfit, is_recognised
 from hybridkg.tables.near_kind import NearKind
 from hybridkg.tables.triples import values_of
 
@@ -52,11 +52,12 @@ class Kinds:
         self.permitted = frozenset(ValueKind)
 
     def see(self, texts: Sequence[str], permitted: frozenset[ValueKind] = frozenset()) -> None:
-        """Takes texts, and the kinds that their format permits."""
+        """Takes texts, and the kinds that their format permits: a day of a format with dates is a moment, too."""
         if permitted:
             self.permitted &= permitted
             self._left = [kind for kind in self._left if kind in self.permitted]
-        self._left = [kind for kind in self._left if is_recognised(kind, texts)]
+        is_typed = bool(permitted) and ValueKind.IRI not in permitted
+        self._left = [kind for kind in self._left if _has_kind(kind, texts, is_typed=is_typed)]
 
     def copy(self) -> Kinds:
         """An independent copy."""
@@ -75,6 +76,12 @@ class Kinds:
         if self.permitted == {ValueKind.JSON}:
             return ValueKind.JSON
         return self._left[0] if self._left else ValueKind.STRING
+
+
+def _has_kind(kind: ValueKind, texts: Sequence[str], *, is_typed: bool) -> bool:
+    if is_typed and kind is ValueKind.DATETIME:
+        return first_misfit(kind, texts) is None
+    return is_recognised(kind, texts)
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,7 @@ class ColumnProfile:
         self._blanks = array("q")
         self._flaws = self._values = 0
         self._near: NearKind | None = None
+        self._first = ""
         self.first_blank = 0
         """The number of the first row without a value; 0 for none."""
         self._alike: tuple[int, int, str] | None = None
@@ -130,6 +138,8 @@ class ColumnProfile:
             self._near = self._near or NearKind(before.left, self._values)
             places = range(rows) if values.rows is None else values.rows
             self._near.see(texts, [before_batch + place + 1 for place in places])
+        if texts and not self._values:
+            self._first = texts[0]
         self._values += len(texts)
         self.has_json_and_text = self.has_json_and_text or not self.kinds.permitted
         if filled < rows and not self.first_blank:
@@ -190,6 +200,12 @@ class ColumnProfile:
         return ""
 
     @property
+    def first(self) -> str:
+        """The first value; empty where all cells are blank."""
+        parts = self._first.split(separator) if (separator := self.separator) else [self._first]
+        return next((part for part in parts if part and not part.isspace()), "")
+
+    @property
     def kind(self) -> ValueKind:
         """The kind of the values."""
         separator = self.separator
@@ -206,6 +222,12 @@ class ColumnProfile:
             return False
         found = np.frombuffer(self._hashes, dtype=np.int64)
         return len(np.unique(found)) == len(found)
+
+    def has_values(self, texts: Sequence[str]) -> bool:
+        """Whether there are texts, and all of them are values of this column, which is unique."""
+        found = np.frombuffer(self._hashes or array("q"), dtype=np.int64)
+        wanted = np.fromiter(map(hash, texts), np.int64, len(texts))
+        return len(texts) > 0 and bool(np.isin(wanted, found).all())
 
     def has_key_kind(self) -> bool:
         """Whether the values are of a kind that identifies rows."""

@@ -22,7 +22,9 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
 from hybridkg.tables.column_profile import ColumnProfile
+from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
+from hybridkg.tables.former_predicates import former_predicates
 from hybridkg.tables.mapping import (
     RDF_TYPE,
     ROW_NUMBER,
@@ -34,13 +36,20 @@ from hybridkg.tables.mapping import (
     iri_safe,
     literal_of,
 )
-from hybridkg.tables.names import DESCRIPTIONS, LABELS, class_name, languages, local_names, singular
+from hybridkg.tables.names import (
+    DESCRIPTIONS,
+    LABELS,
+    RDFS_COMMENT,
+    RDFS_LABEL,
+    class_name,
+    languages,
+    local_names,
+    reference_name,
+    singular,
+)
+from hybridkg.tables.referring_texts import referring_texts
 
 DEFAULT_PREFIX = "http://example.org/"
-
-RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-RDFS_COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
-"""Predicates of the fields `label` and `description` of the default profile."""
 
 Choice: TypeAlias = "str | Mapping[str, str] | None"
 """A column or a class: of the only table, or of each table by its name."""
@@ -61,6 +70,7 @@ def guess(
     class_: Choice = None,
     prefix: str | None = None,
     prefixes: Mapping[str, str] | None = None,
+    earlier: EarlierTables = NO_TABLES,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping of tables that are loaded together.
@@ -73,6 +83,7 @@ def guess(
             singular.
         prefix: namespace of classes, predicates and rows; default: DEFAULT_PREFIX.
         prefixes: namespaces for `class_`, before the well-known ones.
+        earlier: tables to which columns may refer as to those of the call.
         progress: receives the bytes read.
 
     Raises:
@@ -92,18 +103,20 @@ def guess(
     }
     _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
-    keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column) for table in tables]
-    links = ForeignKeys.found(keyed)
+    keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column, subjects[table.name]) for table in tables]
+    links = ForeignKeys.found(keyed, earlier)
+    further_notes = {one.table.name: [*referring_texts(one, namespace, earlier)] for one in keyed}
     maps = [
         _table_map(
             table,
             profiles[table.name],
             keys[table.name],
             class_iris[table.name],
-            subjects,
+            subjects[table.name],
             links,
             namespace,
             is_chosen=table.name in ids,
+            further_notes=further_notes[table.name],
         )
         for table in tables
     ]
@@ -204,11 +217,12 @@ def _table_map(
     profiles: Sequence[ColumnProfile],
     key: _Key,
     class_iri: str,
-    subjects: Mapping[str, TermMap],
+    subject: TermMap,
     links: ForeignKeys,
     namespace: str,
     *,
     is_chosen: bool,
+    further_notes: Sequence[str],
 ) -> TableMap:
     tongues = languages([profile.name for profile in profiles if profile.kind is ValueKind.STRING])
     stems = {header: stem for header, (stem, _) in tongues.items()}
@@ -218,6 +232,7 @@ def _table_map(
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
     if not is_chosen:
         notes += _near_key_notes(table, key, profiles)
+    taken = {*local.values()}
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
         if not profile.filled:
@@ -225,6 +240,13 @@ def _table_map(
             continue
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
+        if (other := links.target(table.name, profile.name)) is not None:
+            if stem == profile.name:
+                local[stem] = reference_name(stem, other.name, other.key, taken, local[stem])
+                taken.add(local[stem])
+            target = _link(profile, other.subject)
+            properties.append(PropertyMap((namespace + local[stem],), target))
+            continue
         predicates = [namespace + local[stem]]
         if stem == label:
             predicates.append(RDFS_LABEL)
@@ -236,20 +258,22 @@ def _table_map(
             language=tongues.get(profile.name, ("", ""))[1],
             separator=profile.separator,
         )
-        if (other := links.target(table.name, profile.name)) is not None:
-            target = _link(profile, subjects[other])
         properties.append(PropertyMap(tuple(predicates), target))
-    notes += links.notes(table.name)
+    notes += [*links.notes(table.name), *further_notes]
     rows = profiles[0].rows if profiles else 0
     if not rows:
         notes = []  # the description says that there are 0 rows
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
-    return TableMap(table.name, file_name, table.part, subjects[table.name], tuple(properties), tuple(notes), rows)
+    former = former_predicates([profile.name for profile in profiles], namespace, links.targets)
+    return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(former))
 
 
 def _separator_notes(table: Table) -> list[str]:
-    """A remark about a file that may have been divided at the wrong character."""
+    """A remark about a file that may have been divided at the wrong character, or whose header is in another row."""
+    unnamed = sum(name == f"column_{i}" for i, name in enumerate(table.columns, 1))
+    if unnamed > len(table.columns) / 2 and unnamed > 1:
+        return [f"{unnamed} of {len(table.columns)} columns have no name in the header: is it in another row?"]
     if len(table.columns) != 1:
         return []
     separator = max(",;|\t", key=table.columns[0].count)

@@ -10,39 +10,85 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.table_reader import Table
+from hybridkg.rdf.input_file import extensions
 from hybridkg.registry import did_you_mean
+from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.guess import Choice, guess
 from hybridkg.tables.mapping import TableMapping
-from hybridkg.tables.opening import open_tables, reader_of
+from hybridkg.tables.opening import WORKBOOKS, open_tables, reader_of
+from hybridkg.tables.readers.excel import HeaderRow
 from hybridkg.tables.readers.frame import FrameTable, is_frame
+from hybridkg.tables.readers.records import RecordsTable, is_named_tables, is_records
 from hybridkg.tables.table_source import TableSource
 
 
 def has_reader(value: Any) -> bool:
-    """Whether an input is a table: a DataFrame, or a file with the extension of a table format.
+    """Whether an input is a table: a DataFrame, dicts, or a file with the extension of a table format.
 
-    >>> has_reader("films.csv"), has_reader("films.ttl")
-    (True, False)
+    >>> has_reader("films.csv"), has_reader("films.ttl"), has_reader([{"id": 1}])
+    (True, False, True)
     """
     if isinstance(value, str | Path):
         return reader_of(Path(value)) is not None
-    return is_frame(value)
+    return is_frame(value) or is_records(value)
 
 
-def opened_tables(values: Sequence[Any]) -> list[Table]:
-    """The tables of some inputs. Raises LoadError: an input is no table."""
+def opened_tables(values: Sequence[Any], header_row: HeaderRow = None) -> list[Table]:
+    """The tables of some inputs.
+
+    Args:
+        values: the inputs.
+        header_row: the number of the row of the header in a sheet of Excel; with several sheets, a dict by their names.
+
+    Raises:
+        LoadError: an input is no table, or `header_row` names no sheet.
+    """
     tables: list[Table] = []
-    frames = sum(not isinstance(value, str | Path) for value in values)
+    sheets: list[str] = []
+    unnamed = sum(not isinstance(value, str | Path) and not is_named_tables(value) for value in values)
     number = 0
     for value in values:
         if isinstance(value, str | Path):
-            tables += open_tables(Path(value))
-        elif is_frame(value):
+            opened = open_tables(Path(value), header_row)
+            tables += opened
+            sheets += [table.name for table in opened if extensions(Path(value))[0] in WORKBOOKS]
+        elif is_named_tables(value):
+            tables += [_in_memory(one, str(name)) for name, one in value.items()]
+        elif has_reader(value):
             number += 1
-            tables.append(FrameTable(value, "table" if frames == 1 else f"table{number}"))
+            tables.append(_in_memory(value, "table" if unnamed == 1 else f"table{number}"))
         else:
-            raise LoadError(f"{type(value).__name__!r} is no table", hint="give DataFrames or files of tables")
+            raise LoadError(
+                f"{type(value).__name__!r} is no table",
+                hint="give files of tables, DataFrames, dicts or lists of dicts as rows, or a dict of named tables",
+            )
+    _check_header_row(header_row, sheets)
     return tables
+
+
+def _check_header_row(header_row: HeaderRow, sheets: Sequence[str]) -> None:
+    """Raises LoadError: the row of a header is given for a table that is no sheet, or for one of several."""
+    if header_row is None:
+        return
+    if not sheets:
+        raise LoadError("header_row is for Excel workbooks, and no input is one", hint="leave it out")
+    if isinstance(header_row, int):
+        if len(sheets) > 1:
+            raise LoadError(
+                f"header_row {header_row} is for one sheet, and there are {len(sheets)}: {', '.join(sheets)}",
+                hint=f"say for which: --header-row {sheets[0]}={header_row}",
+            )
+        return
+    for name in header_row:
+        if name not in sheets:
+            raise LoadError(
+                f"header_row is given for a sheet {name!r}; the sheets: {', '.join(sheets)}",
+                hint=did_you_mean(name, [*sheets]),
+            )
+
+
+def _in_memory(value: Any, name: str) -> Table:
+    return FrameTable(value, name) if is_frame(value) else RecordsTable(value, name)
 
 
 def guess_mapping(
@@ -51,6 +97,8 @@ def guess_mapping(
     class_: Choice = None,
     prefix: str | None = None,
     prefixes: Mapping[str, str] | None = None,
+    header_row: HeaderRow = None,
+    earlier: EarlierTables = NO_TABLES,
     progress: Progress = SILENT,
 ) -> TableMapping:
     """The mapping that a load of tables without a mapping uses.
@@ -58,19 +106,30 @@ def guess_mapping(
     `print` shows it, `save` writes it to a file, and `kb.load(..., mapping=...)` takes it.
 
     Args:
-        tables: files or DataFrames that are loaded together.
+        tables: files, DataFrames, rows as dicts, or dicts of named tables that are loaded together.
         id: the column that identifies the rows; default: one called `id` or after its table, else the first whose
             values differ, else the number of the row. With several tables, a dict by their names.
         class_: class of the rows, a name or an IRI, also with a prefix; default: the name of the table, in the
             singular. With several tables, a dict by their names.
         prefix: namespace of everything that gets a name, which ends in `/`, `#` or `:`; default: `http://example.org/`.
         prefixes: namespaces for `class_`, such as `kb.prefixes`; `ex` and the well-known ones need none.
+        header_row: the number of the row of the header in a sheet of Excel, where rows stand above it. With several
+            sheets, a dict by their names.
+        earlier: tables that were loaded earlier, to whose rows columns may refer; `kb.guess_mapping` knows them.
         progress: receives the bytes read.
 
     Raises:
         LoadError: a table is malformed, or a choice names nothing.
     """
-    return guess(opened_tables(tables), id=id, class_=class_, prefix=prefix, prefixes=prefixes, progress=progress)
+    return guess(
+        opened_tables(tables, header_row),
+        id=id,
+        class_=class_,
+        prefix=prefix,
+        prefixes=prefixes,
+        earlier=earlier,
+        progress=progress,
+    )
 
 
 def table_sources(tables: Sequence[Table], mapping: TableMapping) -> list[TableSource]:

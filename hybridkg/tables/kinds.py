@@ -60,10 +60,10 @@ PERMITTED: Final = {
     ValueKind.DOUBLE: r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|NaN|[+-]?INF",
     ValueKind.BOOLEAN: r"true|false|True|False|TRUE|FALSE|0|1",
     ValueKind.DATE: _DATE + r"(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d|[+-]14:00)?",
-    ValueKind.DATETIME: RECOGNISED[ValueKind.DATETIME],
+    ValueKind.DATETIME: _DATE + f"(?:[T ]{_TIME})?",
     ValueKind.IRI: r"""[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`\x7f-\x9f]+""",
 }
-"""Forms that a mapping accepts for a kind."""
+"""Forms that a mapping accepts for a kind; a moment that is a date alone is its midnight."""
 
 EXAMPLES: Final = {
     ValueKind.INTEGER: "42",
@@ -161,11 +161,11 @@ _FURTHER: dict[ValueKind, Callable[[str], bool]] = {
 def lexical(kind: ValueKind, texts: Sequence[str]) -> Sequence[str]:
     """The lexical forms of RDF of texts that are permitted for a kind (R2RML, section 10.2: natural mapping).
 
-    >>> lexical(ValueKind.BOOLEAN, ["True", ""]), lexical(ValueKind.DATETIME, ["2001-02-03 04:05:06"])
-    (['true', ''], ['2001-02-03T04:05:06'])
+    >>> lexical(ValueKind.BOOLEAN, ["True", ""]), lexical(ValueKind.DATETIME, ["2001-02-03 04:05:06", "2001-02-03"])
+    (['true', ''], ['2001-02-03T04:05:06', '2001-02-03T00:00:00'])
     """
     if kind is ValueKind.BOOLEAN:
         return [text.lower() for text in texts]
     if kind is ValueKind.DATETIME:
-        return [text.replace(" ", "T") for text in texts]
+        return [text.replace(" ", "T") if len(text) != len("1999-12-31") else f"{text}T00:00:00" for text in texts]
     return texts

@@ -128,6 +128,8 @@ class TableMap:
         properties: the other terms.
         notes: remarks of the guess for whoever reads it, one line each.
         rows: number of rows, where the guess has counted them.
+        former: predicates that earlier guesses may have given to these columns, each with the start of the IRIs that
+            are its values, or an empty text for any value.
     """
 
     name: str
@@ -137,6 +139,7 @@ class TableMap:
     properties: tuple[PropertyMap, ...]
     notes: tuple[str, ...] = field(default=(), compare=False)
     rows: int | None = field(default=None, compare=False)
+    former: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def term_maps(self) -> Iterator[TermMap]:
         """The subject and all objects."""

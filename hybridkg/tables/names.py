@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain, count
 
 from hybridkg.tables.mapping import iri_safe
 
@@ -15,14 +16,26 @@ sr sv ta te th tr uk ur vi zh
 LANGUAGES = frozenset(_CODES.split())
 """Languages of ISO 639-1 in which a header may end; those that are words or abbreviations, such as `id`, are none."""
 
+_REFERENCE = re.compile(r"(.*?\w)(?:[_.\- ][Ii][Dd]s?|(?<=[a-z])I[Dd]s?)")
+"""A header that ends in `_id`, `-ids` and the like, or in camel case in `Id` or `ID`."""
+
 _MARKED = re.compile(r"(.+)@([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
 _SUFFIXED = re.compile(r"(.+?)[_.\- ]([a-z]{2})(?:[_-]([A-Za-z]{2}))?")
+
+RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+RDFS_COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
+"""Predicates of the fields `label` and `description` of the default profile."""
 
 LABELS = ("label", "name", "title")
 """Headers of names of entities, from the first choice on."""
 
 DESCRIPTIONS = frozenset({"description", "abstract", "summary", "comment"})
 """Headers of texts about entities."""
+
+
+def local_name(header: str) -> str:
+    """The last part of the predicate of a header: spaces become `_`, and what an IRI cannot have is percent-encoded."""
+    return iri_safe(re.sub(r"\s+", "_", header))
 
 
 def local_names(headers: Sequence[str]) -> dict[str, str]:
@@ -36,13 +49,41 @@ def local_names(headers: Sequence[str]) -> dict[str, str]:
     >>> local_names(["a b", "a_b"])
     {'a b': 'a%20b', 'a_b': 'a_b'}
     """
-    names = {header: iri_safe(re.sub(r"\s+", "_", header)) for header in headers}
+    names = {header: local_name(header) for header in headers}
     while True:
         counts = Counter(names.values())
         wrong = [header for header, name in names.items() if counts[name] > 1 and name != iri_safe(header)]
         if not wrong:
             return names
         names |= {header: iri_safe(header) for header in wrong}
+
+
+def ends_as_reference(header: str) -> bool:
+    """Whether a header ends as those of references do: `brand_id`, `brandId`."""
+    return _REFERENCE.fullmatch(header) is not None
+
+
+def reference_name(header: str, table: str, key: str, taken: Collection[str] = (), own: str = "") -> str:
+    """The last part of the predicate of a column of references.
+
+    Args:
+        header: of the column.
+        table: the name of the table that it refers to.
+        key: the header of the column that identifies the rows there, whose predicate it does not get.
+        taken: names of the predicates of all columns.
+        own: the one of them that this column had as a column of texts.
+
+    >>> reference_name("main_brand_id", "brands", "id"), reference_name("imdb_id", "films", "imdb_id")
+    ('main_brand', 'film')
+    >>> reference_name("brand_id", "brands", "id", {"brand_id", "brand"}, "brand_id")
+    'brand_ref'
+    """
+    ending = _REFERENCE.fullmatch(header)
+    stem = ending[1] if ending else header
+    rows = singular(table)
+    same = [rows[:1].lower() + rows[1:]] if header.lower() == key.lower() else []
+    names = map(local_name, chain(same, [stem, f"{stem}_ref"], (f"{stem}_ref{number}" for number in count(2))))
+    return next(name for name in names if name != local_name(key) and (name == own or name not in taken))
 
 
 def class_name(name: str) -> str:

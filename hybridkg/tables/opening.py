@@ -8,6 +8,7 @@ from pathlib import Path
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import TABLE_READERS, Table, TableReader
 from hybridkg.rdf.input_file import COMPRESSIONS, check_readable, extensions
+from hybridkg.tables.readers.excel import EXCEL, HeaderRow
 
 IN_PARTS = frozenset({".parquet", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db"})
 """Extensions of formats that are not read from the first byte to the last, so that they cannot be compressed."""
@@ -33,8 +34,12 @@ def table_extensions() -> list[str]:
     return [extension for one in (*built_in, *TABLE_READERS.plugins()) for extension in one.extensions]
 
 
-def open_tables(path: Path) -> Sequence[Table]:
-    """The tables of a file.
+WORKBOOKS = frozenset({".xlsx", ".xlsm"})
+"""Extensions of the formats in which a table may begin below other rows."""
+
+
+def open_tables(path: Path, header_row: HeaderRow = None) -> Sequence[Table]:
+    """The tables of a file; `header_row` is for workbooks alone.
 
     Raises:
         LoadError: the file cannot be read, or is no table of its format.
@@ -54,4 +59,4 @@ def open_tables(path: Path) -> Sequence[Table]:
             hint=f"unpack it first: {({'.gz': 'gunzip', '.bz2': 'bunzip2'}).get(compression, 'unxz')} {path}",
             place=str(path),
         )
-    return reader.open(path)
+    return EXCEL.open(path, header_row) if extension in WORKBOOKS else reader.open(path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.interfaces.table_reader import Table
-from hybridkg.tables.mapping import TableMap
+from hybridkg.rdf.terms import NamedNode, Term
+from hybridkg.tables.mapping import ROW_NUMBER, TableMap
 from hybridkg.tables.triples import TripleWriter, first_rows
 
 MIN_CELL_BYTES = 4
@@ -28,6 +30,11 @@ class TableSource(StatementSource):
     def __init__(self, table: Table, table_map: TableMap, prefixes: Mapping[str, str]):
         self._table, self.map, self.prefixes = table, table_map, prefixes
         self._writer = TripleWriter(table, table_map)
+        self._predicates = {name for one in table_map.properties if one.target.columns for name in one.predicates}
+        self._former: dict[str, list[str]] = {}
+        for predicate, start in table_map.former:
+            self._former.setdefault(predicate, []).append(start)
+        self.row_subject = row_subject(table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
 
     def lines(self) -> Iterator[tuple[bytes, int]]:
@@ -45,14 +52,20 @@ class TableSource(StatementSource):
             rows = self._table.size // (MIN_CELL_BYTES * max(len(self._table.columns), 1))
         return None if rows is None else rows * sum(len(one.predicates) for one in self.map.properties)
 
-    def subjects(self, rows: int) -> list[str]:
-        """The IRIs of the first rows. Raises LoadError: a row has none."""
-        found: list[str] = []
+    def subjects(self, rows: int | None = None) -> Iterator[str]:
+        """The IRIs of the first rows, or of all. Raises LoadError: a row has none."""
         for batch in self._table.batches():
-            found += [term[1:-1] for term in self._writer.subjects(first_rows(batch, rows - len(found)))]
-            if len(found) >= rows:
-                break
-        return found
+            terms = self._writer.subjects(batch if rows is None else first_rows(batch, rows))
+            yield from (term[1:-1] for term in terms)
+            if rows is not None and not (rows := rows - len(terms)):
+                return
+
+    def is_own(self, predicate: str, value: Term) -> bool:
+        """Whether a triple of a row, now or in an earlier load, may come from a column; constants are the map's own."""
+        if predicate in self._predicates:
+            return True
+        starts = self._former.get(predicate, ())
+        return "" in starts or (isinstance(value, NamedNode) and value.value.startswith(tuple(starts)))
 
     def examples(self, rows: int) -> list[str]:
         """The triples of the first rows, one a line, row by row."""
@@ -61,6 +74,24 @@ class TableSource(StatementSource):
             order = {subject: i for i, subject in enumerate(dict.fromkeys(map(_subject, lines)))}
             return sorted(lines, key=lambda line: order[_subject(line)])
         return []
+
+
+def row_subject(table_map: TableMap) -> RowSubject | None:
+    """The subjects of a table; None where they do not depend on one column, or are its values as they are.
+
+    >>> from hybridkg.interfaces.table_reader import ValueKind
+    >>> from hybridkg.tables.mapping import TermMap
+    >>> subject = TermMap(("http://e/Brand/", "id", ""), ValueKind.IRI)
+    >>> row_subject(TableMap("brands", "brands.csv", "", subject, ()))
+    RowSubject(table='brands', column='id', kind='', start='http://e/Brand/', end='')
+    """
+    subject = table_map.subject
+    if len(subject.template) != 3 or subject.is_reference or subject.columns[0] == ROW_NUMBER:
+        return None
+    start, column, end = subject.template
+    literals = [one.target for one in table_map.properties if one.target.columns == (column,)]
+    kinds = [str(one.kind) for one in literals if one.is_reference and not one.separator]
+    return RowSubject(table_map.name, column, kinds[0] if kinds else "", start, end)
 
 
 def _subject(line: str) -> str:

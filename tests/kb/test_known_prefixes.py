@@ -218,7 +218,7 @@ def test_the_prefixes_of_the_mapping_of_a_table_are_kept(tmp_path):
     table.write_text("sku,price\nA1,89\n")
     kb = KnowledgeBase.create(tmp_path / "k.kb")
     kb.load(table, id="sku", prefix="http://shop/")
-    assert dict(kb.prefixes) == {"ex": "http://shop/"}
+    assert dict(kb.prefixes) == {"ex": "http://shop/", "shoe": "http://shop/Shoe/"}  # the second one for its rows
     assert value(kb, "SELECT ?v { ?shoe ex:price ?v }") == [89]
     mapping.write_text(
         "prefixes: {shop: 'http://shop/'}\n"

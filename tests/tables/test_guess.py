@@ -225,6 +225,47 @@ def test_foreign_keys_between_the_tables_of_a_call(tmp_path):
     assert terms["year"].kind is ValueKind.INTEGER  # numbers refer to a table only by name
 
 
+@pytest.mark.parametrize(
+    ("key", "header", "predicate"),
+    [
+        ("brand_id", "brand_id", "brand"),
+        ("id", "brand_id", "brand"),
+        ("id", "main brand ID", "main_brand"),
+        ("id", "mainBrandIds", "mainBrand"),
+        ("id", "brand", "brand"),
+        ("sku", "sku", "brand"),  # a better name than that of the identifier
+        ("brand", "brand", "brand_ref"),
+    ],
+)
+def test_a_reference_never_shares_its_predicate_with_the_identifier_that_it_refers_to(tmp_path, key, header, predicate):
+    brands = write_csv(tmp_path / "brands.csv", [key, "x"], [["b1", "1"], ["b2", "1"]])
+    products = write_csv(tmp_path / "products.csv", ["product", header], [["p1", "b1"], ["p2", "b2"], ["p3", "b2"]])
+    of_brand, of_product = guess_mapping(brands, products).tables
+    links = [one for one in of_product.properties if one.target.columns == (header,)]
+    assert [(one.predicates, one.target.template) for one in links] == [
+        ((EX + predicate,), (EX + "Brand/", header, ""))
+    ]
+    assert links[0].predicates[0] not in {name for one in of_brand.properties for name in one.predicates}
+
+
+def test_a_reference_never_shares_its_predicate_with_another_column(tmp_path):
+    brands = write_csv(tmp_path / "brands.csv", ["id"], [["b1"], ["b2"]])
+    header = ["product", "brand_id", "brand", "brand_ref", "brandId"]
+    rows = [["p1", "b1", "Acme", "x", "b1"], ["p2", "b2", "Ajax", "x", "b2"]]
+    products = guess_mapping(brands, write_csv(tmp_path / "products.csv", header, rows)).tables[1]
+    found = {one.target.columns[0]: one.predicates[0] for one in products.properties[1:]}
+    assert found["brand_id"] == EX + "brand_ref2"
+    assert len({*found.values()}) == len(header)
+
+
+def test_the_name_of_another_entity_is_a_reference_and_no_label(tmp_path):
+    films = write_csv(tmp_path / "films.csv", ["title"], [["Alien"], ["Jaws"]])
+    reviews = write_csv(tmp_path / "reviews.csv", ["id", "title"], [["1", "Alien"], ["2", "Jaws"], ["3", "Jaws"]])
+    review = guess_mapping(films, reviews).tables[1]
+    found = {one.target.columns[0]: one.predicates for one in review.properties[1:]}
+    assert found["title"] == (EX + "film",)
+
+
 def test_a_dangling_reference_stays_a_value_and_a_note(tmp_path):
     films = write_csv(tmp_path / "films.csv", ["id", "director_id"], [["1", "10"], ["2", "99"]])
     directors = write_csv(tmp_path / "directors.csv", ["id"], [["10"], ["11"]])

@@ -101,7 +101,7 @@ def as_excel(path):
 def as_sqlite(path):
     file = path / "films.sqlite"
     with sqlite3.connect(file) as database:
-        database.execute(f"CREATE TABLE films ({', '.join(HEADER)})")
+        database.execute(f"CREATE TABLE films ({', '.join(HEADER)})".replace("seen", "seen BOOLEAN"))
         for row in ROWS:
             cells = [one.isoformat() if isinstance(one, date) else one for one in row]
             database.execute(f"INSERT INTO films VALUES ({', '.join('?' * len(cells))})", cells)  # noqa: S608
@@ -150,16 +150,71 @@ def test_every_format_gives_the_triples_of_csv(tmp_path, wanted, make, is_typed)
     found = loaded(make(tmp_path), class_="Film")
     if is_typed:  # a float is a double, and CSV has decimals
         found = [line.replace("XMLSchema#double", "XMLSchema#decimal") for line in found]
-    if make is as_sqlite:  # which has no booleans
-        found = [
-            line.replace(
-                '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
-            ).replace(
-                '"0"^^<http://www.w3.org/2001/XMLSchema#integer>', '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
-            )
-            for line in found
-        ]
     assert sorted(found) == wanted
+
+
+DAYS = ["id", "seen", "day", "moment"]
+DAY_ROWS = [
+    ["f1", True, datetime(1979, 5, 25), datetime(1979, 5, 25)],
+    ["f2", None, None, datetime(1972, 2, 5, 1, 2)],
+    ["f3", False, datetime(1972, 2, 5), None],
+]
+"""Days as programs write them that have no type for days; a midnight among moments is a moment."""
+
+
+def days_as_excel(path):
+    file, book = path / "films.xlsx", openpyxl.Workbook()
+    for row in [DAYS, *DAY_ROWS]:
+        book.active.append(row)
+    assert "h" in book.active["C2"].number_format
+    book.save(file)
+    return file
+
+
+def days_as_frame(_):
+    return pd.DataFrame(DAY_ROWS, columns=DAYS).astype({"seen": "boolean"})
+
+
+def days_as_sqlite(path):
+    file = path / "films.sqlite"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE films (id TEXT, seen BOOL, day DATE, moment DATETIME)")
+        for one, seen, day, moment in DAY_ROWS:
+            cells = [one, seen, None if day is None else f"{day:%Y-%m-%d}", None if moment is None else str(moment)]
+            database.execute("INSERT INTO films VALUES (?, ?, ?, ?)", cells)
+    database.close()
+    return file
+
+
+def days_as_parquet(path):
+    file = path / "films.parquet"
+    rows = [[a, b, None if c is None else c.date(), d] for a, b, c, d in DAY_ROWS]
+    pa.parquet.write_table(pa.Table.from_pylist([dict(zip(DAYS, row, strict=True)) for row in rows]), file)
+    return file
+
+
+def days_as_json(path):
+    file = path / "films.json"
+    rows = [[a, b, None if c is None else f"{c:%Y-%m-%d}", None if d is None else str(d)] for a, b, c, d in DAY_ROWS]
+    file.write_text(json.dumps([dict(zip(DAYS, row, strict=True)) for row in rows]))
+    return file
+
+
+@pytest.mark.parametrize("make", [days_as_excel, days_as_frame, days_as_sqlite, days_as_parquet, days_as_json])
+def test_booleans_days_and_moments_are_those_of_csv_in_every_format(tmp_path, make):
+    rows = [["f1", "true", "1979-05-25", "1979-05-25T00:00:00"], ["f2", "", "", "1972-02-05 01:02:00"]]
+    path = write_csv(tmp_path / "films.csv", DAYS, [*rows, ["f3", "false", "1972-02-05", ""]])
+    assert loaded(make(tmp_path), class_="Film") == loaded(path, class_="Film")
+
+
+@pytest.mark.parametrize("other", [2, "no", 0.5])
+def test_a_column_declared_boolean_with_other_values_keeps_them(tmp_path, other):
+    file = tmp_path / "t.sqlite"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE t (id TEXT, seen BOOLEAN)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", [("a", 1), ("b", 0), ("c", other)])
+    database.close()
+    assert not any("boolean" in line for line in loaded(file))
 
 
 def test_lists_and_objects_of_json(tmp_path):
@@ -521,3 +576,58 @@ def test_a_row_of_a_sheet_and_its_number_are_bounded(workbook, monkeypatch):
     refused(
         changed_sheet(workbook, b"</row></sheetData>", b"<c><v>1</v></c>" * 1000 + b"</row></sheetData>"), "a row of"
     )
+
+
+def with_title(path, *sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name in sheets:
+        sheet = book.create_sheet(name)
+        for row in [["Products 2026"], [], ["sku", "name", "price"], ["s1", "tea", 3], [], ["s2", "soap", 4]]:
+            sheet.append(row)
+    book.save(path / "products.xlsx")
+    return path / "products.xlsx"
+
+
+def test_a_title_above_the_header_is_an_error_and_the_option_for_it_leaves_the_title_out(tmp_path):
+    path = with_title(tmp_path, "Sheet")
+    with pytest.raises(LoadError) as caught:
+        guess_mapping(path)
+    assert caught.value.message == (
+        "row 1 has one cell, 'Products 2026', and row 3 has 3: this is a title, and no header"
+    )
+    assert caught.value.hint == "name the row of the header: --header-row 3; or delete what is above it"
+    as_text = write_csv(tmp_path / "products.csv", ["sku", "name", "price"], [["s1", "tea", 3], ["s2", "soap", 4]])
+    mapping = guess_mapping(path, header_row=3)
+    (source,) = table_sources(opened_tables([path], 3), mapping)
+    assert sorted(b"".join(text for text, _ in source.lines()).decode().splitlines()) == loaded(as_text)
+
+
+def test_the_row_of_the_header_of_several_sheets(tmp_path):
+    path = with_title(tmp_path, "a", "b")
+    with pytest.raises(LoadError, match=r"--header-row a=3"):
+        guess_mapping(path)
+    with pytest.raises(LoadError, match=r"is for one sheet, and there are 2: a, b"):
+        guess_mapping(path, header_row=3)
+    with pytest.raises(LoadError, match=r"given for a sheet 'c'; the sheets: a, b"):
+        guess_mapping(path, header_row={"a": 3, "b": 3, "c": 3})
+    assert [table.rows for table in guess_mapping(path, header_row={"a": 3, "b": 4}).tables] == [2, 1]
+
+
+@pytest.mark.parametrize("row", [2, 7])
+def test_a_header_without_a_cell_is_refused(tmp_path, row):
+    with pytest.raises(LoadError, match=f"row {row} has no cell"):
+        guess_mapping(with_title(tmp_path, "Sheet"), header_row=row)
+
+
+def test_the_row_of_a_header_is_for_workbooks(tmp_path):
+    with pytest.raises(LoadError, match="header_row is for Excel workbooks"):
+        guess_mapping(as_csv(tmp_path), header_row=3)
+
+
+def test_most_columns_without_a_name_are_in_a_note(tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["Report", "", "", "2026"], [["id", "a", "b", "c"], ["1", "x", "y", "z"]])
+    assert not any("no name" in note for note in guess_mapping(path).tables[0].notes)
+    path = write_csv(tmp_path / "t.csv", ["Report", "", "", ""], [["id", "a", "b", "c"], ["1", "x", "y", "z"]])
+    (table,) = guess_mapping(path).tables
+    assert "3 of 4 columns have no name in the header: is it in another row?" in table.notes

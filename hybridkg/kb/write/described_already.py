@@ -37,5 +37,6 @@ def described_already(sources: Sequence[Source], store: GraphStore) -> Iterator[
         yield DescribedWarning(
             f"{source.name}: {found:,}{among} {'describes an entity' if found == 1 else 'describe entities'} that the "
             "knowledge base has already: the values are added, and none is replaced",
-            hint="to correct a table, load all files again with --replace default, or change values by hybridkg update",
+            hint="to correct a table, load it with --replace-rows, or all files with --replace default, or change "
+            "values by hybridkg update",
         )

@@ -1,20 +1,24 @@
-"""A load: its options, and the way that its inputs take into the next generation."""
+"""A load of any inputs, by the way that fits them: bulk, looked up one by one, or in place of what is there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from hybridkg.errors import LoadError
+from hybridkg.errors import LoadError, LoadWarning
 from hybridkg.interfaces.encoder import ConfirmUpload
-from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
+from hybridkg.kb.write.described_already import described_already
+from hybridkg.kb.write.loaded_tables import known_to_tables
 from hybridkg.kb.write.open_transaction import TransactionOptions
-from hybridkg.kb.write.replacing import replace_graph
+from hybridkg.kb.write.replacing import replace_triples
 from hybridkg.kb.write.reports import LoadReport
 from hybridkg.kb.write.small_load import can_follow, load_small
+from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, with_tables
 from hybridkg.kb.write.transaction import load
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.loading import Source
@@ -25,69 +29,107 @@ QUICKLY_INDEXED = 50_000
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The arguments of `KnowledgeBase.load` that are not about tables; `texts` are files of text documents."""
+    """How inputs are loaded; the attributes are arguments of `KnowledgeBase.load`, `settings` the last three of them.
 
-    texts: tuple[Path, ...] = ()
-    replace: str | None = None
-    index: bool | None = None
-    profile: str | Path | None = None
-    encoder: str | None = None
-    text_engine: str | None = None
-    wait: float = 0.0
-    progress: Progress = SILENT
-    confirm: ConfirmUpload | None = None
+    Args:
+        replace: a graph whose triples the inputs replace.
+        replace_rows: whether the rows of tables replace earlier ones.
+        index: whether the indexes are built; None for whether they can follow.
+        settings: profile, encoder and text engine.
+        wait: seconds to wait for another writer.
+        progress: receives the progress.
+        confirm: confirms an upload.
+    """
+
+    replace: str | None
+    replace_rows: bool
+    index: bool | None
+    settings: tuple[str | Path | None, str | None, str | None]
+    wait: float
+    progress: Progress
+    confirm: ConfirmUpload | None
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the inputs replace anything."""
+        return self.replace is not None or self.replace_rows
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A load that has been written.
-
-    Args:
-        report: what it did.
-        is_indexed: whether the indexes are up to date by it.
-        is_commit: whether it is a commit that the indexes followed, not a build of all of them.
-    """
+    """A load that is done; `is_transaction` where the indexes have followed it, or stayed behind, as with an update."""
 
     report: LoadReport
-    is_indexed: bool
-    is_commit: bool
+    is_transaction: bool
 
 
 def load_inputs(
-    folder: Folder, snapshot: Callable[[], Snapshot], inputs: Sequence[Source], options: LoadOptions
+    folder: Folder,
+    state: Snapshot | None,
+    live: Callable[[], Snapshot],
+    inputs: Sequence[Any],
+    texts: Sequence[str | Path],
+    tables: TableOptions,
+    how: LoadOptions,
 ) -> Loaded:
-    """Writes the inputs into the next generation.
+    """Loads inputs and text documents: all of them, or nothing.
 
     Args:
         folder: of the knowledge base.
-        snapshot: opens the state before, which a load of many triples does not need.
-        inputs: RDF files, rdflib graphs and the triples of tables.
-        options: of the load.
+        state: its open state; None where an index is damaged.
+        live: gives the open state, or raises the error of the damage.
+        inputs: RDF and tables.
+        texts: files of text documents.
+        tables: how the tables become triples, without what the knowledge base knows.
+        how: options of the load.
 
     Raises:
-        LoadError: an input is malformed, or text documents are to replace a graph.
-        UnknownNameError: no such encoder or text engine.
+        LoadError: there is no input, or an input is malformed.
         LockedError: another writer has the lock.
     """
-    folder = with_chosen_settings(folder, options.profile, options.encoder, options.text_engine)
-    paths, index = list(options.texts), options.index
-    if options.replace is not None:
-        if paths:
-            raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
-        how = _transaction(options, True if folder.has_changes else index)
-        report = replace_graph(folder, snapshot(), inputs, options.replace, how)
-        return Loaded(report, report.index is not None, is_commit=True)
-    if index is None and not folder.has_changes and can_follow(folder, inputs, paths):
-        before = snapshot()
-        how = _transaction(options, None, rebuilds=before.quads <= QUICKLY_INDEXED)
-        report = load_small(folder, before, inputs, paths, how)
-        return Loaded(report, report.index is not None, is_commit=True)
+    if not inputs and not texts and tables.mapping is None:
+        raise LoadError(
+            "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
+        )
+    check_replacing(how.replace, how.replace_rows)
+    tables = replace(tables, **known_to_tables(state, how.replace))
+    with with_tables(inputs, tables, how.progress) as sources:
+        warnings: list[LoadWarning] = []
+        if not how.replaces and state is not None and state.quads:
+            warnings += described_already(sources, state.store)
+        folder = with_chosen_settings(folder, *how.settings)
+        done = (_replace if how.replaces else _add)(folder, live, sources, texts, how)
+    report = done.report
+    return replace(done, report=replace(report, warnings=(*report.warnings, *warnings))) if report.triples else done
+
+
+def _add(
+    folder: Folder,
+    live: Callable[[], Snapshot],
+    sources: Sequence[Source],
+    texts: Sequence[str | Path],
+    how: LoadOptions,
+) -> Loaded:
+    paths, index = [Path(path) for path in texts], how.index
+    if index is None and not folder.has_changes and can_follow(folder, sources, paths):
+        is_quick = live().quads <= QUICKLY_INDEXED
+        options = TransactionOptions(None, how.wait, False, how.progress, how.confirm, rebuilds=is_quick)
+        return Loaded(load_small(folder, live(), sources, paths, options), True)
     if index is None:
-        index = any((options.profile, options.encoder, options.text_engine)) or not has_text_index(folder)
+        index = any(how.settings) or not has_text_index(folder)
     chosen = configured_profile(folder) if index else None
-    report = load(folder, inputs, paths, chosen, options.progress, options.confirm, options.wait)
-    return Loaded(report, index, is_commit=False)
+    return Loaded(load(folder, sources, paths, chosen, how.progress, how.confirm, how.wait), False)
 
 
-def _transaction(options: LoadOptions, index: bool | None, *, rebuilds: bool = True) -> TransactionOptions:
-    return TransactionOptions(index, options.wait, False, options.progress, options.confirm, rebuilds=rebuilds)
+def _replace(
+    folder: Folder,
+    live: Callable[[], Snapshot],
+    sources: Sequence[Source],
+    texts: Sequence[str | Path],
+    how: LoadOptions,
+) -> Loaded:
+    if texts:
+        raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
+    index = True if folder.has_changes else how.index
+    options = TransactionOptions(index, how.wait, False, how.progress, how.confirm)
+    return Loaded(replace_triples(folder, live(), sources, how.replace, options), True)

@@ -15,6 +15,7 @@ from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.store.changes import quads_as_stored
 from hybridkg.store.loading import Source, name_of_source, read_quads
 from hybridkg.store.quad_patterns import quads_of_pattern
+from hybridkg.tables.table_source import TableSource
 
 MAX_QUADS = 2_000_000
 """Quads of an input or a graph that are held in memory to be compared, about 0.5 KB each."""
@@ -59,6 +60,8 @@ def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNo
     read, declared = _read(state, sources, graph)
     state.graph.apply([], (quad for _, quads in read for quad in quads))
     state.keep_prefixes(declared)
+    if graph is None:
+        state.keep_tables(sources)
     state.changed()
     return [(source, len(quads)) for source, quads in read]
 
@@ -91,8 +94,56 @@ def load_in_place_of(
         )
     state.graph.apply(old, new)
     state.keep_prefixes(declared)
+    if graph is None:
+        state.building.tables.clear()
+        state.keep_tables(sources)
     state.changed()
     return [(source, len(quads)) for source, quads in read]
+
+
+def load_in_place_of_rows(state: TransactionState, sources: Sequence[Source]) -> list[tuple[Source, int]]:
+    """Adds inputs to the graph, and removes from each subject of a row of a table what the table does not say any more.
+
+    Removed are the triples of the subject in the default graph whose predicate the map of the table has for a column,
+    and which no input has.
+
+    Returns:
+        The number of statements of each input.
+
+    Raises:
+        LoadError: an input is malformed or too large, or none is a table; nothing has changed.
+    """
+    tables = [source for source in sources if isinstance(source, TableSource)]
+    if not tables:
+        raise LoadError(
+            "--replace-rows is for the rows of tables that hybridkg maps itself, and no input is one",
+            hint="leave it out, or put the input in place of a graph: --replace GRAPH",
+        )
+    read, declared = _read(state, sources, None)
+    old: list[Quad] = []
+    for table in tables:
+        for quad in _described(state, table):
+            old.append(quad)
+            if len(old) > MAX_QUADS:
+                raise LoadError(
+                    f"more than {MAX_QUADS:,} triples of rows, too many to be compared with a file",
+                    hint="split the file",
+                    place=table.name,
+                )
+    state.graph.apply(old, (quad for _, quads in read for quad in quads))
+    state.keep_prefixes(declared)
+    state.keep_tables(sources)
+    state.changed()
+    return [(source, len(quads)) for source, quads in read]
+
+
+def _described(state: TransactionState, table: TableSource) -> Iterator[Quad]:
+    """The triples that the graph has of the rows of a table, as far as they may come from its columns."""
+    store = state.graph.store
+    for iri in dict.fromkeys(table.subjects()):
+        for quad in quads_of_pattern(store, NamedNode(iri), None, None, DefaultGraph()):
+            if table.is_own(quad.predicate.value, quad.object):
+                yield quad
 
 
 MAX_LOOKED_UP = 10_000

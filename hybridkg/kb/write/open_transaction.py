@@ -24,9 +24,17 @@ from hybridkg.kb.write.configured import configured_profile, has_remote_index, h
 from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
-from hybridkg.kb.write.load_into import graph_named, is_small, load_in_place_of, load_into, remove_statements
+from hybridkg.kb.write.load_into import (
+    graph_named,
+    is_small,
+    load_in_place_of,
+    load_in_place_of_rows,
+    load_into,
+    remove_statements,
+)
+from hybridkg.kb.write.loaded_tables import loaded_tables
 from hybridkg.kb.write.reports import IndexReport, UpdateReport
-from hybridkg.kb.write.table_inputs import TableOptions, with_tables
+from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, with_tables
 from hybridkg.kb.write.transaction import prefix_warnings, refuse_at_endpoint
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.kb.write.updating import UpdateOptions, UpdateRun, checked_update
@@ -36,6 +44,7 @@ from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.loading import Source, check_sources
+from hybridkg.tables.earlier_tables import NO_TABLES
 from hybridkg.tables.mapping import TableMapping
 
 
@@ -89,9 +98,11 @@ class Transaction:
         id: str | Mapping[str, str] | None = None,
         class_: str | Mapping[str, str] | None = None,
         prefix: str | None = None,
+        header_row: int | Mapping[str, int] | None = None,
         replace: str | None = None,
+        replace_rows: bool = False,
     ) -> UpdateReport:
-        """Adds RDF files, tables, rdflib graphs or iterables of triples; with `replace`, in place of a graph.
+        """Adds RDF files, tables, rdflib graphs or iterables of triples; in place of a graph, or of rows of tables.
 
         The arguments are those of `KnowledgeBase.load`. Large inputs go through the bulk loader, which does not tell
         their subjects: `entities` of the report is 0.
@@ -102,11 +113,16 @@ class Transaction:
         state = self._open
         if not inputs and mapping is None:
             raise LoadError("nothing to load", hint="give RDF files, tables or rdflib graphs")
-        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept)
+        rows = state.building.tables.kept if replace is None else ()
+        earlier = loaded_tables(rows, state.snapshot(ranked=False).store) if rows else NO_TABLES
+        check_replacing(replace, replace_rows)
+        options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept, earlier, header_row)
         with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
             with _undone_on_failure(state):
-                if replace is not None:
+                if replace_rows:
+                    load_in_place_of_rows(state, sources)
+                elif replace is not None:
                     load_in_place_of(state, sources, graph_named(replace, state.live.prefixes))
                 elif all(map(is_small, sources)):
                     load_into(state, sources, None)

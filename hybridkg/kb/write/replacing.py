@@ -1,4 +1,7 @@
-"""A load in place of a graph: what is only in the old graph goes, what is only in the inputs comes, in one commit."""
+"""A load in place of a graph, or of the rows of tables: what is only there goes, what is only in the inputs comes.
+
+Both are one commit.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
-from hybridkg.kb.write.load_into import graph_named, load_in_place_of
+from hybridkg.kb.write.load_into import graph_named, load_in_place_of, load_in_place_of_rows
 from hybridkg.kb.write.open_transaction import TransactionOptions, begun
 from hybridkg.kb.write.reports import LoadReport
 from hybridkg.kb.write.transaction import prefix_warnings, warnings_of
@@ -15,21 +18,22 @@ from hybridkg.store.generations.writer_lock import refuse_nested
 from hybridkg.store.loading import Source, check_sources
 
 
-def replace_graph(
-    folder: Folder, live: Snapshot, inputs: Sequence[Source], graph: str, how: TransactionOptions
+def replace_triples(
+    folder: Folder, live: Snapshot, inputs: Sequence[Source], graph: str | None, how: TransactionOptions
 ) -> LoadReport:
-    """Replaces the triples of a graph, named by an IRI or `default`, by those of inputs.
+    """Replaces the triples of a graph, named by an IRI or `default`, by those of inputs; None: their rows.
 
     Raises:
-        LoadError: the graph is no IRI, an input is malformed, or files without any statement would empty the graph.
+        LoadError: the graph is no IRI, an input is malformed, files without any statement would empty the graph, or no
+            input is a table whose rows could be replaced.
         LockedError: another writer has the lock.
     """
-    name = graph_named(graph, live.prefixes)
+    name = None if graph is None else graph_named(graph, live.prefixes)
     check_sources(inputs)
     refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
         state.begin_request()
-        read = load_in_place_of(state, inputs, name)
+        read = load_in_place_of_rows(state, inputs) if graph is None else load_in_place_of(state, inputs, name)
         change = state.graph.request_change()
         hidden = in_hidden_graphs(folder.config, change.added)
     return LoadReport(

@@ -136,7 +136,8 @@ class LoadReport:
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement, W302 for prefixes that another input has declared otherwise,
             W304 for each table with rows about entities that are there already.
-        removed: triples of a replaced graph that were not in the inputs; None where no graph was replaced.
+        removed: triples of a replaced graph, or of replaced rows, that were not in the inputs; None where nothing was
+            replaced.
         is_behind: whether the indexes are older than the graph now.
         has_followed: whether the indexes have followed the change, instead of being built from scratch.
         not_followed: why they could not follow it; empty where they were not to.

@@ -14,10 +14,12 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import check_readable, extensions
 from hybridkg.store.loading import Source
 from hybridkg.store.rdf_io.formats import FORMATS
+from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.guess import guess
 from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.morph_kgc import materialized
+from hybridkg.tables.readers.excel import HeaderRow
 from hybridkg.tables.rml_reader import read_rml
 from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
 
@@ -31,6 +33,15 @@ def is_table(value: Any) -> bool:
     return not is_rdf and has_reader(value)
 
 
+def check_replacing(replace: str | None, replace_rows: bool) -> None:
+    """Raises LoadError: inputs are to replace a graph and rows of it."""
+    if replace is not None and replace_rows:
+        raise LoadError(
+            "--replace and --replace-rows are two answers to what is removed",
+            hint="--replace removes everything else in the graph, and --replace-rows only old values of the rows",
+        )
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """How the tables of a load become triples.
@@ -41,6 +52,8 @@ class TableOptions:
         class_: the same.
         prefix: the same.
         prefixes: the same; those that the knowledge base keeps.
+        earlier: the same; the tables of the knowledge base.
+        header_row: the same; for tables with a mapping, too.
     """
 
     mapping: str | Path | TableMapping | None = None
@@ -48,6 +61,8 @@ class TableOptions:
     class_: str | Mapping[str, str] | None = None
     prefix: str | None = None
     prefixes: Mapping[str, str] | None = None
+    earlier: EarlierTables = NO_TABLES
+    header_row: HeaderRow = None
 
     @property
     def for_the_guess(self) -> list[str]:
@@ -76,21 +91,24 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
     mapping = options.mapping
     if mapping is None:
         if not tables:
+            if options.header_row is not None:
+                raise LoadError("header_row is for Excel workbooks, and no input is one", hint="leave it out")
             yield others
             return
-        opened = opened_tables(tables)
+        opened = opened_tables(tables, options.header_row)
         found = guess(
             opened,
             id=options.id,
             class_=options.class_,
             prefix=options.prefix,
             prefixes=options.prefixes,
+            earlier=options.earlier,
             progress=progress,
         )
         yield [*others, *table_sources(opened, found)]
         return
     if isinstance(mapping, TableMapping):
-        yield [*others, *table_sources(opened_tables(tables), mapping)]
+        yield [*others, *table_sources(opened_tables(tables, options.header_row), mapping)]
         return
     path = Path(mapping)
     check_readable(path)
@@ -99,12 +117,15 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
     except BeyondRowsError as e:
         why = str(e)
     else:
-        yield [*others, *table_sources(opened_tables(tables or files_of(found, path.parent)), found)]
+        opened = opened_tables(tables or files_of(found, path.parent), options.header_row)
+        yield [*others, *table_sources(opened, found)]
         return
+    if options.header_row is not None:
+        raise LoadError(f"{why} is for morph-kgc, which has no header_row", hint="delete the rows above the header")
     if frames := [one for one in tables if not isinstance(one, str | Path)]:
         raise LoadError(
             f"{why} is for morph-kgc, which reads files, and {type(frames[0]).__name__} is none",
-            hint="write it to a file first: df.to_csv('table.csv', index=False)",
+            hint="write it to a file first, as a DataFrame by: df.to_csv('table.csv', index=False)",
         )
     for table in tables:
         check_readable(Path(table))

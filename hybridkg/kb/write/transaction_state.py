@@ -10,6 +10,7 @@ from hybridkg.entities.documents.change_documents import DocumentChanges, change
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import has_remote_index
 from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
@@ -75,7 +76,7 @@ class TransactionState:
         if any(self.graph.size()) or any(count.new for count in self.loaded) or self.write_documents().entities:
             return True
         # Without an index step, a new generation would make the indexes older than the graph, which has not changed.
-        return self.step is not None and self.building.prefixes.has_changed
+        return self.step is not None and (self.building.prefixes.has_changed or self.building.tables.has_changed)
 
     @property
     def _is_behind(self) -> bool:
@@ -102,11 +103,13 @@ class TransactionState:
         """Marks the state to which `undo_request` goes back."""
         self.graph.begin_request()
         self.building.prefixes.begin_request()
+        self.building.tables.begin_request()
 
     def undo_request(self) -> None:
         """Takes back what has been done since `begin_request`."""
         self.graph.undo_request()
         self.building.prefixes.undo_request()
+        self.building.tables.undo_request()
         self.changed()
 
     @property
@@ -118,6 +121,12 @@ class TransactionState:
         """Keeps the prefixes that inputs declare, given as (input, prefixes)."""
         for source, prefixes in declared:
             self.building.prefixes.add(source, prefixes)
+
+    def keep_tables(self, sources: Iterable[Source]) -> None:
+        """Keeps the subjects of the tables among inputs whose rows are in the default graph."""
+        for source in sources:
+            if isinstance(source, StatementSource) and source.row_subject is not None:
+                self.building.keep_table(source.row_subject)
 
     def check_whole(self) -> None:
         """Checks that no failure has left a part of a change, so that there is no state to go on from, or to commit.

@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hybridkg.rdf.known_prefixes import MAX_KEPT, why_not_kept
+from hybridkg.rdf.well_known import WELL_KNOWN
+
+MAX_NAMES = 99
+"""Names that are tried for a prefix that nobody declares: `film`, `film2` and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +86,21 @@ class KeptPrefixes:
                     self.kept[name] = namespace
                 else:
                     self.clashes.append(PrefixClash(source, name, namespace, ""))
+
+    def offer(self, name: str, namespace: str) -> None:
+        """Keeps a prefix that nobody declares, under another name where this one is taken, a well-known one included.
+
+        Nothing is kept, and nothing is reported, if the namespace has a prefix, or half of MAX_KEPT prefixes are kept.
+
+        >>> kept = KeptPrefixes({"film": "http://e/"})
+        >>> kept.offer("film", "http://e/Film/"), kept.offer("f", "http://e/Film/"), kept.offer("geo", "http://e/Geo/")
+        (None, None, None)
+        >>> kept.kept
+        {'film': 'http://e/', 'film2': 'http://e/Film/', 'geo2': 'http://e/Geo/'}
+        """
+        if namespace in self.kept.values() or len(self.kept) >= MAX_KEPT // 2:
+            return
+        for one in (name, *(f"{name}{number}" for number in range(2, MAX_NAMES + 1))):
+            if one not in self.kept and one not in WELL_KNOWN and not why_not_kept(one, namespace):
+                self.kept[one] = namespace
+                return

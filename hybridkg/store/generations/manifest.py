@@ -10,12 +10,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.storage.durable import checksum
 
 FORMAT = 1
@@ -51,6 +52,7 @@ class Manifest:
         endpoint: for a graph at a SPARQL endpoint, the result of its export: `graph` (as in kb.toml), `url` (without
             credentials), `at`, `triples`, `longest`, `is_capped`, `repeats`, `round_trip_us`, `row_us`; else empty.
         prefixes: namespaces of the prefixes that queries need not declare, by name; earlier versions wrote none.
+        tables: subjects of the rows of loaded tables, to which later tables may refer; earlier versions wrote none.
     """
 
     generation: int
@@ -63,6 +65,7 @@ class Manifest:
     files: Mapping[str, FileEntry] = field(default_factory=dict)
     endpoint: Mapping[str, Any] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    tables: tuple[RowSubject, ...] = ()
 
     def behind(self) -> tuple[str, ...]:
         """Names of the stale indexes, built from an older graph or older documents than this generation holds.
@@ -89,6 +92,8 @@ class Manifest:
             value["endpoint"] = dict(self.endpoint)
         if self.prefixes:
             value["prefixes"] = dict(self.prefixes)
+        if self.tables:
+            value["tables"] = [asdict(one) for one in self.tables]
         text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         return f'{OPENING} "checksum": "{_checksum(text)}",\n{text.removeprefix(OPENING)}'
 
@@ -150,7 +155,12 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
         files={str(name): FileEntry(int(f["size"]), str(f["crc32"])) for name, f in value["files"].items()},
         endpoint=_endpoint(value.get("endpoint")),
         prefixes={str(name): str(iri) for name, iri in value.get("prefixes", {}).items()},
+        tables=tuple(_row_subject(one) for one in value.get("tables", [])),
     )
+
+
+def _row_subject(value: Mapping[str, Any]) -> RowSubject:
+    return RowSubject(*(str(value[name]) for name in ("table", "column", "kind", "start", "end")))
 
 
 def _endpoint(value: Mapping[str, Any] | None) -> dict[str, Any]:

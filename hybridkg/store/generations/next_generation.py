@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from hybridkg import __version__
 from hybridkg.errors import StorageError
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.storage.durable import checksum, files_below, fsync_file, fsync_folder, link_tree, write_durably
 from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
+from hybridkg.store.generations.kept_tables import KeptTables
 from hybridkg.store.generations.manifest import NAME, FileEntry, Manifest
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class Building:
         self._sources = dict.fromkeys(TRUTH, 0) | dict(old.sources)
         self._endpoint: Mapping[str, Any] = old.endpoint
         self.prefixes = KeptPrefixes(old.prefixes)
+        self.tables = KeptTables(old.tables)
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
         self.is_abandoned = False
@@ -87,6 +90,13 @@ class Building:
     def changed(self, source: str) -> None:
         """Marks `graph` or `documents` as new in this generation: indexes that are not built in it are stale."""
         self._sources[source] = self.number
+
+    def keep_table(self, row_subject: RowSubject) -> None:
+        """Keeps the subjects of a table that is loaded, and when it is new a prefix by which its rows are shown."""
+        is_known = row_subject in self.tables.kept
+        self.tables.add(row_subject)
+        if not is_known and (name := row_subject.prefix):
+            self.prefixes.offer(name, row_subject.start)
 
     def built(self, index: str, engine: str) -> None:
         """Marks an index as built from the graph and documents of this generation, stored by `engine`."""
@@ -139,6 +149,7 @@ class Building:
             files={},
             endpoint=self._endpoint,
             prefixes=self.prefixes.kept,
+            tables=tuple(self.tables.kept),
         )
         files = self._seal()
         manifest = Manifest(

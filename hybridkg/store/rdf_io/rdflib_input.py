@@ -59,8 +59,12 @@ def _statements(source: Any) -> Iterable[Any]:
 def _quad(statement: Any) -> Quad:
     if isinstance(statement, Quad):
         return statement
-    if not isinstance(statement, Iterable) or isinstance(statement, str) or len(statement := tuple(statement)) < 3:
-        raise LoadError(f"not an RDF statement: {statement!r}: it needs a subject, a predicate and an object")
+    is_sequence = isinstance(statement, Iterable) and not isinstance(statement, str | dict)
+    if not is_sequence or len(statement := tuple(statement)) < 3:
+        raise LoadError(
+            f"not an RDF statement: {statement!r}: it needs a subject, a predicate and an object",
+            hint="rows of a table are a list of dicts: kb.load([*rows])" if isinstance(statement, dict) else "",
+        )
     try:
         s, p, o, *rest = statement
         subject, predicate, graph = from_rdflib(s), from_rdflib(p), _graph(rest[0] if rest else None)

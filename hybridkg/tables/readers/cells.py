@@ -20,7 +20,7 @@ _KINDS: dict[type, frozenset[ValueKind]] = {
     float: frozenset({ValueKind.DOUBLE, ValueKind.STRING}),
     Decimal: frozenset({ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.STRING}),
     datetime: frozenset({ValueKind.DATETIME, ValueKind.STRING}),
-    date: frozenset({ValueKind.DATE, ValueKind.STRING}),
+    date: frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.STRING}),
 }
 """Kinds that a value of a type may have: a text of digits was no number to whoever wrote the file."""
 

@@ -1,18 +1,23 @@
 """Excel workbooks (.xlsx): every sheet with a header, values in place of formulas.
 
+The header is the first row with a cell, or the row that the caller names. A title above it is an error that says so,
+because a guess that takes a title for a header loads every row under wrong names.
+
 A workbook is a ZIP archive, so the sizes in its directory are checked first: `zipfile` reads no more than these.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, time
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from hybridkg.errors import LoadError
 from hybridkg.extras import needs_extra
@@ -41,22 +46,34 @@ MAX_TAG_LENGTH = 200
 _ROW_END = re.compile(rb"</(?:\w+:)?row>|<(?:\w+:)?row [^<>]*/>")
 
 
+HeaderRow: TypeAlias = int | Mapping[str, int] | None
+"""The number of the row of the header, as the program shows it: of the only sheet, or of sheets by their names."""
+
+
 class ExcelTable:
-    """The rows of one sheet; rows without any cell are skipped."""
+    """The rows of one sheet below its header; rows without any cell are skipped.
+
+    Args:
+        path: of the workbook.
+        part: name of the sheet.
+        header: the number of its row in the sheet, from 1, and its cells.
+        name: of the table.
+        is_only: whether no other sheet has cells.
+    """
 
     size: int | None = None
 
-    def __init__(self, path: Path, part: str, header: Sequence[Any], name: str, is_only: bool):
+    def __init__(self, path: Path, part: str, header: tuple[int, Sequence[Any]], name: str, is_only: bool):
         self.path, self.source, self.name, self.sheet = path, str(path), name, part
-        self.part = "" if is_only else part
-        self.columns = checked_header(header, f"{path}, sheet {part}")
+        self.part, (self._header_row, cells) = "" if is_only else part, header
+        self.columns = checked_header(cells, f"{path}, sheet {part}")
 
     def batches(self) -> Iterator[RowBatch]:
         """The rows in batches. Raises LoadError: a cell holds an error, or a formula that was never computed."""
         width, first = len(self.columns), 1
         with closing(_rows(self.path, self.sheet)) as read:
             for batch in batched(read, rows_of_batch(width), lambda row: characters_of(row[1])):
-                rows = [(number, cells) for number, cells in batch if number > 1]
+                rows = [(number, cells) for number, cells in batch if number > self._header_row]
                 values = [self._checked(number, cells) for number, cells in rows]
                 columns = [*zip(*values, strict=True)] or [()] * width
                 yield RowBatch(first, len(values), [column_of(cells, self._refusal(first)) for cells in columns])
@@ -68,7 +85,7 @@ class ExcelTable:
         if any(value is not None for value in cells[width:]):
             raise LoadError(
                 f"a cell stands right of the header, which has {width} names",
-                hint="name its column, or delete the cell",
+                hint="name its column, or delete the cell; if the header is in another row: --header-row N",
                 place=f"{self.path}, sheet {self.sheet}, row {number}",
             )
         return [*cells[:width], *[None] * (width - len(cells))]
@@ -79,7 +96,7 @@ class ExcelTable:
 
     def place(self, row: int) -> str:
         """The place of a row: its number in the sheet, where no row before it is empty."""
-        return f"{self.path}, sheet {self.sheet}, row {row + 1}"
+        return f"{self.path}, sheet {self.sheet}, row {self._header_row + row}"
 
     def _refusal(self, first: int) -> Refuse:
         def refuse(row: int, value: Any) -> LoadError:
@@ -93,24 +110,75 @@ class ExcelReader:
 
     extensions = (".xlsx", ".xlsm")
 
-    def open(self, path: Path) -> Sequence[ExcelTable]:
-        """The sheets of a workbook that have cells. Raises LoadError: it is no workbook, too large, or empty."""
+    def open(self, path: Path, header_row: HeaderRow = None) -> Sequence[ExcelTable]:
+        """The sheets of a workbook that have cells.
+
+        Raises:
+            LoadError: it is no workbook, too large, or empty, or a header has a title above it, or no cell.
+        """
         check_readable(path)
         _check_archive(path)
-        headers = []
-        for sheet in _sheets(path):
-            with closing(_rows(path, sheet)) as rows:
-                first = next(rows, None)
-            if first is not None:
-                headers.append((sheet, first[1]))
-        if not headers:
+        filled = [(sheet, rows) for sheet in _sheets(path) if (rows := _first_rows(path, sheet, 2))]
+        if not filled:
             raise LoadError("no cell in this workbook", place=str(path))
-        only = len(headers) == 1
-        stem = path.name.partition(".")[0]
-        return [ExcelTable(path, sheet, cells, stem if only else sheet, only) for sheet, cells in headers]
+        names = [path.name.partition(".")[0]] if len(filled) == 1 else [sheet for sheet, _ in filled]
+        if isinstance(header_row, int):
+            if len(names) > 1:
+                raise LoadError(
+                    f"header_row {header_row} is for one sheet, and there are {len(names)}: {', '.join(names)}",
+                    hint=f"say for which: --header-row {shlex.quote(f'{names[0]}={header_row}')}; in Python a dict: "
+                    f"{{{names[0]!r}: {header_row}}}",
+                    place=str(path),
+                )
+            header_row = {names[0]: header_row}
+        headers = [
+            _header(path, sheet, rows, name, (header_row or {}).get(name), len(names) == 1)
+            for name, (sheet, rows) in zip(names, filled, strict=True)
+        ]
+        return [
+            ExcelTable(path, sheet, header, name, len(names) == 1)
+            for name, (sheet, _), header in zip(names, filled, headers, strict=True)
+        ]
 
 
 EXCEL = ExcelReader()
+
+
+def _header(
+    path: Path, sheet: str, first: Sequence[tuple[int, list[Any]]], name: str, chosen: int | None, is_only: bool
+) -> tuple[int, list[Any]]:
+    """The number and the cells of the row of the header; `first` are the first two rows with cells.
+
+    Raises:
+        LoadError: the chosen row has no cell, or the first row looks like a title.
+    """
+    place = f"{path}, sheet {sheet}"
+    if chosen is not None:
+        with closing(_rows(path, sheet)) as rows:
+            found = next((row for row in rows if row[0] >= chosen), None)
+        if found is None or found[0] != chosen:
+            raise LoadError(f"row {chosen} has no cell, so it is no header", place=place)
+        return found
+    if len(first) == 2 and _filled(first[0][1]) == 1 < _filled(first[1][1]):
+        (title, cells), (number, _) = first
+        text = next(str(value) for value in cells if value is not None)
+        option = number if is_only else shlex.quote(f"{name}={number}")
+        raise LoadError(
+            f"row {title} has one cell, {text[:60]!r}, and row {number} has {_filled(first[1][1])}: this is a title, "
+            "and no header",
+            hint=f"name the row of the header: --header-row {option}; or delete what is above it",
+            place=place,
+        )
+    return first[0]
+
+
+def _filled(cells: Sequence[Any]) -> int:
+    return sum(value is not None for value in cells)
+
+
+def _first_rows(path: Path, sheet: str, count: int) -> list[tuple[int, list[Any]]]:
+    with closing(_rows(path, sheet)) as rows:
+        return [*islice(rows, count)]
 
 
 def _check_archive(path: Path) -> None:
@@ -169,7 +237,7 @@ def _sheets(path: Path) -> list[str]:
 
 
 def _rows(path: Path, sheet: str) -> Generator[tuple[int, list[Any]], None, None]:
-    """(number from 1 for the first row with a cell, values) of the rows with a cell.
+    """(number in the sheet, from 1, values) of the rows with a cell.
 
     Formulas are read beside values, because a formula that no program has computed has no value, and would be a blank.
     """
@@ -179,15 +247,13 @@ def _rows(path: Path, sheet: str) -> Generator[tuple[int, list[Any]], None, None
         closing(values[sheet].iter_rows()) as rows,  # a row reader that is left open keeps its file open
         closing(formulas[sheet].iter_rows()) as rows_of_formulas,
     ):
-        number = 0
         try:
             for i, (cells, sources) in enumerate(zip(rows, rows_of_formulas, strict=True)):
                 if i >= MAX_ROWS:
                     raise LoadError(f"more than {MAX_ROWS:,} rows in sheet {sheet!r}", place=str(path))
                 row = [_value(cell, source, path, sheet) for cell, source in zip(cells, sources, strict=True)]
                 if any(value is not None for value in row):
-                    number += 1
-                    yield number, row
+                    yield i + 1, row
         except LoadError:
             raise
         except Exception as e:
@@ -206,8 +272,8 @@ def _value(cell: Any, source: Any, path: Path, sheet: str) -> Any:
         return None
     if cell.data_type == "e":
         raise LoadError(f"cell {cell.coordinate} has the error {value}", place=f"{path}, sheet {sheet}")
-    if isinstance(value, datetime) and "h" not in str(cell.number_format).lower():
-        return value.date()
+    if isinstance(value, datetime) and ("h" not in str(cell.number_format).lower() or value.time() == time.min):
+        return value.date()  # a midnight among other moments becomes one again
     if isinstance(value, time):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

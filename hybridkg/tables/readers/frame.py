@@ -36,6 +36,7 @@ class FrameTable:
         self._frame = _with_index(_whole_numbers(frame)) if _is_pandas(frame) else _arrow(frame)
         names = self._frame.columns if _is_pandas(frame) else self._frame.column_names
         self.columns = checked_header([*names], self.source)
+        self._days = _days(self._frame) if _is_pandas(frame) else frozenset()
 
     def batches(self) -> Iterator[RowBatch]:
         """The rows in batches. Raises LoadError: a column has values without a text, or of several types."""
@@ -59,7 +60,8 @@ class FrameTable:
                 hint="convert it to one: df[column] = df[column].astype(str)",
                 place=self.source,
             ) from e
-        return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
+        array = array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
+        return array.cast("date32") if column in self._days else array
 
     def advanced(self) -> int:
         """0: it is in memory."""
@@ -97,6 +99,17 @@ def _whole_numbers(frame: Any) -> Any:
             if len(present) and (present % 1 == 0).all() and present.abs().max() < 1 << 53:
                 whole[name] = column.astype("Int64")
     return frame.assign(**whole) if whole and all(isinstance(name, str) for name in whole) else frame
+
+
+def _days(frame: Any) -> frozenset[int]:
+    """The places of the columns in which every moment is the midnight of no time zone: pandas has no type for dates."""
+    found = set()
+    for i, kind in enumerate(frame.dtypes):
+        if getattr(kind, "kind", "") == "M" and getattr(kind, "tz", None) is None:
+            present = frame.iloc[:, i].dropna()
+            if len(present) and (present == present.dt.normalize()).all():
+                found.add(i)
+    return frozenset(found)
 
 
 def _arrow(frame: Any) -> pyarrow.Table:

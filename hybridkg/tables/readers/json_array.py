@@ -12,12 +12,12 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
-from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, finite, malformed, named_once
+from hybridkg.tables.readers.json_rows import ObjectFile, RepeatedNameError, finite, malformed, named_once
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-class JsonArrayTable(ObjectTable):
+class JsonArrayTable(ObjectFile):
     """The objects of an array that is the whole file."""
 
     def objects(self, file: InputFile) -> Iterator[Any]:

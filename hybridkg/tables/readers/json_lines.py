@@ -11,10 +11,10 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
-from hybridkg.tables.readers.json_rows import ObjectTable, RepeatedNameError, finite, malformed, named_once
+from hybridkg.tables.readers.json_rows import ObjectFile, RepeatedNameError, finite, malformed, named_once
 
 
-class JsonLinesTable(ObjectTable):
+class JsonLinesTable(ObjectFile):
     """The objects of a file, one a line; empty lines are none."""
 
     def objects(self, file: InputFile) -> Iterator[Any]:

@@ -22,40 +22,40 @@ MAX_NESTING = 20
 
 
 class ObjectTable(ABC):
-    """A table whose rows are the JSON objects of a file."""
+    """A table whose rows are JSON objects.
+
+    Args:
+        source: of the objects.
+        name: of the table.
+    """
 
     part = ""
+    size: int | None = None
 
-    def __init__(self, path: Path):
-        self.path, self.source, self.name = path, str(path), path.name.partition(".")[0]
-        self._file: InputFile | None = None
+    def __init__(self, source: str, name: str):
+        self.source, self.name = source, name
         names: dict[str, None] = {}
-        with InputFile(path) as file:
-            self.size: int | None = file.size
-            for row, value in enumerate(self.objects(file), 1):
-                before = len(names)
-                names.update(dict.fromkeys(self._flat(value, row)))
-                if before != len(names) > MAX_COLUMNS:
-                    raise LoadError(f"more than {MAX_COLUMNS:,} names in its objects", place=str(path))
-        self.columns = checked_header([*names], str(path)) if names else ()
+        for row, value in enumerate(self.values(), 1):
+            before = len(names)
+            names.update(dict.fromkeys(self._flat(value, row)))
+            if before != len(names) > MAX_COLUMNS:
+                raise LoadError(f"more than {MAX_COLUMNS:,} names in its objects", place=source)
+        self.columns = checked_header([*names], source) if names else ()
 
     @abstractmethod
-    def objects(self, file: InputFile) -> Iterator[Any]:
-        """The values that should be objects. Raises LoadError: the file is malformed."""
+    def values(self) -> Iterator[Any]:
+        """The values that should be objects, from the first on. Raises LoadError: they are malformed."""
 
     def batches(self) -> Iterator[RowBatch]:
         """The rows in batches."""
-        names = {name: i for i, name in enumerate(self.columns)}
-        with InputFile(self.path) as file:
-            self._file, first = file, 1
-            for values in batched(iter(self.objects(file)), rows_of_batch(len(names)), characters_of):
-                columns: list[list[Any]] = [[None] * len(values) for _ in names]
-                for i, value in enumerate(values):
-                    for name, cell in self._flat(value, first + i).items():
-                        columns[names[name]][i] = cell
-                yield RowBatch(first, len(values), self._columns(columns, first))
-                first += len(values)
-            self._file = None
+        names, first = {name: i for i, name in enumerate(self.columns)}, 1
+        for values in batched(self.values(), rows_of_batch(len(names)), characters_of):
+            columns: list[list[Any]] = [[None] * len(values) for _ in names]
+            for i, value in enumerate(values):
+                for name, cell in self._flat(value, first + i).items():
+                    columns[names[name]][i] = cell
+            yield RowBatch(first, len(values), self._columns(columns, first))
+            first += len(values)
 
     def _columns(self, columns: Sequence[list[Any]], first: int) -> list[TableColumn]:
         return [column_of(cells, self._refusal(name, first)) for name, cells in zip(self.columns, columns, strict=True)]
@@ -101,12 +101,36 @@ class ObjectTable(ABC):
         return flat
 
     def advanced(self) -> int:
-        """Bytes of the file read since the last call."""
-        return 0 if self._file is None else self._file.advanced()
+        """0: it is in memory."""
+        return 0
 
     def place(self, row: int) -> str:
         """The place of a row."""
-        return f"{self.path}, object {row}"
+        return f"{self.source}, object {row}"
+
+
+class ObjectFile(ObjectTable):
+    """A table whose rows are the JSON objects of a file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._file: InputFile | None = None
+        super().__init__(str(path), path.name.partition(".")[0])
+
+    @abstractmethod
+    def objects(self, file: InputFile) -> Iterator[Any]:
+        """The values that should be objects. Raises LoadError: the file is malformed."""
+
+    def values(self) -> Iterator[Any]:
+        """The values of the file."""
+        with InputFile(self.path) as self._file:
+            self.size = self._file.size
+            yield from self.objects(self._file)
+        self._file = None
+
+    def advanced(self) -> int:
+        """Bytes of the file read since the last call."""
+        return 0 if self._file is None else self._file.advanced()
 
 
 def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

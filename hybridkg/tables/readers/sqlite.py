@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ class SQLiteTable:
 
     size: int | None = None
 
-    def __init__(self, path: Path, part: str, columns: Sequence[str]):
-        self.path, self.source, self.name, self.part = path, str(path), part, part
+    def __init__(self, path: Path, part: str, columns: Sequence[str], booleans: Collection[int] = ()):
+        """Args: booleans: the places of the columns in which 0 and 1 are truth values."""
+        self.path, self.source, self.name, self.part, self._booleans = path, str(path), part, part, booleans
         self.columns = checked_header(columns, f"{path}, table {part}")
 
     def batches(self) -> Iterator[RowBatch]:
@@ -33,8 +34,8 @@ class SQLiteTable:
                 rows = database.execute(f"SELECT * FROM {_quoted(self.part)}")  # noqa: S608 - an identifier, quoted
                 for batch in batched(rows, rows_of_batch(len(self.columns)), characters_of):
                     columns = [
-                        column_of(cells, self._refusal(name, first))
-                        for name, cells in zip(self.columns, zip(*batch, strict=True), strict=True)
+                        column_of(_truth(cells) if i in self._booleans else cells, self._refusal(name, first))
+                        for i, (name, cells) in enumerate(zip(self.columns, zip(*batch, strict=True), strict=True))
                     ]
                     yield RowBatch(first, len(batch), columns)
                     first += len(batch)
@@ -74,7 +75,7 @@ class SQLiteReader:
                 rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
                 shadows = _shadows(database)
                 names = [name for (name,) in rows if not name.startswith("sqlite_") and name not in shadows]
-                found = [SQLiteTable(path, name, _columns(database, name)) for name in names]
+                found = [SQLiteTable(path, name, _columns(database, name), _booleans(database, name)) for name in names]
         except sqlite3.Error as e:
             raise _unreadable(path, e) from e
         if not found:
@@ -99,6 +100,23 @@ def _shadows(database: sqlite3.Connection) -> set[str]:
 def _columns(database: sqlite3.Connection, table: str) -> list[str]:
     cursor = database.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0")  # noqa: S608 - an identifier, quoted
     return [column[0] for column in cursor.description]
+
+
+def _booleans(database: sqlite3.Connection, table: str) -> set[int]:
+    """The places of the columns that are declared BOOLEAN, a type that SQLite has not, and have only 0, 1 and NULL."""
+    found = set()
+    declared = {name: kind.upper() for _, name, kind, *_ in database.execute(f"PRAGMA table_info({_quoted(table)})")}
+    for i, name in enumerate(_columns(database, table)):
+        if declared.get(name) in ("BOOLEAN", "BOOL"):
+            other = f"{_quoted(name)} IS NOT NULL AND {_quoted(name)} IS NOT 0 AND {_quoted(name)} IS NOT 1"
+            # Both are identifiers, quoted.
+            if database.execute(f"SELECT 1 FROM {_quoted(table)} WHERE {other} LIMIT 1").fetchone() is None:  # noqa: S608
+                found.add(i)
+    return found
+
+
+def _truth(cells: Sequence[Any]) -> list[bool | None]:
+    return [None if cell is None else bool(cell) for cell in cells]
 
 
 def _quoted(name: str) -> str:

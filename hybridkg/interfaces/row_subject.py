@@ -1,0 +1,35 @@
+"""The subjects of the rows of a loaded table, by which later tables refer to them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RowSubject:
+    """The template of the subjects of a table.
+
+    Args:
+        table: name of the table, such as `brands`.
+        column: the column that identifies its rows.
+        kind: of the values in this column, a ValueKind; empty if the mapping does not tell.
+        start: the text of each subject before the value, which is percent-encoded.
+        end: the text after it, most often empty.
+    """
+
+    table: str
+    column: str
+    kind: str
+    start: str
+    end: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """A name for the namespace of the rows, after their class; empty where they have none of their own.
+
+        >>> RowSubject("film_reviews", "id", "", "http://e/FilmReview/").prefix
+        'filmReview'
+        """
+        found = re.search(r"[/#:]([A-Za-z]\w*)[/#:]$", self.start, re.ASCII)
+        return "" if found is None or self.end else found[1][0].lower() + found[1][1:]

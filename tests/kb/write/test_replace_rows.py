@@ -1,0 +1,175 @@
+"""Rows of a table in place of earlier ones: what is left is what a load of the new table alone gives."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_tables import CELLS, write_csv
+from sampling import examples
+
+from hybridkg import KnowledgeBase, LoadError, guess_mapping
+from hybridkg.cli import cli
+
+EX = "http://example.org/"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+OLD = "imdb_id,title,title@de,year,genres\ntt1,Alien,Alien (de),1979,horror|space\ntt2,Jaws,,1975,horror|sea\n"
+NEW = "imdb_id,title,title@de,year,genres\ntt1,Aliens,,1986,horror|space\ntt3,Dune,Dune (de),2021,sand|space\n"
+
+
+@pytest.fixture
+def kb(tmp_path):
+    with KnowledgeBase.create(tmp_path / "films.kb") as made:
+        yield made
+
+
+@pytest.fixture
+def films(tmp_path):
+    path = tmp_path / "films.csv"
+    path.write_text(OLD)
+    return path
+
+
+def triples(kb):
+    return {tuple(row[name].n3() for name in "spo") for row in kb.query("SELECT ?s ?p ?o { ?s ?p ?o }")}
+
+
+def values(kb, subject, predicate):
+    found = kb.query(f"SELECT ?o {{ <{EX}{subject}> <{predicate if ':' in predicate else EX + predicate}> ?o }}")
+    return sorted(row["o"].n3().replace(EX, "") for row in found)
+
+
+@st.composite
+def versions(draw):
+    """(header, rows, other rows of the same identifiers): cells of each column are of several kinds."""
+    names = draw(
+        st.lists(st.sampled_from(["year", "name@en", "list", "title", "summary"]), min_size=1, max_size=3, unique=True)
+    )
+    cells = st.sampled_from([cell for kind in ("integer", "boolean", "list", "text") for cell in CELLS[kind]] + [""])
+    ids = [f"t{i}" for i in range(draw(st.integers(1, 3)))]
+    old, new = ([[one, *(draw(cells) for _ in names)] for one in ids] for _ in range(2))
+    return ["id", *names], old, new
+
+
+@settings(max_examples=examples(5, 100))
+@given(versions())
+def test_new_rows_in_place_of_old_ones_leave_what_the_new_table_alone_gives(tmp_path_factory, tables):
+    header, old, new = tables
+    folder = tmp_path_factory.mktemp("rows")
+    with KnowledgeBase.create(folder / "a.kb") as changed, KnowledgeBase.create(folder / "b.kb") as alone:
+        changed.load(write_csv(folder / "things.csv", header, old), id="id", index=False)
+        path = write_csv(folder / "things.csv", header, new)
+        report = changed.load(path, id="id", index=False, replace_rows=True)
+        alone.load(path, id="id", index=False)
+        assert triples(changed) == triples(alone)
+        assert changed.load(path, id="id", index=False, replace_rows=True).triples == 0
+        assert report.removed is not None
+
+
+def test_only_values_of_rows_of_the_table_are_replaced(kb, films):
+    kb.load(films)
+    kb.update(f"INSERT DATA {{ <{EX}Film/tt1> a <{EX}Classic> ; <{EX}seen> true ; <{EX}year> 1980 }}")
+    films.write_text(NEW)
+    report = kb.load(films, replace_rows=True)
+    assert (report.triples, report.removed, report.warnings) == (3 + 9, 2 + 2 + 2, ())
+    assert values(kb, "Film/tt1", "title") == ['"Aliens"']
+    assert values(kb, "Film/tt1", LABEL) == ['"Aliens"']
+    assert [one[1:5] for one in values(kb, "Film/tt1", "year")] == ["1986"]
+    assert values(kb, "Film/tt1", "seen")
+    assert "<Classic>" in values(kb, "Film/tt1", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+    assert values(kb, "Film/tt2", "title") == ['"Jaws"']  # its row is gone from the file, and it stays
+    assert values(kb, "Film/tt3", "title") == ['"Dune (de)"@de', '"Dune"']
+    assert [str(row["f"]) for row in kb.query('SELECT ?f { ?f MATCH "aliens" AS ?s }')] == [f"{EX}Film/tt1"]
+
+
+def test_a_column_that_the_new_table_has_not_is_left_alone(kb, films):
+    kb.load(films)
+    films.write_text("imdb_id,title\ntt1,Aliens\n")
+    assert kb.load(films, replace_rows=True).removed == 4
+    assert len(values(kb, "Film/tt1", "genres")) == 2
+
+
+def test_a_column_that_is_blank_in_every_new_row_loses_its_values(kb, films):
+    kb.load(films)
+    films.write_text("imdb_id,title,title@de,year,genres\ntt1,Alien,,,\ntt2,Jaws,,,\n")
+    kb.load(films, replace_rows=True)
+    assert [values(kb, "Film/tt1", name) for name in ("title", "year", "genres")] == [['"Alien"'], [], []]
+
+
+def test_two_tables_of_one_entity_do_not_remove_the_values_of_each_other(kb, tmp_path):
+    one = write_csv(tmp_path / "a.csv", ["id", "v"], [["1", "x"]])
+    two = write_csv(tmp_path / "b.csv", ["id", "v"], [["1", "y"]])
+    classes = {"a": "T", "b": "T"}
+    kb.load(one, two, class_=classes)
+    report = kb.load(one, two, class_=classes, replace_rows=True)
+    assert (report.triples, report.removed) == (0, 0)
+
+
+def test_texts_become_references_and_references_texts(kb, tmp_path):
+    products = write_csv(tmp_path / "products.csv", ["sku", "brand_id"], [["s1", "b1"], ["s2", "b2"]])
+    kb.load(products)
+    kb.load(write_csv(tmp_path / "brands.csv", ["brand_id"], [["b1"], ["b2"]]))
+    assert kb.load(products, replace_rows=True).removed == 2
+    assert (values(kb, "Product/s1", "brand_id"), values(kb, "Product/s1", "brand")) == ([], ["<Brand/b1>"])
+    write_csv(products, ["sku", "brand_id"], [["s1", "b9"], ["s2", "b2"]])
+    kb.load(products, replace_rows=True)
+    assert (values(kb, "Product/s1", "brand_id"), values(kb, "Product/s1", "brand")) == (['"b9"'], [])
+
+
+def test_a_row_of_blanks_replaces_too(kb, tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["id", "v"], [["1", "x"], ["2", "y"]])
+    mapping = tmp_path / "m.yml"
+    mapping.write_text('mappings: {t: {sources: [["t.csv~csv"]], s: "http://e/$(id)", po: [["http://e/v", "$(v)"]]}}')
+    kb.load(path, mapping=mapping)
+    write_csv(path, ["id", "v"], [["1", ""], ["2", "y"]])
+    assert kb.load(path, mapping=mapping, replace_rows=True).removed == 1
+
+
+def test_rdf_beside_tables_is_added(kb, films, tmp_path):
+    kb.load(films)
+    (tmp_path / "a.ttl").write_text(f'<{EX}Film/tt1> <{EX}title> "Alien" .')
+    films.write_text(NEW)
+    kb.load(films, tmp_path / "a.ttl", replace_rows=True)
+    assert values(kb, "Film/tt1", "title") == ['"Alien"', '"Aliens"']
+
+
+def test_a_malformed_row_changes_nothing(kb, films):
+    kb.load(films)
+    before, mapping = triples(kb), guess_mapping(films)
+    films.write_text(NEW + "tt4,x,,nineteen,\n")
+    with pytest.raises(LoadError, match="'nineteen' is not of the datatype integer"):
+        kb.load(films, mapping=mapping, replace_rows=True)
+    assert triples(kb) == before
+
+
+def test_what_cannot_be_replaced_is_refused(kb, films, tmp_path):
+    (tmp_path / "a.ttl").write_text('<http://e/a> <http://e/b> "c" .')
+    with pytest.raises(LoadError, match="for the rows of tables"):
+        kb.load(tmp_path / "a.ttl", replace_rows=True)
+    with pytest.raises(LoadError, match="two answers"):
+        kb.load(films, replace="default", replace_rows=True)
+
+
+def test_a_transaction_replaces_rows(kb, films):
+    kb.load(films)
+    films.write_text(NEW)
+    with kb.transaction() as t:
+        assert t.load(films, replace_rows=True).removed == 5
+    assert values(kb, "Film/tt1", "title") == ['"Aliens"']
+
+
+def test_the_command_counts_and_a_dry_run_shows_what_would_change(films, tmp_path):
+    def run(*arguments):
+        done = CliRunner().invoke(cli, ["load", str(tmp_path / "c.kb"), str(films), *arguments])
+        assert done.exit_code == 0, done.stderr
+        return done
+
+    run()
+    films.write_text(NEW)
+    tried = run("--replace-rows", "--dry-run")
+    assert f'D <{EX}Film/tt1> <{EX}title> "Alien" .' in tried.stdout.splitlines()
+    assert f'A <{EX}Film/tt1> <{EX}title> "Aliens" .' in tried.stdout.splitlines()
+    assert "triples: 12 added, 5 removed" in tried.stderr
+    assert "triples: 12 new, 5 removed" in run("--replace-rows").output
+    assert "nothing has changed" in run("--replace-rows", "--dry-run").stderr
