@@ -22,9 +22,9 @@ from hybridkg.datasets.building import make_dataset
 from hybridkg.datasets.recipe import RecipeTriples
 from hybridkg.datasets.stark.documents import KINDS, StarkNode
 from hybridkg.datasets.stark.layout import find_files, read_layout
-from hybridkg.datasets.stark.making import make_stark, triples_of
+from hybridkg.datasets.stark.making import make_stark, neighbours_in, triples_of
 from hybridkg.entities.profile.profile_reader import load_profile
-from hybridkg.errors import LoadError, UserError
+from hybridkg.errors import LoadError, ParameterError, UserError
 from hybridkg.evaluation.measures.stark import AnswerCandidates, read_candidates
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
@@ -107,6 +107,37 @@ def test_every_edge_is_a_triple_and_every_node_has_its_type(made, kb):
     ask_it = f"ASK {{ <{BASE}{kb}/{head}> <{BASE}{kb}#{relation}> <{BASE}{kb}/{tail}> }}"
     with KnowledgeBase.open(made / kb / "made" / "kb") as base:
         assert base.query(ask_it).boolean
+
+
+@pytest.mark.parametrize("kb", KBS)
+def test_edges_of_starks_code_are_in_both_directions_and_one_a_pair(sources, kb):
+    layout = read_layout(find_files(sources / kb / "skb", sources))
+    merged = neighbours_in(layout)
+    lines = set(triples_of(layout, merged)) ^ set(triples_of(layout))
+    pairs = [
+        re.findall(r"/([0-9]+)>", line) for line in set(triples_of(layout, merged)) if re.search(r"/[0-9]+> \.", line)
+    ]
+    if kb == "prime":  # both directions are in the files
+        assert not lines
+    else:
+        assert len({tuple(pair) for pair in pairs}) == len(pairs) == len(merged)
+        assert {(b, a) for a, b in pairs} == {(a, b) for a, b in pairs}
+
+
+def test_the_edges_and_the_release_are_in_the_notes(sources, tmp_path):
+    shutil.copytree(sources / "mag" / "qa", tmp_path / "qa")
+    human = tmp_path / "qa" / "stark_qa" / "stark_qa_human_generated_eval.csv"
+    human.write_text("id,query,answer_ids,answer_ids_source\n" + "".join(f"{i},q {i},[{i}],[]\n" for i in range(84)))
+    made = make_stark(sources / "mag" / "skb", tmp_path / "qa", tmp_path / "out", edges="stark")
+    assert made.counts["human_questions"] == 84
+    notes = tomllib.loads((tmp_path / "out" / "dataset.toml").read_text())["notes"]
+    assert any("Edges are those of STaRK's code" in note for note in notes)
+    assert any("The 84 questions in topics-human.tsv" in note and "both releases" in note for note in notes)
+    with KnowledgeBase.open(tmp_path / "out" / "kb") as kb:
+        back = f"ASK {{ ?paper <{BASE}mag#author___writes___paper> ?author . ?author a <{BASE}mag#author> }}"
+        assert kb.query(back).boolean
+    with pytest.raises(ParameterError, match="no edges 'start'; known: files, stark"):
+        make_stark(sources / "mag" / "skb", tmp_path / "qa", tmp_path / "other", edges="start")
 
 
 @pytest.mark.parametrize(("kb", "as_folder"), [("amazon", True), ("mag", False)])
@@ -282,7 +313,8 @@ def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
     [
         (["stark", "--from", "x"], "stark is made of --skb DIR and --qa DIR"),
         (["stark", "--skb", "x"], "stark is made of --skb DIR and --qa DIR"),
-        (["cranfield", "--from", "x", "--qa", "y"], "--skb and --qa are for stark only"),
+        (["cranfield", "--from", "x", "--qa", "y"], "--skb, --qa and --edges are for stark only"),
+        (["cranfield", "--from", "x", "--edges", "files"], "--skb, --qa and --edges are for stark only"),
         (["cranfield"], "Missing option '--from'"),
         (["stark", "--skb", "nowhere", "--qa", "y"], "no folder or archive 'nowhere'"),
     ],
