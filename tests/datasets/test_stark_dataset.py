@@ -23,6 +23,7 @@ from hybridkg.datasets.recipe import RecipeTriples
 from hybridkg.datasets.stark.documents import KINDS, StarkNode
 from hybridkg.datasets.stark.layout import find_files, read_layout
 from hybridkg.datasets.stark.making import make_stark, neighbours_in, triples_of
+from hybridkg.datasets.stark.node_documents import documents_of
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import LoadError, ParameterError, UserError
 from hybridkg.evaluation.measures.stark import AnswerCandidates, read_candidates
@@ -30,6 +31,7 @@ from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
 from hybridkg.evaluation.tuning.folds import read_folds
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.stored_documents import compacted
 
 NODES = 300
 BASE = "https://w3id.org/hybridkg/stark/"
@@ -138,6 +140,41 @@ def test_the_edges_and_the_release_are_in_the_notes(sources, tmp_path):
         assert kb.query(back).boolean
     with pytest.raises(ParameterError, match="no edges 'start'; known: files, stark"):
         make_stark(sources / "mag" / "skb", tmp_path / "qa", tmp_path / "other", edges="start")
+
+
+@pytest.mark.parametrize("kb", KBS)
+def test_documents_are_stored_as_text_fields_byte_for_byte(sources, tmp_path, kb):
+    options = ["--documents", "relations, plain", "--out", tmp_path / "out"]
+    result = run("dataset", "stark", "--skb", sources / kb / "skb", "--qa", sources / kb / "qa", *options)
+    assert result.exit_code == 0, result.output
+    assert f"documents: {NODES}\n" in result.stderr
+    layout = read_layout(find_files(sources / kb / "skb", tmp_path))
+    lines = documents_of(layout, ("plain", "relations"), neighbours_in(layout), tmp_path)
+    with KnowledgeBase.open(tmp_path / "out" / "kb") as base:
+        for line in map(json.loads, lines):
+            plain, related = base.document(line["id"]), base.document(line["id"], relations=True)
+            assert (plain, related) == (line["document"], line["document_rel"])
+            assert related.startswith(plain)
+        assert base.document(line["id"], compact=True) == compacted(line["document"])
+        assert len(base.query('SELECT ?e { ?e MATCH "relations" ON (document_rel) USING bm25 }'))
+        assert not len(base.query('SELECT ?e { ?e MATCH "relations" ON (document) USING bm25 }'))
+    shown = run("node", tmp_path / "out" / "kb", f"{BASE}{kb}/{NODES - 1}", "--document", "--relations")
+    assert shown.stdout == line["document_rel"] + "\n" * (not line["document_rel"].endswith("\n"))
+    notes = tomllib.loads((tmp_path / "out" / "dataset.toml").read_text())["notes"]
+    assert sum("The text field `document" in note for note in notes) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names", "out"]  # names: of documents_of above
+    assert not [path.name for path in (tmp_path / "out").iterdir() if path.suffix in (".nt", ".jsonl")]
+
+
+def test_one_form_of_documents_writes_one_field(sources, tmp_path):
+    made = make_stark(sources / "amazon" / "skb", sources / "amazon" / "qa", tmp_path / "out", documents=["plain"])
+    with KnowledgeBase.open(made.path / "kb") as base:
+        assert base.document(f"{BASE}amazon/0").startswith("- product: ")
+        with pytest.raises(UserError, match="no text field 'document_rel'"):
+            base.document(f"{BASE}amazon/0", relations=True)
+    wrong = run("dataset", "stark", "--skb", "x", "--qa", "y", "--documents", "plane", "--out", tmp_path / "other")
+    assert wrong.exit_code == 2
+    assert "no form of documents 'plane'; known: plain, relations" in wrong.output
 
 
 @pytest.mark.parametrize(("kb", "as_folder"), [("amazon", True), ("mag", False)])
@@ -313,8 +350,8 @@ def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
     [
         (["stark", "--from", "x"], "stark is made of --skb DIR and --qa DIR"),
         (["stark", "--skb", "x"], "stark is made of --skb DIR and --qa DIR"),
-        (["cranfield", "--from", "x", "--qa", "y"], "--skb, --qa and --edges are for stark only"),
-        (["cranfield", "--from", "x", "--edges", "files"], "--skb, --qa and --edges are for stark only"),
+        (["cranfield", "--from", "x", "--qa", "y"], "--skb, --qa, --edges and --documents are for stark only"),
+        (["cranfield", "--from", "x", "--edges", "files"], "--skb, --qa, --edges and --documents are for stark only"),
         (["cranfield"], "Missing option '--from'"),
         (["stark", "--skb", "nowhere", "--qa", "y"], "no folder or archive 'nowhere'"),
     ],

@@ -16,6 +16,7 @@ from hybridkg.datasets.sources import SourceFile
 from hybridkg.datasets.stark.documents import BASE, KINDS, StarkNode, write_names
 from hybridkg.datasets.stark.layout import ORIGIN, StarkLayout, find_files, read_layout
 from hybridkg.datasets.stark.neighbours import Neighbours
+from hybridkg.datasets.stark.node_documents import RELATIONS, check_forms, documents_of
 from hybridkg.datasets.stark.tensors import Whole
 from hybridkg.errors import LoadError, ParameterError, StorageError
 from hybridkg.evaluation.stark import StarkQuestions, human_release, question_files, read_stark, read_stark_questions
@@ -64,7 +65,22 @@ EDGE_NOTES = {
 }
 
 
-def make_stark(skb: Path, qa: Path, out: Path, *, edges: str = FILES, progress: Progress = SILENT) -> MadeDataset:
+DOCUMENT_NOTES = {
+    "plain": "The text field `document` has STaRK's document of each node without its relations, byte for byte.",
+    RELATIONS: "The text field `document_rel` has the document with its relations, which are those of STaRK's code, "
+    "also where the edges of the graph are those of the files.",
+}
+
+
+def make_stark(
+    skb: Path,
+    qa: Path,
+    out: Path,
+    *,
+    edges: str = FILES,
+    documents: Sequence[str] = (),
+    progress: Progress = SILENT,
+) -> MadeDataset:
     """Makes a folder like `make_dataset`, from a published knowledge base of STaRK and its questions.
 
     Args:
@@ -72,16 +88,18 @@ def make_stark(skb: Path, qa: Path, out: Path, *, edges: str = FILES, progress: 
         qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
         out: the new folder.
         edges: `files` or `stark`, one of EDGE_SETS.
+        documents: `plain`, `relations` or both: STaRK's documents of nodes as text fields `document`, `document_rel`.
         progress: receives the progress.
 
     Raises:
         LoadError: a file is missing or wrong; a pickle has more than plain data.
         UserError: the folder exists.
-        ParameterError: no such set of edges.
+        ParameterError: no such set of edges, or form of documents.
         StorageError: it cannot be written.
     """
     if edges not in EDGE_SETS:
         raise ParameterError(f"no edges {edges!r}; known: {', '.join(EDGE_SETS)}", hint=did_you_mean(edges, EDGE_SETS))
+    forms = check_forms(documents)
     refuse_existing(STARK.name, out)
     try:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -90,14 +108,18 @@ def make_stark(skb: Path, qa: Path, out: Path, *, edges: str = FILES, progress: 
             files = find_files(skb, Path(work))
             layout = read_layout(files)
             progress.done(len(files))
-            kind, merged = KINDS[layout.kb], None if edges == FILES else neighbours_in(layout)
+            kind = KINDS[layout.kb]
+            merged = neighbours_in(layout) if edges != FILES or RELATIONS in forms else None
             folder = _questions_folder(qa, layout.kb)
             asked, human_note = _asked(layout.kb, folder)
-            notes = (*STARK.notes, EDGE_NOTES[edges], *human_note)
+            notes = (*STARK.notes, EDGE_NOTES[edges], *(DOCUMENT_NOTES[form] for form in forms), *human_note)
             recipe = replace(STARK, title=kind.title, profile=f"stark-{layout.kb}", notes=notes)
             sources = {name: SourceFile(name, path) for name, path in files.items()}
             sources |= {name: SourceFile(name, path) for name, path in question_files(folder).items()}
-            contents = _contents(layout, folder, asked, triples_of(layout, merged))
+            contents = replace(
+                _contents(layout, folder, asked, triples_of(layout, None if edges == FILES else merged)),
+                documents=documents_of(layout, forms, merged, Path(work)) if forms else None,
+            )
             return write_dataset(recipe, sources, contents, out, progress=progress)
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
