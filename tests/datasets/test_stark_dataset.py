@@ -333,9 +333,9 @@ def test_the_commands_make_and_measure(sources, tmp_path):
     # 9 is first; then 0, 1, 2, 3: the order of the numbers, not of the texts, in which 10 comes before 3
     assert '"mrr": 0.2' in json.dumps(figures)
     plain = run(
-        "eval", out / "qrels-human.txt", tmp_path / "run", "-m", "ndcg@10", "--candidates", out / "candidates.txt"
+        "eval", out / "qrels-human.txt", tmp_path / "run", "-m", "judged@10", "--candidates", out / "candidates.txt"
     )
-    assert "no measure 'ndcg@10' of STaRK" in plain.output
+    assert "no measure 'judged@10' of STaRK" in plain.output
 
 
 def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
