@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QuerySyntaxError, UserError
-from hybridkg.interfaces.progress import SILENT
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
 from hybridkg.kb.background_check import BackgroundCheck
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hybridkg.kb.profile_suggestion.suggest import SuggestedProfile
     from hybridkg.kb.search.result import SearchResult
     from hybridkg.kb.settings_file import SettingsFile
+    from hybridkg.kb.skb.figures import SkbFigures
     from hybridkg.kb.write.reports import LoadReport
     from hybridkg.planner.explain import Explanation
 
@@ -404,6 +405,25 @@ class ReadableKnowledgeBase:
     def stats(self) -> dict[str, Any]:
         """Counts, fields and sizes in bytes."""
         return describe.stats(self._folder, self._snapshot)
+
+    def skb_figures(self, *, progress: Progress = SILENT) -> SkbFigures:
+        """Entities, relations, degree, words and their entropy, altogether and by type, as STaRK's tables have them.
+
+        Raises:
+            UserError: no node has a type.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from hybridkg import KnowledgeBase
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> _ = kb.update('INSERT DATA { <x:a> a <x:A> ; <x:p> <x:b> ; <x:name> "a red fish" . <x:b> a <x:A> }')
+        >>> found = kb.skb_figures()
+        >>> found.entities, found.relations, found.degree, found.words["graph"].tokens
+        (2, 1, 1.0, 3)
+        """
+        from hybridkg.kb.skb.figures import skb_figures
+
+        return skb_figures(self._snapshot, progress)
 
     def schema(self) -> Schema:
         """Classes and predicates that a query sees outside GRAPH, with counts by IRI, most frequent first."""
