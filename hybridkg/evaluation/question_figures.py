@@ -12,7 +12,7 @@ from typing import Any
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
-from hybridkg.kb.skb.word_counts import WordCounts
+from hybridkg.kb.skb.word_distribution import WordDistribution
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def question_figures(topics: Topics, qrels: Qrels | None = None) -> QuestionFigu
     """
     if not topics.texts:
         raise ParameterError("there is no question to count")
-    words = WordCounts()
+    words = WordDistribution()
     for text in topics.texts.values():
         words.add(text)
     basic = QuestionFigures(len(topics.texts), words.tokens, words.entropy, words.distinct / max(words.tokens, 1))

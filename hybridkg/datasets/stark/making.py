@@ -98,7 +98,9 @@ def make_stark(
         StorageError: it cannot be written.
     """
     if edges not in EDGE_SETS:
-        raise ParameterError(f"no edges {edges!r}; known: {', '.join(EDGE_SETS)}", hint=did_you_mean(edges, EDGE_SETS))
+        raise ParameterError(
+            f"no edges {edges!r}; known: {', '.join(EDGE_SETS)}", hint=did_you_mean(edges, list(EDGE_SETS))
+        )
     forms = check_forms(documents)
     refuse_existing(STARK.name, out)
     try:

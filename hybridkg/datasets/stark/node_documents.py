@@ -14,7 +14,7 @@ from pathlib import Path
 from hybridkg.datasets.stark.documents import node_iri
 from hybridkg.datasets.stark.layout import StarkLayout
 from hybridkg.datasets.stark.neighbours import Neighbours
-from hybridkg.datasets.stark.node_names import NodeNames
+from hybridkg.datasets.stark.node_names import StarkNames
 from hybridkg.datasets.stark.relations_text import RelationsText
 from hybridkg.datasets.stark.rendering import document
 from hybridkg.datasets.stark.size_limits import check_size
@@ -76,5 +76,5 @@ def _relations(
         yield None
         return
     assert merged is not None
-    with NodeNames.write(layout, work / NAMES_FILE) as names:
+    with StarkNames.write(layout, work / NAMES_FILE) as names:
         yield RelationsText(layout, merged, names)

@@ -15,7 +15,7 @@ from hybridkg.datasets.stark.rendering import name
 from hybridkg.datasets.stark.size_limits import check_size
 
 
-class NodeNames:
+class StarkNames:
     """Names by id, as `rendering.name` has them; a context manager, which closes the file.
 
     Args:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hybridkg.datasets.stark.layout import StarkLayout
 from hybridkg.datasets.stark.neighbours import Neighbours
-from hybridkg.datasets.stark.node_names import NodeNames
+from hybridkg.datasets.stark.node_names import StarkNames
 from hybridkg.datasets.stark.size_limits import MAX_TEXT
 from hybridkg.errors import LoadError
 
@@ -33,7 +33,7 @@ class RelationsText:
 
     layout: StarkLayout
     neighbours: Neighbours
-    names: NodeNames
+    names: StarkNames
 
     def of(self, node: int) -> str:
         """The relations of a node; empty without any.

@@ -126,7 +126,8 @@ def _divided(text: str) -> list[str]:
     >>> _divided("<http://e/author>>^writes")
     ['<http://e/author>', '^writes']
     """
-    names, rest = [], text
+    names: list[str] = []
+    rest = text
     while True:
         start = rest.find(">", rest.find(">") + 1) if rest.lstrip(" ^").startswith("<") else rest.find(">")
         if start < 0:

@@ -17,7 +17,7 @@ from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.errors import UserError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.kb.skb.word_counts import WordCounts
+from hybridkg.kb.skb.word_distribution import WordDistribution
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Node, Term
 from hybridkg.rdf.well_known import WELL_KNOWN
@@ -199,36 +199,36 @@ def _number(term: Term | None) -> int:
     return int(term.value) if isinstance(term, Literal) else 0
 
 
-def _text_figures(words: WordCounts) -> TextFigures:
+def _text_figures(words: WordDistribution) -> TextFigures:
     return TextFigures(words.tokens, words.distinct, words.entropy)
 
 
-_Words = dict[str, dict[str, WordCounts]]
+_Words = dict[str, dict[str, WordDistribution]]
 """Words by type, "" for all entities, and by `graph` or field."""
 
 
 def _words(
     snapshot: Snapshot, types: Sequence[str], test: _ClassTest, progress: Progress, *, is_partition: bool
 ) -> _Words:
-    words: _Words = {iri: {GRAPH: WordCounts()} for iri in types}
+    words: _Words = {iri: {GRAPH: WordDistribution()} for iri in types}
     progress.start("counting words", None)
     count = 0
     for iri in types:
         pattern = f"?s {_TYPE} {NamedNode(iri)} . ?s ?p ?o FILTER(isLiteral(?o))"
         count += _add_literals(snapshot.store, pattern, words[iri][GRAPH], progress)
     if is_partition:
-        words[""] = {GRAPH: WordCounts.union(words[iri][GRAPH] for iri in types)}
+        words[""] = {GRAPH: WordDistribution.union(words[iri][GRAPH] for iri in types)}
     else:
-        words[""] = {GRAPH: WordCounts()}
+        words[""] = {GRAPH: WordDistribution()}
         pattern = f"?s ?p ?o FILTER(isLiteral(?o)) FILTER(EXISTS {{ ?s {_TYPE} ?c {test.of('c')} }})"
         count += _add_literals(snapshot.store, pattern, words[""][GRAPH], progress)
     for field in () if snapshot.documents is None else snapshot.documents.fields():
-        count += _add_documents(snapshot, field, words, test, progress)
+        count += _add_documents(snapshot, field, words, test, progress, is_partition=is_partition)
     progress.done(count)
     return words
 
 
-def _add_literals(store: GraphStore, pattern: str, words: WordCounts, progress: Progress) -> int:
+def _add_literals(store: GraphStore, pattern: str, words: WordDistribution, progress: Progress) -> int:
     number = 0
     for number, (literal,) in enumerate(store.select(f"SELECT ?o WHERE {{ {pattern} }}").rows, 1):
         if isinstance(literal, Literal):
@@ -238,21 +238,25 @@ def _add_literals(store: GraphStore, pattern: str, words: WordCounts, progress: 
     return number
 
 
-def _add_documents(snapshot: Snapshot, field: str, words: _Words, test: _ClassTest, progress: Progress) -> int:
+def _add_documents(
+    snapshot: Snapshot, field: str, words: _Words, test: _ClassTest, progress: Progress, *, is_partition: bool
+) -> int:
     """Adds the words of a field, of documents whose entity has a type that counts."""
     for own in words.values():
-        own[field] = WordCounts()
+        own[field] = WordDistribution()
     count = 0
     for batch in _batches(snapshot, field):
         types = _types_of(snapshot.store, [node for node, _ in batch], test)
         for node, texts in batch:
             if node not in types:
                 continue
-            for iri in ("", *(iri for iri in types[node] if iri in words)):
+            for iri in (*(iri for iri in types[node] if iri in words), *([] if is_partition else [""])):
                 for text in texts:
                     words[iri][field].add(text)
         count += len(batch)
         progress.advance(0, len(batch))
+    if is_partition:
+        words[""][field] = WordDistribution.union(own[field] for iri, own in words.items() if iri)
     return count
 
 

@@ -17,10 +17,10 @@ MAX_WORDS = 1 << 20
 """Distinct words that are counted by text."""
 
 
-class WordCounts:
+class WordDistribution:
     """The words of texts, as written: case and punctuation count.
 
-    >>> counts = WordCounts()
+    >>> counts = WordDistribution()
     >>> counts.add("a b a c")
     >>> counts.tokens, counts.distinct, counts.entropy
     (4, 3, 1.5)
@@ -33,7 +33,7 @@ class WordCounts:
         self._counts = np.zeros(0, np.int64)
 
     @classmethod
-    def union(cls, parts: Iterable[WordCounts]) -> Self:
+    def union(cls, parts: Iterable[WordDistribution]) -> Self:
         """The counts of several texts together."""
         found = cls()
         for part in parts:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridkg.kb.skb import word_counts
-from hybridkg.kb.skb.word_counts import WordCounts
+from hybridkg.kb.skb import word_distribution
+from hybridkg.kb.skb.word_distribution import WordDistribution
 
 texts = st.lists(st.text(st.sampled_from("ab é\t\n\ud800"), max_size=8), max_size=12)
 
@@ -18,11 +18,11 @@ texts = st.lists(st.text(st.sampled_from("ab é\t\n\ud800"), max_size=8), max_si
 @given(texts, st.sampled_from([0, 1, 3, 1 << 20]), st.integers(1, 4))
 def test_counts_and_entropy_are_those_of_a_counter(made, most, parts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(word_counts, "MAX_WORDS", most)
-        counts = [WordCounts() for _ in range(parts)]
+        patch.setattr(word_distribution, "MAX_WORDS", most)
+        counts = [WordDistribution() for _ in range(parts)]
         for i, text in enumerate(made):
             counts[i % parts].add(text)
-        found = WordCounts.union(counts)
+        found = WordDistribution.union(counts)
     wanted = Counter(word for text in made for word in text.split())
     total = sum(wanted.values())
     assert (found.tokens, found.distinct) == (total, len(wanted))
@@ -31,7 +31,7 @@ def test_counts_and_entropy_are_those_of_a_counter(made, most, parts):
 
 
 def test_without_words_the_entropy_is_zero():
-    assert str(WordCounts().entropy) == "0.0"
-    counts = WordCounts()
+    assert str(WordDistribution().entropy) == "0.0"
+    counts = WordDistribution()
     counts.add("a a a")
     assert str(counts.entropy) == "0.0"
