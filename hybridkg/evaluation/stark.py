@@ -83,8 +83,9 @@ class StarkQuestions:
         return self.splits[split]
 
 
-SPLITS = ("train", "val", "test", "test-0.1")
-"""The splits; test-0.1, a tenth of test, is optional."""
+TENTH = "test-0.1"
+SPLITS = ("train", "val", "test", TENTH)
+"""The splits; where the file of test-0.1 is missing, it is the first tenth of test, as in STaRK's `get_idx_split`."""
 
 
 def question_files(folder: Path) -> dict[str, Path]:
@@ -106,7 +107,9 @@ def read_stark(folder: Path) -> StarkQuestions:
     splits: dict[str, tuple[str, ...]] = {}
     for name in SPLITS:
         path = _find(folder / "split", f"{name}.index")
-        if name == "test-0.1" and not path.exists():
+        if name == TENTH and not path.exists():
+            if tenth := splits["test"][: len(splits["test"]) // 10]:
+                splits[TENTH] = tenth
             continue
         splits[name] = read_stark_split(path)
         if missing := next((q for q in splits[name] if q not in texts), None):

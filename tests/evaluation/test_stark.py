@@ -263,16 +263,17 @@ def test_other_wrong_files_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("kb", "questions", "sizes"),
     [
-        ("amazon", 9100, {"train": 5910, "val": 1548, "test": 1642}),
-        ("mag", 13323, {"train": 7993, "val": 2665, "test": 2665}),
-        ("primekg", 11204, {"train": 6162, "val": 2241, "test": 2801}),
+        ("amazon", 9100, {"train": 5910, "val": 1548, "test": 1642, "test-0.1": 164}),
+        ("mag", 13323, {"train": 7993, "val": 2665, "test": 2665, "test-0.1": 266}),
+        ("primekg", 11204, {"train": 6162, "val": 2241, "test": 2801, "test-0.1": 280}),
     ],
 )
 def test_the_real_questions_are_read(shared_data, kb, questions, sizes):
     folder = shared_data / "stark-qa" / kb
     found = read_stark(folder)
-    assert len(found) == questions == sum(sizes.values())
     assert {name: len(ids) for name, ids in found.splits.items()} == sizes
+    assert len(found) == questions == sum(sizes.values()) - sizes["test-0.1"]
+    assert found.splits["test-0.1"] == found.splits["test"][: sizes["test-0.1"]]
     assert set().union(*found.splits.values()) == set(found.texts)  # no question is in two splits
     text = lzma.decompress((folder / "stark_qa" / "stark_qa.csv.xz").read_bytes()).decode()
     rows = list(csv.DictReader(io.StringIO(text)))

@@ -36,11 +36,9 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     text = " ".join(given.split())
     if not text:
         raise UserError("the name of the node is empty", hint="give an IRI or a label")
-    if text.startswith(_BLANK):
-        return _existing(BlankNode(text.removeprefix(_BLANK)), base)
-    iri = _as_iri(text, base)
-    if iri is not None:
-        return _existing(iri, base)
+    term = _as_term(text, base)
+    if term is not None:
+        return _existing(term, base)
     found = _named(text, base)
     if len(found) == 1:
         return found[0]
@@ -49,8 +47,16 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     raise UnknownNameError(f"no node has the name {text!r}", hint=_suggestions(text, base))
 
 
+def _as_term(text: str, base: SearchedBase) -> Node | None:
+    """The IRI or blank node that a text is; None for a name, such as one with a colon behind no known prefix."""
+    try:
+        return BlankNode(text.removeprefix(_BLANK)) if text.startswith(_BLANK) else _as_iri(text, base)
+    except ValueError:
+        return None
+
+
 def _as_iri(text: str, base: SearchedBase) -> NamedNode | None:
-    """The IRI that a text is; None for a name. A name with a colon is one if its prefix is unknown."""
+    """The IRI that a text is; None for a name. Raises ValueError: it has a character that no IRI has."""
     inner = text[1:-1] if text.startswith("<") and text.endswith(">") else text
     prefix, colon, rest = inner.partition(":")
     if not colon or " " in inner:
@@ -59,10 +65,7 @@ def _as_iri(text: str, base: SearchedBase) -> NamedNode | None:
         inner = base.prefixes[prefix] + rest
     elif inner is text and not rest.startswith("//") and prefix.lower() != "urn":
         return None
-    try:
-        return NamedNode(inner)
-    except ValueError:
-        return None
+    return NamedNode(inner)
 
 
 def _existing(node: Node, base: SearchedBase) -> Node:
@@ -108,5 +111,5 @@ def _suggestions(text: str, base: SearchedBase) -> str:
     except HybridkgError:  # words of which none is searched for
         hits = ()
     if not hits:
-        return "give its IRI, or the whole label as it is written"
+        return "give its IRI, as <IRI>, or its whole label"
     return "\n".join(["did you mean one of these?", *(f"{hit.label}: {hit.entity}" for hit in hits)])

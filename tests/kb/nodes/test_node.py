@@ -218,6 +218,9 @@ def test_what_is_not_there_is_told(named):
         named.node("Annn")
     with pytest.raises(UnknownNameError, match=f"no triple and no text has <{E}77>"):
         named.node(f"{E}77")
+    for odd in ("_:a b", "_:", "<a b>", "<", "nowhere:x y", "http://e/a b", "\x00", "\u202e", "a" * 10_000):
+        with pytest.raises(UnknownNameError, match="no node has the name"):
+            named.node(odd)
     with pytest.raises(UserError, match="the name of the node is empty"):
         named.node(" ")
     with pytest.raises(UserError, match="a number from 1 to 1,000, not 0"):
