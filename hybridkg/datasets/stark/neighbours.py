@@ -64,7 +64,7 @@ class Neighbours:
             raise LoadError(
                 f"the relations have the numbers {min(names)} to {relations - 1:,}, which are no small ones"
             )
-        heads, tails = edges[0].astype(np.int64), edges[1].astype(np.int64)
+        heads, tails = (row.astype(np.int64, copy=False) for row in edges)
         if _is_symmetric(heads, tails, nodes):
             keys = np.unique((heads * relations + types) * nodes + tails)
         else:
@@ -91,6 +91,8 @@ class Neighbours:
 
 def _is_symmetric(heads: Numbers, tails: Numbers, nodes: int) -> bool:
     """Whether each ordered pair occurs as often as its reverse."""
+    if not np.array_equal(np.bincount(heads, minlength=nodes), np.bincount(tails, minlength=nodes)):
+        return False  # a node begins more edges than it ends, or fewer: no need to sort
     forward, backward = heads * nodes + tails, tails * nodes + heads
     forward.sort()
     backward.sort()
@@ -101,22 +103,29 @@ def _undirected(
     heads: Numbers, tails: Numbers, types: Whole, nodes: int, relations: int, known: frozenset[int]
 ) -> Numbers:
     edges = len(heads)
-    both = np.empty(2 * edges, np.int64)
-    both[:edges] = (heads * nodes + tails) * relations + types
-    both[edges:] = (tails * nodes + heads) * relations + types
-    both.sort()
-    merged = []
-    bounds = np.searchsorted(both, np.arange(0, nodes + NODES_AT_ONCE, NODES_AT_ONCE) * (nodes * relations))
-    for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        pairs, numbers = np.divmod(both[start:end], relations)
-        pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
-        if not len(pairs):
+    keys = np.empty(2 * edges, np.int64)
+    keys[:edges], keys[edges:] = heads, tails
+    keys *= nodes
+    keys[:edges] += tails
+    keys[edges:] += heads
+    keys *= relations
+    keys[:edges] += types
+    keys[edges:] += types
+    keys.sort()
+    # The merged edges of a block take the place of its edges, of which there are at least as many.
+    bounds = np.searchsorted(keys, np.arange(0, nodes + NODES_AT_ONCE, NODES_AT_ONCE) * (nodes * relations))
+    end = 0
+    for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        if start == stop:
             continue
+        pairs, numbers = np.divmod(keys[start:stop], relations)
+        pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
         means = np.add.reduceat(numbers, first) // counts
         if unknown := set(np.unique(means).tolist()) - known:
             raise LoadError(
                 f"edges of several types between two nodes have the mean {min(unknown)}, which is no relation"
             )
         sources, targets = np.divmod(pairs, nodes)
-        merged.append(np.sort((sources * relations + means) * nodes + targets))
-    return np.concatenate(merged) if merged else both
+        keys[end : end + len(pairs)] = np.sort((sources * relations + means) * nodes + targets)
+        end += len(pairs)
+    return keys[:end]
