@@ -32,8 +32,8 @@ from hybridkg.cli.options import WholeNumber, kb_argument, opened
 def node(kb: Path, name: str, document: bool, relations: bool, compact: bool, paths: str, limit: int, fmt: str) -> None:
     """Show a node: label, types, texts, and relations in both directions with their first neighbours.
 
-    IRI|NAME is an IRI, a prefixed name, or a whole label. A relation behind ^ leads to the node. KB is a knowledge base
-    folder, or an RDF file.
+    IRI|NAME is an IRI, a prefixed name, a whole label, or the end of an IRI, such as a node number of STaRK. A relation
+    behind ^ leads to the node. KB is a knowledge base folder, or an RDF file.
 
     \b
     Example:

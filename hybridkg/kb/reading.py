@@ -267,7 +267,8 @@ class ReadableKnowledgeBase:
         """Describes a node: label, types, texts, and relations in both directions with their first neighbours.
 
         Args:
-            name: an IRI, a prefixed name, `_:LABEL` of a blank node, or a whole label.
+            name: an IRI, a prefixed name, `_:LABEL` of a blank node, a whole label, or what follows the namespace of
+                the entities, such as a node number of STaRK.
             limit: neighbours of each relation, texts of each property, and paths, from 1 to 1,000.
             paths: names of classes and predicates, divided by `>`, along which to walk: `author>paper`, `^writes`.
 

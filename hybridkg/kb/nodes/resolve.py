@@ -1,4 +1,4 @@
-"""The node that a person means: by its IRI, a prefixed name, the label of a blank node, or its name."""
+"""The node that a person means: by its IRI, a prefixed name, the label of a blank node, its name, or its local name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.errors import HybridkgError, UnknownNameError, UserError
 from hybridkg.kb.labels import ENGLISH
+from hybridkg.rdf.namespaces import namespace_of
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ _BLANK = "_:"
 def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     """The node of an IRI (also in angle brackets), a prefixed name, `_:LABEL`, or a name.
 
-    A name is a whole label by the label predicates of the profile, in the same case; where there is none, in any case.
+    A name is a whole label by the label predicates of the profile, in the same case; then what follows the namespace of
+    the first or the last entity of the index, such as the number of a node of STaRK; then a label in any case.
 
     Raises:
         UserError: it is empty.
@@ -39,7 +41,11 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     term = _as_term(text, base)
     if term is not None:
         return _existing(term, base)
-    found = _named(text, base)
+    found = (
+        _labelled(base, before=f"VALUES ?name {{ {Literal(text)} {Literal(text, language=ENGLISH)} }}")
+        or _local(text, base)
+        or _labelled(base, after=f"FILTER(LCASE(STR(?name)) = LCASE({Literal(text)}))")
+    )
     if len(found) == 1:
         return found[0]
     if found:
@@ -76,17 +82,27 @@ def _existing(node: Node, base: SearchedBase) -> Node:
     raise UnknownNameError(f"no triple and no text has {node}", hint="hybridkg search KB WORDS finds nodes by words")
 
 
-def _named(text: str, base: SearchedBase) -> list[Node]:
-    """The nodes of a name by IRI, at most one more than an error lists."""
+def _labelled(base: SearchedBase, *, before: str = "", after: str = "") -> list[Node]:
+    """The nodes whose label ?name fulfils a pattern, by IRI, at most one more than an error lists."""
     path = "|".join(str(NamedNode(iri)) for iri in base.label_predicates)
-    same = f"VALUES ?name {{ {Literal(text)} {Literal(text, language=ENGLISH)} }} ?node {path} ?name"
-    in_any_case = f"?node {path} ?name FILTER(LCASE(STR(?name)) = LCASE({Literal(text)}))"
-    for pattern in (same, in_any_case):
-        query = f"SELECT DISTINCT ?node WHERE {{ {pattern} }} ORDER BY ?node LIMIT {MAX_CANDIDATES + 1}"
-        found = [row[0] for row in base.snapshot.store.select(query).rows]
-        if nodes := [node for node in found if isinstance(node, NamedNode | BlankNode)]:
-            return nodes
-    return []
+    pattern = f"{before} ?node {path} ?name {after}"
+    query = f"SELECT DISTINCT ?node WHERE {{ {pattern} }} ORDER BY ?node LIMIT {MAX_CANDIDATES + 1}"
+    found = [row[0] for row in base.snapshot.store.select(query).rows]
+    return [node for node in found if isinstance(node, NamedNode | BlankNode)]
+
+
+def _local(text: str, base: SearchedBase) -> list[Node]:
+    """The nodes of a local name in the namespaces of the first and the last entity."""
+    nodes = base.snapshot.nodes
+    ends = [] if nodes is None or not len(nodes) else [nodes.node(0), nodes.node(len(nodes) - 1)]
+    namespaces = {namespace_of(node.value) for node in ends if isinstance(node, NamedNode)} - {""}
+    found: list[Node] = []
+    for namespace in sorted(namespaces):
+        try:
+            found.append(_existing(NamedNode(namespace + text), base))
+        except (ValueError, UnknownNameError):  # not the characters of an IRI, or not in the graph
+            continue
+    return found
 
 
 def _ambiguous(text: str, found: Sequence[Node], base: SearchedBase) -> UnknownNameError:

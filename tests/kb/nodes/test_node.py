@@ -182,6 +182,7 @@ def named(tmp_path_factory):
         ('Zoë "Z" O\'Hara: a life', f"<{E}4>"),
         ("müller", f"<{E}5>"),
         (f"{E}9", f"<{E}9>"),
+        ("4", f"<{E}4>"),
     ],
 )
 def test_a_node_is_found_by_iri_prefixed_name_and_label(named, given, node):
