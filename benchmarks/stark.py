@@ -82,7 +82,8 @@ def ask(made: Path, kb: str, questions: list[Question]) -> dict[str, dict[str, f
 def main() -> None:
     """Writes, converts, asks, prints."""
     from hybridkg.datasets.stark.layout import find_files, read_layout
-    from hybridkg.datasets.stark.making import make_stark, triples_of
+    from hybridkg.datasets.stark.making import make_stark, neighbours_in, triples_of
+    from hybridkg.datasets.stark.node_documents import FORMS, documents_of
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", choices=sorted(MADE))
@@ -98,6 +99,13 @@ def main() -> None:
     start = time.thread_time()
     lines = sum(1 for _ in triples_of(layout))
     figures |= {"triples": lines, "triples_made_per_s": round(lines / (time.thread_time() - start))}
+    start = time.thread_time()
+    merged = neighbours_in(layout)
+    figures["edges_of_starks_code"] = len(merged)
+    figures["edges_merged_per_s"] = round(len(layout.edge_types) / max(time.thread_time() - start, 1e-6))
+    start = time.thread_time()
+    documents = sum(1 for _ in documents_of(layout, tuple(FORMS), merged, given.out))
+    figures["documents_of_both_forms_per_s"] = round(documents / (time.thread_time() - start))
     start = time.perf_counter()
     make_stark(given.out / "skb", given.out / "qa", given.out / "made")
     figures["nodes_converted_and_indexed_per_s"] = round(count / (time.perf_counter() - start))

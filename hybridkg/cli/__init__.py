@@ -30,6 +30,7 @@ from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
 from hybridkg.cli.load import load
 from hybridkg.cli.migrate import migrate
+from hybridkg.cli.node import node
 from hybridkg.cli.parity import parity
 from hybridkg.cli.prefixes import prefixes
 from hybridkg.cli.profile import profile
@@ -54,7 +55,7 @@ WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, update, remove, index, profile, prefixes, config, stats, schema, migrate),
-    "Query": (search, query, repl, explain, analyze),
+    "Query": (search, node, query, repl, explain, analyze),
     "Evaluation": (dataset, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),
 }

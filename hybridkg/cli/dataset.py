@@ -25,6 +25,16 @@ STARK = "stark"
 @click.option("--no-catchall", is_flag=True, help=f"{DBPEDIA}: index B without the field catchall, half as large.")
 @click.option("--skb", metavar="DIR", type=PATH, help=f"{STARK}: the folder with node_info.pkl, or processed.zip.")
 @click.option("--qa", metavar="DIR", type=PATH, help=f"{STARK}: the folder with stark_qa/ and split/.")
+@click.option(
+    "--edges",
+    type=click.Choice(["files", "stark"]),
+    help=f"{STARK}: edges of the files, or of STaRK's code, in both directions and one a pair; default: files.",
+)
+@click.option(
+    "--documents",
+    metavar="plain,relations",
+    help=f"{STARK}: also write STaRK's documents of nodes, plain or with relations or both, as text fields.",
+)
 @click.option("--out", metavar="DIR", type=PATH, help="Folder to make; default: ./NAME.")
 def dataset(
     name: str,
@@ -36,6 +46,8 @@ def dataset(
     no_catchall: bool,
     skb: Path | None,
     qa: Path | None,
+    edges: str | None,
+    documents: str | None,
     out: Path | None,
 ) -> None:
     """Make a judged collection ready to be searched and measured, in a new folder.
@@ -66,8 +78,8 @@ def dataset(
     DATASETS.get(name)  # an unknown name is reported before missing options
     if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):
         raise click.UsageError(f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only")
-    if name != STARK and (skb or qa):
-        raise click.UsageError(f"--skb and --qa are for {STARK} only")
+    if name != STARK and (skb or qa or edges or documents):
+        raise click.UsageError(f"--skb, --qa, --edges and --documents are for {STARK} only")
     progress, folder, catchall = TerminalProgress(), out or Path(name), not no_catchall
     if name == DBPEDIA:
         if dumps is None or collection is None or given is not None:
@@ -78,7 +90,8 @@ def dataset(
     elif name == STARK:
         if skb is None or qa is None or given is not None:
             raise click.UsageError(f"{STARK} is made of --skb DIR and --qa DIR")
-        made = make_stark(skb, qa, folder, progress=progress)
+        forms = [form.strip() for form in documents.split(",")] if documents else ()
+        made = make_stark(skb, qa, folder, edges=edges or "files", documents=forms, progress=progress)
     else:
         if given is None:
             raise click.UsageError("Missing option '--from'.")

@@ -40,8 +40,8 @@ def evaluate(
     QRELS has lines `topic iteration document grade`; a RUN has lines `topic Q0 document rank score tag`, ordered by
     score as trec_eval does. Both may be packed (.gz, .bz2, .xz). Means are over all topics of QRELS; a topic that a
     run does not answer counts 0. If QRELS is a file of KILT (.jsonl), a RUN is a file of guesses, and the measures are
-    rprec, recall@5, success@5, accuracy, em, f1, kilt-ac, kilt-em and kilt-f1. With --candidates, hit@k, recall@k and
-    mrr count all possible answers, as in STaRK.
+    rprec, recall@5, success@5, accuracy, em, f1, kilt-ac, kilt-em and kilt-f1. With --candidates, hit@k, recall@k,
+    precision@k, ndcg@k, mrr, map and rprecision count all possible answers, as in STaRK.
 
     \b
     Example:

@@ -24,7 +24,7 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.write.reports import IndexReport
 
 LINES_PER_REPORT = 10_000
-"""Triples between two progress reports."""
+"""Triples or documents between two progress reports."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,17 @@ def refuse_existing(name: str, out: Path) -> None:
 def _write(
     recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, folder: Path, out: Path, progress: Progress
 ) -> MadeDataset:
-    triples = folder / f"{recipe.name}.nt"
-    written = _write_triples(triples, contents.triples, progress)
+    triples, documents = folder / f"{recipe.name}.nt", folder / f"{recipe.name}.jsonl"
+    counts = {**contents.counts, "triples": _write_lines(triples, contents.triples, progress)}
+    if contents.documents is not None:
+        counts["documents"] = _write_lines(documents, contents.documents, progress)
+    texts = [] if contents.documents is None else [documents]
     with KnowledgeBase.create(folder / "kb") as kb:
-        built = kb.load(triples, index=True, profile=recipe.profile, progress=progress).index
+        built = kb.load(triples, text=texts, index=True, profile=recipe.profile, progress=progress).index
     assert built is not None
-    triples.unlink()
-    counts = write_collection(folder, recipe, sources, contents, {**contents.counts, "triples": written})
+    for path in (triples, *texts):
+        path.unlink()
+    counts = write_collection(folder, recipe, sources, contents, counts)
     return MadeDataset(recipe, out, counts, built)
 
 
@@ -138,7 +142,7 @@ def write_collection(
     return all_counts
 
 
-def _write_triples(path: Path, lines: Iterable[str], progress: Progress) -> int:
+def _write_lines(path: Path, lines: Iterable[str], progress: Progress) -> int:
     progress.start(f"writing {path.name}", None)
     written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:

@@ -83,6 +83,7 @@ class Contents:
         more_folds: other splits, by file name.
         more_files: lines of other files with their ends, by file name.
         counts: figures to show, in this order.
+        documents: lines of text documents with their ends; None for none.
     """
 
     triples: Iterable[str]
@@ -94,6 +95,7 @@ class Contents:
     more_folds: Mapping[str, Folds] = field(default_factory=dict)
     more_files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    documents: Iterable[str] | None = None
 
 
 @dataclass(frozen=True)

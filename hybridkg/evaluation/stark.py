@@ -32,6 +32,28 @@ MAX_TEXT = 1 << 28
 """Maximum bytes of an unpacked CSV file; the largest of the three has 3 million."""
 
 
+HUMAN_QUESTIONS = {"amazon": (81, 81), "mag": (84, 84), "prime": (109, 98)}
+"""Human-written questions of the first release, 274 in all, and of the current one, 263, by knowledge base."""
+
+
+def human_release(kb: str, count: int) -> str:
+    """A clause on the release that has this number of human-written questions.
+
+    >>> human_release("prime", 98), human_release("mag", 84)
+    ('this is the current release (the first has 109)', 'both releases have as many')
+    >>> human_release("amazon", 5)
+    'no release has as many (the first has 81, the current one 81)'
+    """
+    first, current = HUMAN_QUESTIONS[kb]
+    if count == first == current:
+        return "both releases have as many"
+    if count == current:
+        return f"this is the current release (the first has {first})"
+    if count == first:
+        return f"this is the first release (the current one has {current})"
+    return f"no release has as many (the first has {first}, the current one {current})"
+
+
 @dataclass(frozen=True)
 class StarkQuestions:
     """The questions of one knowledge base: texts and answers (node ids) by question id, question ids by split."""
@@ -61,8 +83,9 @@ class StarkQuestions:
         return self.splits[split]
 
 
-SPLITS = ("train", "val", "test", "test-0.1")
-"""The splits; test-0.1, a tenth of test, is optional."""
+TENTH = "test-0.1"
+SPLITS = ("train", "val", "test", TENTH)
+"""The splits; where the file of test-0.1 is missing, it is the first tenth of test, as in STaRK's `get_idx_split`."""
 
 
 def question_files(folder: Path) -> dict[str, Path]:
@@ -84,7 +107,9 @@ def read_stark(folder: Path) -> StarkQuestions:
     splits: dict[str, tuple[str, ...]] = {}
     for name in SPLITS:
         path = _find(folder / "split", f"{name}.index")
-        if name == "test-0.1" and not path.exists():
+        if name == TENTH and not path.exists():
+            if tenth := splits["test"][: len(splits["test"]) // 10]:
+                splits[TENTH] = tenth
             continue
         splits[name] = read_stark_split(path)
         if missing := next((q for q in splits[name] if q not in texts), None):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QuerySyntaxError, UserError
-from hybridkg.interfaces.progress import SILENT
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
 from hybridkg.kb.background_check import BackgroundCheck
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
@@ -29,6 +29,7 @@ from hybridkg.kb.shared_text import query_text
 from hybridkg.kb.snapshot import Snapshot, open_snapshot
 from hybridkg.kb.temporary import Removal
 from hybridkg.query.text_kind import update_keyword
+from hybridkg.rdf.terms import Node
 from hybridkg.results.result import Result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
 
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
+    from hybridkg.kb.nodes.node_view import NodeView
     from hybridkg.kb.profile_suggestion.suggest import SuggestedProfile
     from hybridkg.kb.search.result import SearchResult
     from hybridkg.kb.settings_file import SettingsFile
+    from hybridkg.kb.skb.figures import SkbFigures
     from hybridkg.kb.write.reports import LoadReport
     from hybridkg.planner.explain import Explanation
 
@@ -260,6 +263,55 @@ class ReadableKnowledgeBase:
         )
         return search(self, text, options)
 
+    def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:
+        """Describes a node: label, types, texts, and relations in both directions with their first neighbours.
+
+        Args:
+            name: an IRI, a prefixed name, `_:LABEL` of a blank node, a whole label, or what follows the namespace of
+                the entities, such as a node number of STaRK.
+            limit: neighbours of each relation, texts of each property, and paths, from 1 to 1,000.
+            paths: names of classes and predicates, divided by `>`, along which to walk: `author>paper`, `^writes`.
+
+        Raises:
+            UnknownNameError: no node has the name, or several; lists them. `paths` names what is not there.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from hybridkg import KnowledgeBase
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> _ = kb.update('INSERT DATA { <x:a> <http://xmlns.com/foaf/0.1/name> "Ann" . <x:b> <x:knows> <x:a> }')
+        >>> found = kb.node("Ann")
+        >>> found.iri, [(one.predicate, one.count) for one in found.incoming]
+        ('<x:a>', [('x:knows', 1)])
+        """
+        from hybridkg.kb.nodes.node_view import view_node
+        from hybridkg.kb.nodes.resolve import resolve_node
+        from hybridkg.kb.search.base import SearchedBase
+
+        if type(limit) is not int or not 1 <= limit <= 1000:
+            raise UserError(f"the limit of a node is a number from 1 to 1,000, not {limit!r}")
+        base = SearchedBase(self, self._snapshot, {})
+        return view_node(resolve_node(name, base), base, limit=limit, paths=paths)
+
+    def document(self, name: str | Node, *, relations: bool = False, compact: bool = False) -> str:
+        """The whole document of a node, as `hybridkg dataset stark --documents` stores it.
+
+        Args:
+            name: as for `node`.
+            relations: whether the document has the relations of the node: text field `document_rel`, else `document`.
+            compact: whether it is on one line, without the dashes of its list.
+
+        Raises:
+            UserError: the knowledge base has no such documents.
+            UnknownNameError: no node has the name, or several; or this node has no document.
+        """
+        from hybridkg.kb.nodes.resolve import resolve_node
+        from hybridkg.kb.search.base import SearchedBase
+        from hybridkg.kb.stored_documents import stored_document
+
+        node = resolve_node(name, SearchedBase(self, self._snapshot, {}))
+        return stored_document(self._snapshot, node, relations=relations, compact=compact)
+
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """Parses and checks a query once, to run it many times with other parameters; `name` is its name in errors.
 
@@ -354,6 +406,25 @@ class ReadableKnowledgeBase:
     def stats(self) -> dict[str, Any]:
         """Counts, fields and sizes in bytes."""
         return describe.stats(self._folder, self._snapshot)
+
+    def skb_figures(self, *, progress: Progress = SILENT) -> SkbFigures:
+        """Entities, relations, degree, words and their entropy, altogether and by type, as STaRK's tables have them.
+
+        Raises:
+            UserError: no node has a type.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from hybridkg import KnowledgeBase
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> _ = kb.update('INSERT DATA { <x:a> a <x:A> ; <x:p> <x:b> ; <x:name> "a red fish" . <x:b> a <x:A> }')
+        >>> found = kb.skb_figures()
+        >>> found.entities, found.relations, found.degree, found.words["graph"].tokens
+        (2, 1, 1.0, 3)
+        """
+        from hybridkg.kb.skb.figures import skb_figures
+
+        return skb_figures(self._snapshot, progress)
 
     def schema(self) -> Schema:
         """Classes and predicates that a query sees outside GRAPH, with counts by IRI, most frequent first."""

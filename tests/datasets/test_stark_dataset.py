@@ -8,6 +8,7 @@ import pickle
 import re
 import shutil
 import tomllib
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -21,19 +22,22 @@ from hybridkg.cli import cli
 from hybridkg.datasets.building import make_dataset
 from hybridkg.datasets.recipe import RecipeTriples
 from hybridkg.datasets.stark.documents import KINDS, StarkNode
-from hybridkg.datasets.stark.layout import find_files, read_layout
-from hybridkg.datasets.stark.making import make_stark, triples_of
+from hybridkg.datasets.stark.layout import MAG_EDGES, MAG_NODES, StarkLayout, find_files, read_layout
+from hybridkg.datasets.stark.making import make_stark, neighbours_in, triples_of
+from hybridkg.datasets.stark.node_documents import documents_of
 from hybridkg.entities.profile.profile_reader import load_profile
-from hybridkg.errors import LoadError, UserError
+from hybridkg.errors import LoadError, ParameterError, UserError
 from hybridkg.evaluation.measures.stark import AnswerCandidates, read_candidates
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
 from hybridkg.evaluation.tuning.folds import read_folds
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.stored_documents import compacted
 
 NODES = 300
 BASE = "https://w3id.org/hybridkg/stark/"
 KBS = sorted(MADE)
+DOCUMENTS = ("plain", "relations")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +54,7 @@ def sources(tmp_path_factory) -> Path:
 def made(sources) -> Path:
     """KB/made for the three."""
     for kb in KBS:
-        make_stark(sources / kb / "skb", sources / kb / "qa", sources / kb / "made")
+        make_stark(sources / kb / "skb", sources / kb / "qa", sources / kb / "made", documents=DOCUMENTS)
     return sources
 
 
@@ -109,6 +113,84 @@ def test_every_edge_is_a_triple_and_every_node_has_its_type(made, kb):
         assert base.query(ask_it).boolean
 
 
+@pytest.mark.parametrize("kb", KBS)
+def test_edges_of_starks_code_are_in_both_directions_and_one_a_pair(sources, kb):
+    layout = read_layout(find_files(sources / kb / "skb", sources))
+    merged = neighbours_in(layout)
+    lines = set(triples_of(layout, merged)) ^ set(triples_of(layout))
+    pairs = [
+        re.findall(r"/([0-9]+)>", line) for line in set(triples_of(layout, merged)) if re.search(r"/[0-9]+> \.", line)
+    ]
+    if kb == "prime":  # both directions are in the files
+        assert not lines
+    else:
+        assert len({tuple(pair) for pair in pairs}) == len(pairs) == len(merged)
+        assert {(b, a) for a, b in pairs} == {(a, b) for a, b in pairs}
+
+
+def test_the_edges_and_the_release_are_in_the_notes(sources, tmp_path):
+    shutil.copytree(sources / "mag" / "qa", tmp_path / "qa")
+    human = tmp_path / "qa" / "stark_qa" / "stark_qa_human_generated_eval.csv"
+    human.write_text("id,query,answer_ids,answer_ids_source\n" + "".join(f"{i},q {i},[{i}],[]\n" for i in range(84)))
+    made = make_stark(sources / "mag" / "skb", tmp_path / "qa", tmp_path / "out", edges="stark")
+    assert made.counts["human_questions"] == 84
+    notes = tomllib.loads((tmp_path / "out" / "dataset.toml").read_text())["notes"]
+    assert any("Edges are those of STaRK's code" in note for note in notes)
+    assert any("The 84 questions in topics-human.tsv" in note and "both releases" in note for note in notes)
+    with KnowledgeBase.open(tmp_path / "out" / "kb") as kb:
+        back = f"ASK {{ ?paper <{BASE}mag#author___writes___paper> ?author . ?author a <{BASE}mag#author> }}"
+        assert kb.query(back).boolean
+    with pytest.raises(ParameterError, match="no edges 'start'; known: files, stark"):
+        make_stark(sources / "mag" / "skb", tmp_path / "qa", tmp_path / "other", edges="start")
+
+
+@pytest.mark.parametrize("kb", KBS)
+def test_documents_are_stored_as_text_fields_byte_for_byte(made, tmp_path, kb):
+    layout = read_layout(find_files(made / kb / "skb", tmp_path))
+    lines = list(documents_of(layout, ("plain", "relations"), neighbours_in(layout), tmp_path))
+    with KnowledgeBase.open(made / kb / "made" / "kb") as base:
+        for line in map(json.loads, lines[:: NODES // 20]):
+            plain, related = base.document(line["id"]), base.document(line["id"], relations=True)
+            assert (plain, related) == (line["document"], line["document_rel"])
+            assert related.startswith(plain)
+            assert base.document(line["id"], compact=True) == compacted(line["document"])
+        assert len(base.query('SELECT ?e { ?e MATCH "relations" ON (document_rel) USING bm25 }'))
+        assert not len(base.query('SELECT ?e { ?e MATCH "relations" ON (document) USING bm25 }'))
+    shown = run("node", made / kb / "made" / "kb", line["id"], "--document", "--relations")
+    assert shown.stdout == line["document_rel"] + "\n" * (not line["document_rel"].endswith("\n"))
+    about = tomllib.loads((made / kb / "made" / "dataset.toml").read_text())
+    assert about["counts"]["documents"] == NODES
+    assert sum("The text field `document" in note for note in about["notes"]) == 2
+    assert not [path.name for path in (made / kb / "made").iterdir() if path.suffix in (".nt", ".jsonl")]
+
+
+def test_one_form_of_documents_has_one_field(sources, tmp_path):
+    layout = read_layout(find_files(sources / "amazon" / "skb", tmp_path))
+    plain = [json.loads(line) for line in documents_of(layout, ("plain",), None, tmp_path)]
+    related = [json.loads(line) for line in documents_of(layout, ("relations",), neighbours_in(layout), tmp_path)]
+    assert {tuple(line) for line in plain} == {("id", "document")}
+    assert {tuple(line) for line in related} == {("id", "document_rel")}
+
+
+def test_documents_take_little_memory(tmp_path):
+    """Beside the batch of a thousand nodes that pickle makes: the names are on disk, and no document is kept."""
+    nodes, text = 1600, "word " * 2000
+    path = tmp_path / "node_info.pkl"
+    path.write_bytes(pickle.dumps({i: {"title": f"{i} {text}", "abstract": text, "Date": -1} for i in range(nodes)}))
+    edges = np.array([range(nodes - 1), range(1, nodes)], np.int64)  # each paper cites the next
+    kinds = np.full(nodes, 3), edges, np.ones(nodes - 1, np.int64)
+    layout = StarkLayout("mag", {path.name: path}, MAG_NODES, MAG_EDGES, *kinds)
+    merged = neighbours_in(layout)
+    tracemalloc.start()
+    try:
+        characters = sum(map(len, documents_of(layout, ("plain", "relations"), merged, tmp_path)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert characters > 90_000_000
+    assert peak < 50_000_000
+
+
 @pytest.mark.parametrize(("kb", "as_folder"), [("amazon", True), ("mag", False)])
 def test_the_same_files_give_the_same_bytes_also_out_of_an_archive(made, tmp_path, kb, as_folder):
     with zipfile.ZipFile(tmp_path / "processed.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -116,7 +198,8 @@ def test_the_same_files_give_the_same_bytes_also_out_of_an_archive(made, tmp_pat
             archive.write(path, path.relative_to(made / kb / "skb"))
         archive.writestr("processed/mag_cache/author_data.csv", "not read")
         archive.writestr("../../outside", "not read either")
-    make_stark(tmp_path if as_folder else tmp_path / "processed.zip", made / kb / "qa", tmp_path / "out")
+    skb = tmp_path if as_folder else tmp_path / "processed.zip"
+    make_stark(skb, made / kb / "qa", tmp_path / "out", documents=DOCUMENTS)
     for path in sorted((made / kb / "made").glob("*.*")):
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes(), path.name
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "processed.zip"]
@@ -243,10 +326,13 @@ def test_the_commands_make_and_measure(sources, tmp_path):
     (sources / "prime" / "qa" / "split" / "test-0.1.index").write_text("2\n")
     nested = tmp_path / "qa"
     shutil.copytree(sources / "prime" / "qa", nested / "primekg")
-    result = run("dataset", "stark", "--skb", sources / "prime" / "skb", "--qa", nested, "--out", tmp_path / "out")
+    options = ["--documents", "relations, plain", "--edges", "stark", "--out", tmp_path / "out"]
+    result = run("dataset", "stark", "--skb", sources / "prime" / "skb", "--qa", nested, *options)
     human.unlink()
     assert result.exit_code == 0, result.output
     assert f"nodes: {NODES}\n" in result.stderr
+    assert f"documents: {NODES}\n" in result.stderr
+    assert "human questions: 1\n" in result.stderr
     assert "answers beside candidates: 0\n" in result.stderr
     out = tmp_path / "out"
     assert (out / "topics-human.tsv").read_text() == "human-0\tof people\n"
@@ -265,9 +351,9 @@ def test_the_commands_make_and_measure(sources, tmp_path):
     # 9 is first; then 0, 1, 2, 3: the order of the numbers, not of the texts, in which 10 comes before 3
     assert '"mrr": 0.2' in json.dumps(figures)
     plain = run(
-        "eval", out / "qrels-human.txt", tmp_path / "run", "-m", "ndcg@10", "--candidates", out / "candidates.txt"
+        "eval", out / "qrels-human.txt", tmp_path / "run", "-m", "judged@10", "--candidates", out / "candidates.txt"
     )
-    assert "no measure 'ndcg@10' of STaRK" in plain.output
+    assert "no measure 'judged@10' of STaRK" in plain.output
 
 
 def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
@@ -282,7 +368,12 @@ def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
     [
         (["stark", "--from", "x"], "stark is made of --skb DIR and --qa DIR"),
         (["stark", "--skb", "x"], "stark is made of --skb DIR and --qa DIR"),
-        (["cranfield", "--from", "x", "--qa", "y"], "--skb and --qa are for stark only"),
+        (["cranfield", "--from", "x", "--qa", "y"], "--skb, --qa, --edges and --documents are for stark only"),
+        (
+            ["stark", "--skb", "x", "--qa", "y", "--documents", "plane"],
+            "no form of documents 'plane'; known: plain, rel",
+        ),
+        (["cranfield", "--from", "x", "--edges", "files"], "--skb, --qa, --edges and --documents are for stark only"),
         (["cranfield"], "Missing option '--from'"),
         (["stark", "--skb", "nowhere", "--qa", "y"], "no folder or archive 'nowhere'"),
     ],

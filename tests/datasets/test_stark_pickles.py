@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.datasets.recipe import RecipeTriples
-from hybridkg.datasets.stark import documents, pickles
+from hybridkg.datasets.stark import documents, pickles, size_limits
 from hybridkg.datasets.stark.documents import StarkNode
 from hybridkg.datasets.stark.pickles import PickleReader
 from hybridkg.datasets.stark.scalars import NUMPY
@@ -294,8 +294,9 @@ def test_only_a_dictionary_has_entries():
 
 
 def test_a_list_that_holds_itself_and_one_that_doubles_end_where_they_are_walked(monkeypatch):
-    monkeypatch.setattr(documents, "MAX_PARTS", 1 << 16)
-    monkeypatch.setattr(documents, "MAX_TEXT", 1 << 22)
+    for module in (documents, size_limits):
+        monkeypatch.setattr(module, "MAX_PARTS", 1 << 16)
+        monkeypatch.setattr(module, "MAX_TEXT", 1 << 22)
     endless: list[object] = ["a"]
     endless.append(endless)
     laughs: list[object] = ["ha"]
@@ -306,6 +307,9 @@ def test_a_list_that_holds_itself_and_one_that_doubles_end_where_they_are_walked
         node = StarkNode(RecipeTriples(), "mag", 0, "paper", {"title": found})
         with pytest.raises(LoadError, match="too large, or contain themselves"):
             node.put("title", found)
+        with pytest.raises(LoadError, match="too large, or contain themselves"):
+            size_limits.check_size("x:1", {"title": found})
+    size_limits.check_size("x:1", {"title": ["a" * 1000] * 100, "more": {"a": [{"b": (1, 2.5, None)}]}})
 
 
 def test_lists_in_lists_in_lists_are_no_danger():
@@ -313,6 +317,8 @@ def test_lists_in_lists_in_lists_are_no_danger():
     node = StarkNode(RecipeTriples(), "mag", 0, "paper", {})
     with pytest.raises(LoadError, match="contain themselves"):
         node.put("x", read(deep))
+    with pytest.raises(LoadError, match="contain themselves"):
+        size_limits.check_size("x:1", {"x": read(deep)})
     with pytest.raises(LoadError, match="a key that is neither"):
         read(b"\x80\x04})" + b"\x85" * 300_000 + b"Ns.")  # its hash would need a stack of 300,000
 

@@ -91,7 +91,7 @@ def test_candidates_in_python(made):
 @pytest.mark.parametrize(
     ("more", "candidates", "message"),
     [
-        ("measures = ['ndcg@10']", "candidates = 'candidates.txt'", "no measure 'ndcg@10' of STaRK"),
+        ("measures = ['judged@10']", "candidates = 'candidates.txt'", "no measure 'judged@10' of STaRK"),
         ("", "candidates = 'none.txt'", "none.txt"),
         ("", "candidates = 3", "'candidates' must be a path"),
     ],

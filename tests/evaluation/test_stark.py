@@ -6,6 +6,7 @@ import ast
 import csv
 import io
 import lzma
+import math
 from pathlib import Path
 
 import numpy as np
@@ -35,11 +36,25 @@ def slow(name: str, scores: dict[str, float], answers: set[str], candidates: set
         return 0.0
     filled = {x: kept.get(x, min(kept.values()) - 1) for x in candidates}
     order = sorted(filled, key=lambda x: (-filled[x], int(x)))
-    kind, _, k = name.partition("@")
-    if kind == "mrr":
-        return next((1 / rank for rank, x in enumerate(order, 1) if x in answers), 0.0)
-    top = set(order[: int(k)]) & answers
-    return float(bool(top)) if kind == "hit" else len(top) / len(answers)
+    judged = [x in answers for x in order]  # the whole list; answers that are no candidates are in no list
+    total, kind, k = sum(judged), name.partition("@")[0], int(name.partition("@")[2] or 0)
+    if total == 0:
+        return 0.0
+    match kind:
+        case "mrr":
+            return 1 / (judged.index(True) + 1)
+        case "map":
+            return sum(sum(judged[: i + 1]) / (i + 1) for i in range(len(judged)) if judged[i]) / total
+        case "rprecision":
+            return sum(judged[:total]) / total
+        case "hit":
+            return float(any(judged[:k]))
+        case "recall":
+            return sum(judged[:k]) / total
+        case "precision":
+            return sum(judged[:k]) / k
+    gain = [1 / math.log2(i + 2) for i in range(len(judged))]
+    return sum(g for g, is_answer in zip(gain[:k], judged, strict=False) if is_answer) / sum(gain[: min(k, total)])
 
 
 def as_run(scores: dict[str, float]) -> Run:
@@ -49,7 +64,7 @@ def as_run(scores: dict[str, float]) -> Run:
 @settings(max_examples=examples(50, 240), deadline=None)
 @given(predictions, answers, candidate_sets, st.integers(1, 16))
 def test_every_measure_equals_the_list_of_all_candidates(scores, answers, candidates, k):
-    names = (f"hit@{k}", f"recall@{k}", "mrr")
+    names = (*(f"{kind}@{k}" for kind in ("hit", "recall", "precision", "ndcg")), "mrr", "map", "rprecision")
     qrels = Qrels({"q": dict.fromkeys(sorted(answers), 1)})
     found = evaluate(qrels, as_run(scores), stark_measures(candidates, names))
     assert found == {name: {"q": pytest.approx(slow(name, scores, answers, candidates))} for name in names}
@@ -60,9 +75,22 @@ def test_every_measure_equals_the_list_of_all_candidates(scores, answers, candid
 def test_down_to_the_depth_of_an_untied_run_they_are_the_plain_measures(ranking, answers):
     run = Run("r", {"q": tuple((x, -float(i)) for i, x in enumerate(ranking))})
     qrels = Qrels({"q": dict.fromkeys(sorted(answers), 1)})
-    names = [f"{kind}@{k}" for kind in ("hit", "recall") for k in range(1, len(ranking) + 1)]
-    plain = evaluate(qrels, run, [parse_measure(name) for name in names])
-    assert evaluate(qrels, run, stark_measures(range(15), names)) == plain
+    plain = {"hit": "hit", "recall": "recall", "precision": "p", "ndcg": "ndcg"}
+    names = [(f"{kind}@{k}", f"{other}@{k}") for kind, other in plain.items() for k in range(1, len(ranking) + 1)]
+    found = evaluate(qrels, run, stark_measures(range(15), [name for name, _ in names]))
+    wanted = evaluate(qrels, run, [parse_measure(name) for _, name in names])
+    for name, other in names:
+        assert found[name] == pytest.approx(wanted[other])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.permutations([str(i) for i in range(15)]), answers)
+def test_over_a_run_of_all_candidates_all_are_the_plain_measures(ranking, answers):
+    run = Run("r", {"q": tuple((x, -float(i)) for i, x in enumerate(ranking))})
+    qrels = Qrels({"q": dict.fromkeys(sorted(answers), 1)})
+    found = evaluate(qrels, run, stark_measures(range(15), ("map", "rprecision", "mrr", "ndcg@15")))
+    wanted = evaluate(qrels, run, [parse_measure(name) for name in ("map", "rprec", "mrr", "ndcg@15")])
+    assert [one["q"] for one in found.values()] == pytest.approx([one["q"] for one in wanted.values()])
 
 
 def test_the_tail_has_a_rank_by_hand():
@@ -75,6 +103,22 @@ def test_the_tail_has_a_rank_by_hand():
     assert found["hit@5"]["q"] == 0
     assert found["hit@6"]["q"] == 1
     assert found["recall@6"]["q"] == 1 / 2
+    more = evaluate(
+        qrels, run, stark_measures(candidates, ("map", "rprecision", "precision@7", "precision@9", "ndcg@6"))
+    )
+    # Ranks 6 and 7: (1/6 + 2/7) / 2 = 19/84; none in the first 2; 2 of 7, and of 9; (1/log2 7) / (1 + 1/log2 3).
+    assert more["map"]["q"] == pytest.approx(19 / 84)
+    assert more["rprecision"]["q"] == 0
+    assert (more["precision@7"]["q"], more["precision@9"]["q"]) == pytest.approx((2 / 7, 2 / 9))
+    assert more["ndcg@6"]["q"] == pytest.approx(0.21840744)
+    assert more["ndcg@6"]["empty"] == more["map"]["absent"] == 0
+
+
+def test_answers_that_are_no_candidates_count_nowhere():
+    run = Run("r", {"q": (("1", 1.0),)})
+    names = ("recall@1", "map", "rprecision", "ndcg@1")
+    found = evaluate(Qrels({"q": {"1": 1, "9": 1}}), run, stark_measures(["1", "2"], names))
+    assert [one["q"] for one in found.values()] == [1, 1, 1, 1]
 
 
 def test_they_are_those_of_the_tensors_that_the_evaluator_fills():
@@ -91,6 +135,9 @@ def test_they_are_those_of_the_tensors_that_the_evaluator_fills():
         values = {"mrr": 1 / (1 + int(np.argmax(is_answer)))}
         values |= {f"hit@{k}": float(is_answer[:k].any()) for k in (1, 3, 5, 10, 20, 50)}
         values |= {f"recall@{k}": is_answer[:k].sum() / len(wanted) for k in (5, 10, 20, 50, 100)}
+        (places,) = np.nonzero(is_answer)
+        values["map"] = np.mean(np.arange(1, len(places) + 1) / (places + 1))
+        values["rprecision"] = is_answer[: len(wanted)].sum() / len(wanted)
         base = "https://w3id.org/hybridkg/stark/mag/"  # in the order of the numbers, as the ids themselves
         for name in ("", base):
             qrels = Qrels({"q": {f"{name}{x}": 1 for x in wanted}})
@@ -117,8 +164,9 @@ def test_they_are_measures_as_any_other():
 
 
 def test_what_is_no_measure_and_what_is_no_set_of_candidates_is_refused():
-    with pytest.raises(ParameterError, match="no measure 'hit@0' of STaRK"):
-        StarkMeasure("hit@0", AnswerCandidates(["1"]))
+    for name in ("hit@0", "map@10", "ndcg", "precision", "recall", "mrr@5", "rprec"):
+        with pytest.raises(ParameterError, match=f"no measure '{name}' of STaRK; known: hit@k, recall@k, precision@k"):
+            StarkMeasure(name, AnswerCandidates(["1"]))
     with pytest.raises(ParameterError, match="the candidate '7' appears twice"):
         AnswerCandidates(["7", "1", "7"])
     with pytest.raises(ParameterError, match="not a number"):
@@ -215,16 +263,17 @@ def test_other_wrong_files_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("kb", "questions", "sizes"),
     [
-        ("amazon", 9100, {"train": 5910, "val": 1548, "test": 1642}),
-        ("mag", 13323, {"train": 7993, "val": 2665, "test": 2665}),
-        ("primekg", 11204, {"train": 6162, "val": 2241, "test": 2801}),
+        ("amazon", 9100, {"train": 5910, "val": 1548, "test": 1642, "test-0.1": 164}),
+        ("mag", 13323, {"train": 7993, "val": 2665, "test": 2665, "test-0.1": 266}),
+        ("primekg", 11204, {"train": 6162, "val": 2241, "test": 2801, "test-0.1": 280}),
     ],
 )
 def test_the_real_questions_are_read(shared_data, kb, questions, sizes):
     folder = shared_data / "stark-qa" / kb
     found = read_stark(folder)
-    assert len(found) == questions == sum(sizes.values())
     assert {name: len(ids) for name, ids in found.splits.items()} == sizes
+    assert len(found) == questions == sum(sizes.values()) - sizes["test-0.1"]
+    assert found.splits["test-0.1"] == found.splits["test"][: sizes["test-0.1"]]
     assert set().union(*found.splits.values()) == set(found.texts)  # no question is in two splits
     text = lzma.decompress((folder / "stark_qa" / "stark_qa.csv.xz").read_bytes()).decode()
     rows = list(csv.DictReader(io.StringIO(text)))

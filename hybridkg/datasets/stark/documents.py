@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hybridkg.datasets.recipe import RDF, RDFS, XSD, RecipeTriples
+from hybridkg.datasets.stark.size_limits import DEEPEST, MAX_PARTS, MAX_TEXT, too_large
 from hybridkg.errors import LoadError
 
 BASE = "https://w3id.org/hybridkg/stark/"
@@ -23,17 +24,8 @@ MAX_ENTRIES = 27
 MAX_WORDS = 50_000
 """Words of the PubMed texts about a gene."""
 
-MAX_TEXT = 1 << 26
-"""Characters of a node, which bound a list that contains itself."""
-
-MAX_PARTS = 1 << 21
-"""Texts, numbers, lists and dictionaries in the attributes of a node."""
-
 UNKNOWN = {"prime": "nan"}
 """The text of an unknown value at any depth, by knowledge base; STaRK removes it from Prime's (`clean_dict`)."""
-
-DEEPEST = 50
-"""Nested lists."""
 
 Attributes = Mapping[Any, Any]
 
@@ -51,11 +43,20 @@ def local(name: str) -> str:
     return _LOCAL.sub("_", name).strip("_") or "_"
 
 
+def node_iri(kb: str, number: int) -> str:
+    """The IRI of a node.
+
+    >>> node_iri("mag", 7)
+    'https://w3id.org/hybridkg/stark/mag/7'
+    """
+    return f"{BASE}{kb}/{number}"
+
+
 class StarkNode:
     """A node of a knowledge base, with its id, type name and attributes; its properties are added to `made`."""
 
     def __init__(self, made: RecipeTriples, kb: str, number: int, type: str, attributes: Attributes):
-        self.made, self.iri, self.ns = made, f"{BASE}{kb}/{number}", f"{BASE}{kb}#"
+        self.made, self.iri, self.ns = made, node_iri(kb, number), f"{BASE}{kb}#"
         self.type, self.attributes = type, attributes
         self._text, self._parts, self._unknown = MAX_TEXT, MAX_PARTS, UNKNOWN.get(kb, "")
         made.link(self.iri, RDF + "type", self.ns + local(type))
@@ -90,7 +91,7 @@ class StarkNode:
     def _flatten(self, value: object, depth: int, texts: list[str]) -> None:
         self._parts -= 1
         if depth > DEEPEST or self._parts < 0 or self._text < 0:
-            raise LoadError(f"the attributes of the node {self.iri} are too large, or contain themselves")
+            raise too_large(self.iri)
         if isinstance(value, str):
             self._text -= len(value)
             if value != self._unknown:
@@ -143,14 +144,14 @@ def amazon(node: StarkNode) -> None:
     for feature in node.texts("feature"):
         if "asin" not in feature.lower():
             node.put("feature", feature)
-    reviews = sorted(node.dicts("review"), key=lambda review: -_votes(review.get("vote")))
+    reviews = sorted(node.dicts("review"), key=lambda review: -votes(review.get("vote")))
     for review in reviews[:MAX_ENTRIES]:
         node.put("review", node.flat([review.get("summary"), review.get("reviewText")], ". "))
     for question in node.dicts("qa")[:MAX_ENTRIES]:
         node.put("qa", node.flat([question.get("question"), question.get("answer")], " "))
 
 
-def _votes(value: object) -> int:
+def votes(value: object) -> int:
     """The number of helpful votes of a review, such as "1,204"."""
     text = value.replace(",", "") if type(value) is str else ""
     return int(text) if _COUNT.fullmatch(text) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -15,10 +15,13 @@ from hybridkg.datasets.recipe import RDF, RDFS, Contents, Folds, Recipe, RecipeT
 from hybridkg.datasets.sources import SourceFile
 from hybridkg.datasets.stark.documents import BASE, KINDS, StarkNode, write_names
 from hybridkg.datasets.stark.layout import ORIGIN, StarkLayout, find_files, read_layout
+from hybridkg.datasets.stark.neighbours import Neighbours
+from hybridkg.datasets.stark.node_documents import RELATIONS, check_forms, documents_of
 from hybridkg.datasets.stark.tensors import Whole
-from hybridkg.errors import LoadError, StorageError
-from hybridkg.evaluation.stark import StarkQuestions, question_files, read_stark, read_stark_questions
+from hybridkg.errors import LoadError, ParameterError, StorageError
+from hybridkg.evaluation.stark import StarkQuestions, human_release, question_files, read_stark, read_stark_questions
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.registry import did_you_mean
 
 HUMAN = "human"
 """Split of the questions written by people; their ids, which others have too, get the prefix `human-`."""
@@ -27,6 +30,10 @@ NAMES_OF_FOLDERS = {"amazon": ("amazon",), "mag": ("mag",), "prime": ("prime", "
 """Possible names of the folder of the questions."""
 
 EDGES_AT_ONCE = 1 << 16
+
+FILES = "files"
+EDGE_SETS = (FILES, "stark")
+"""Edges as in the files, or as STaRK's code has them in memory (neighbours.py)."""
 
 _Asked: TypeAlias = tuple[Mapping[str, str], Mapping[str, Mapping[str, int]]]
 """Texts of questions, and the grades of their answers."""
@@ -41,32 +48,60 @@ STARK = Recipe(
     licence="MIT (code and questions of snap-stanford/stark); see there for the licences of its sources",
     notes=(
         "A node N is https://w3id.org/hybridkg/stark/KB/N; types, relations and properties are below .../stark/KB#.",
-        "Edges are those of the files, in their direction; STaRK itself adds the opposite ones, and replaces edges of "
-        "several types between two nodes by one of the mean of their numbers.",
         "candidates.txt has the possible answers: hybridkg eval qrels-test.txt RUN --candidates candidates.txt.",
         "folds.json: the fold `test` trains on train and val, and tests the official test questions; the folds "
         "`train` and `val` test the others, so that each topic is tested once.",
-        "Questions written by people, where the files have them, are in topics-human.tsv, with ids human-ID.",
     ),
     read=None,
     needs="--skb DIR and --qa DIR",
 )
 
 
-def make_stark(skb: Path, qa: Path, out: Path, *, progress: Progress = SILENT) -> MadeDataset:
+EDGE_NOTES = {
+    FILES: "Edges are those of the files, in their direction. STaRK's code adds the opposite ones, and replaces edges "
+    "of several types between two nodes by one of the mean of their numbers, rounded down (--edges stark).",
+    "stark": "Edges are those of STaRK's code: unless the files have both directions of every edge, they are added, "
+    "and edges of several types between two nodes are one, of the mean of their numbers, rounded down.",
+}
+
+
+DOCUMENT_NOTES = {
+    "plain": "The text field `document` has STaRK's document of each node without its relations, byte for byte.",
+    RELATIONS: "The text field `document_rel` has the document with its relations, which are those of STaRK's code, "
+    "also where the edges of the graph are those of the files.",
+}
+
+
+def make_stark(
+    skb: Path,
+    qa: Path,
+    out: Path,
+    *,
+    edges: str = FILES,
+    documents: Sequence[str] = (),
+    progress: Progress = SILENT,
+) -> MadeDataset:
     """Makes a folder like `make_dataset`, from a published knowledge base of STaRK and its questions.
 
     Args:
         skb: the folder with node_info.pkl and the others, a folder above it, or processed.zip.
         qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
         out: the new folder.
+        edges: `files` or `stark`, one of EDGE_SETS.
+        documents: `plain`, `relations` or both: STaRK's documents of nodes as text fields `document`, `document_rel`.
         progress: receives the progress.
 
     Raises:
         LoadError: a file is missing or wrong; a pickle has more than plain data.
         UserError: the folder exists.
+        ParameterError: no such set of edges, or form of documents.
         StorageError: it cannot be written.
     """
+    if edges not in EDGE_SETS:
+        raise ParameterError(
+            f"no edges {edges!r}; known: {', '.join(EDGE_SETS)}", hint=did_you_mean(edges, list(EDGE_SETS))
+        )
+    forms = check_forms(documents)
     refuse_existing(STARK.name, out)
     try:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -76,40 +111,71 @@ def make_stark(skb: Path, qa: Path, out: Path, *, progress: Progress = SILENT) -
             layout = read_layout(files)
             progress.done(len(files))
             kind = KINDS[layout.kb]
-            recipe = replace(STARK, title=kind.title, profile=f"stark-{layout.kb}")
+            merged = neighbours_in(layout) if edges != FILES or RELATIONS in forms else None
             folder = _questions_folder(qa, layout.kb)
+            asked, human_note = _asked(layout.kb, folder)
+            notes = (*STARK.notes, EDGE_NOTES[edges], *(DOCUMENT_NOTES[form] for form in forms), *human_note)
+            recipe = replace(STARK, title=kind.title, profile=f"stark-{layout.kb}", notes=notes)
             sources = {name: SourceFile(name, path) for name, path in files.items()}
             sources |= {name: SourceFile(name, path) for name, path in question_files(folder).items()}
-            return write_dataset(recipe, sources, _contents(layout, folder), out, progress=progress)
+            contents = replace(
+                _contents(layout, folder, asked, triples_of(layout, None if edges == FILES else merged)),
+                documents=documents_of(layout, forms, merged, Path(work)) if forms else None,
+            )
+            return write_dataset(recipe, sources, contents, out, progress=progress)
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
 
 
-def _contents(layout: StarkLayout, folder: Path) -> Contents:
-    """The contents, with triples that are made as they are written."""
-    kb, kind = layout.kb, KINDS[layout.kb]
-    candidates = layout.of_type(kind.candidates or frozenset(layout.node_names.values()))
+@dataclass(frozen=True)
+class _AllQuestions:
+    """The questions of a folder: those with splits, and by name of a split, the human-written ones included."""
+
+    questions: StarkQuestions
+    splits: Mapping[str, _Asked]
+
+    @property
+    def everything(self) -> _Asked:
+        return self.questions.topics().texts, self.questions.qrels().grades
+
+
+def _asked(kb: str, folder: Path) -> tuple[_AllQuestions, tuple[str, ...]]:
+    """The questions, and a note on those that people wrote, if there are any."""
     questions = read_stark(folder)
-    human = question_files(folder).get(HUMAN)
     sets: dict[str, _Asked] = {
         name: (questions.topics(name).texts, questions.qrels(name).grades) for name in questions.splits
     }
-    everything: _Asked = (questions.topics().texts, questions.qrels().grades)
-    if human is not None:
-        texts, answers = read_stark_questions(human)
-        human_questions = StarkQuestions(texts, answers, {})
-        sets[HUMAN] = _prefixed(human_questions.topics().texts), _prefixed(human_questions.qrels().grades)
+    human = question_files(folder).get(HUMAN)
+    if human is None:
+        return _AllQuestions(questions, sets), ()
+    texts, answers = read_stark_questions(human)
+    written = StarkQuestions(texts, answers, {})
+    sets[HUMAN] = _prefixed(written.topics().texts), _prefixed(written.qrels().grades)
+    note = (
+        f"The {len(written):,} questions in topics-human.tsv, with ids human-ID, were written by people; "
+        f"{human_release(kb, len(written))}."
+    )
+    return _AllQuestions(questions, sets), (note,)
+
+
+def _contents(layout: StarkLayout, folder: Path, asked: _AllQuestions, triples: Iterator[str]) -> Contents:
+    """The contents, with triples that are made as they are written."""
+    kb, kind = layout.kb, KINDS[layout.kb]
+    candidates = layout.of_type(kind.candidates or frozenset(layout.node_names.values()))
+    sets, everything = asked.splits, asked.everything
     counts = {"nodes": len(layout.node_types), "edges": len(layout.edge_types), "candidates": len(candidates)}
     counts["answers_beside_candidates"] = _check_answers(layout, candidates, folder, [everything, *sets.values()])
+    if HUMAN in sets:
+        counts["human_questions"] = len(sets[HUMAN][0])
     lists = {
         f"qrels-{name}.txt": [f"{topic} 0 {iri} 1\n" for topic, iri in _judged(kb, grades)]
         for name, (_, grades) in sets.items()
     }
     return Contents(
-        triples_of(layout),
+        triples,
         {topic: one_line(text) for topic, text in everything[0].items()},
         [(topic, iri, 1) for topic, iri in _judged(kb, everything[1])],
-        _folds(questions),
+        _folds(asked.questions),
         more_topics={
             f"topics-{name}.tsv": {topic: one_line(text) for topic, text in texts.items()}
             for name, (texts, _) in sets.items()
@@ -142,8 +208,13 @@ def _folds(questions: StarkQuestions) -> Folds:
     }
 
 
-def triples_of(layout: StarkLayout) -> Iterator[str]:
-    """Lines of N-Triples: names of types and relations, nodes, edges."""
+def neighbours_in(layout: StarkLayout) -> Neighbours:
+    """The edges as STaRK's code has them. Raises LoadError: the numbers of the relations do not permit it."""
+    return Neighbours.of_edges(layout.edges, layout.edge_types, nodes=len(layout.node_types), names=layout.edge_names)
+
+
+def triples_of(layout: StarkLayout, merged: Neighbours | None = None) -> Iterator[str]:
+    """Lines of N-Triples: names of types and relations, nodes, edges; these as in the files, or `merged`."""
     kb, made, write = layout.kb, RecipeTriples(), KINDS[layout.kb].write
     write_names(made, kb, layout.node_names, RDFS + "Class")
     relations = write_names(made, kb, layout.edge_names, RDF + "Property")
@@ -155,11 +226,16 @@ def triples_of(layout: StarkLayout) -> Iterator[str]:
         yield from made.lines
     middle = {number: f"> <{iri}> <{BASE}{kb}/" for number, iri in relations.items()}
     start = f"<{BASE}{kb}/"
+    for part in _edges_of_files(layout) if merged is None else merged.blocks(EDGES_AT_ONCE):
+        for head, tail, relation in zip(*(column.tolist() for column in part), strict=True):
+            yield f"{start}{head}{middle[relation]}{tail}> .\n"
+
+
+def _edges_of_files(layout: StarkLayout) -> Iterator[tuple[Whole, Whole, Whole]]:
+    """(sources, targets, relations) in the order of the files."""
     for first in range(0, len(layout.edge_types), EDGES_AT_ONCE):
         part = slice(first, first + EDGES_AT_ONCE)
-        heads, tails = layout.edges[:, part].tolist()
-        for head, tail, relation in zip(heads, tails, layout.edge_types[part].tolist(), strict=True):
-            yield f"{start}{head}{middle[relation]}{tail}> .\n"
+        yield layout.edges[0, part], layout.edges[1, part], layout.edge_types[part]
 
 
 def _check_answers(layout: StarkLayout, candidates: Whole, folder: Path, sets: Sequence[_Asked]) -> int:

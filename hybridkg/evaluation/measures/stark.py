@@ -1,9 +1,11 @@
-"""The measures of STaRK: hit@k, recall@k and MRR over the list of all candidates of a question.
+"""The measures of STaRK over the list of all candidates of a question: hit, recall, precision, MRR, MAP, NDCG.
 
 Candidates without a predicted score get the minimum score minus 1, so an answer without a prediction has a rank. STaRK
 leaves the order of ties to its sort; here it is the ascending order of ids (as numbers if all candidates are whole
-numbers, or IRIs that differ in a whole number at their end). Predictions outside the candidates are ignored; a question
-without any other prediction has 0.
+numbers, or IRIs that differ in a whole number at their end). Predictions and answers outside the candidates are
+ignored; a question without any other prediction has 0. Recall divides by all answers, also where they are more than k;
+precision divides by k, also where there are fewer candidates. Relevance is binary. In NDCG every candidate has its own
+rank, too, where torchmetrics, which STaRK calls, gives ties their mean discount.
 Source: snap-stanford/stark, `stark_qa/evaluator.py`. The reference implementation is in tests/evaluation/test_stark.py.
 """
 
@@ -30,10 +32,13 @@ STARK_SET = (
     *(f"hit@{k}" for k in (1, 3, 5, 10, 20, 50)),
     *(f"recall@{k}" for k in (5, 10, 20, 50, 100)),
     "mrr",
+    "map",
+    "rprecision",
 )
-"""The measures of STaRK's evaluator, without map, rprecision, ndcg and precision."""
+"""The measures that STaRK's eval.py prints."""
 
-_NAME = re.compile(r"(hit|recall)@([1-9][0-9]{0,6})|mrr")
+_NAME = re.compile(r"(hit|recall|precision|ndcg)@([1-9][0-9]{0,6})|mrr|map|rprecision")
+KNOWN = "hit@k, recall@k, precision@k, ndcg@k, mrr, map, rprecision"
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,16 @@ def _as_number(identifier: str) -> tuple[int, str, str]:
 
 @dataclass(frozen=True)
 class StarkMeasure:
-    """A measure of STaRK over candidates; `name` is "hit@k", "recall@k" or "mrr", else a ParameterError is raised.
+    """A measure of STaRK over candidates; `name` is one of KNOWN, else a ParameterError is raised.
 
     >>> run = Run("r", {"q": (("3", 0.9),)})
     >>> StarkMeasure("mrr", AnswerCandidates(["1", "2", "3", "4"])).per_topic(Qrels({"q": {"2": 1}}), run)
     {'q': 0.3333333333333333}
+
+    With 3 predicted, the list is 3, 1, 2, 4. The answers 3 and 2 have the ranks 1 and 3: (1/1 + 2/3) / 2.
+
+    >>> StarkMeasure("map", AnswerCandidates(["1", "2", "3", "4"])).per_topic(Qrels({"q": {"2": 1, "3": 1}}), run)
+    {'q': 0.8333333333333333}
     """
 
     name: str
@@ -84,36 +94,52 @@ class StarkMeasure:
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:
-            raise ParameterError(
-                f"no measure {self.name!r} of STaRK; known: hit@k, recall@k, mrr", hint=f"such as {STARK_TABLE[1]}"
-            )
+            raise ParameterError(f"no measure {self.name!r} of STaRK; known: {KNOWN}", hint=f"such as {STARK_TABLE[1]}")
 
     @property
     def about(self) -> str:
         kind, _, cutoff = self.name.partition("@")
         what = {
             "mrr": "1 / rank of the first answer",
+            "map": "mean over the answers of the precision at the rank of each",
+            "rprecision": "share of the first R that is an answer, where R answers are",
             "hit": f"1 where an answer is among the first {cutoff}, else 0",
             "recall": f"share of the answers among the first {cutoff}",
+            "precision": f"share of the first {cutoff} that is an answer",
+            "ndcg": f"discounted gain of the first {cutoff} over the best possible; the discount is log2(rank + 1)",
         }[kind]
         return f"{what}, as STaRK has it: over all {len(self.candidates):,} candidates"
 
     def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
         """Value of every topic of the qrels, in their order; a grade of 1 or more is an answer."""
-        values = {}
-        for topic in qrels.grades:
-            answers = qrels.relevant(topic)
-            values[topic] = self._value(answer_ranks(answers, run.rankings.get(topic, ()), self.candidates), answers)
-        return values
+        return {
+            topic: self._value(answer_ranks(qrels.relevant(topic), run.rankings.get(topic, ()), self.candidates))
+            for topic in qrels.grades
+        }
 
-    def _value(self, ranks: list[int], answers: Sequence[str]) -> float:
+    def _value(self, ranks: list[int]) -> float:
         if not ranks:
             return 0.0
-        if self.name == "mrr":
-            return 1 / min(ranks)
         kind, _, cutoff = self.name.partition("@")
-        inside = sum(rank <= int(cutoff) for rank in ranks)
-        return float(inside > 0) if kind == "hit" else inside / len(answers)
+        k = int(cutoff) if cutoff else len(ranks)
+        inside = sum(rank <= k for rank in ranks)
+        match kind:
+            case "mrr":
+                return 1 / min(ranks)
+            case "map":
+                return sum(number / rank for number, rank in enumerate(sorted(ranks), 1)) / len(ranks)
+            case "hit":
+                return float(inside > 0)
+            case "ndcg":
+                best = sum(map(_discounted, range(1, min(k, len(ranks)) + 1)))
+                return sum(_discounted(rank) for rank in sorted(ranks) if rank <= k) / best
+            case "precision":
+                return inside / k
+        return inside / len(ranks)  # recall; rprecision, whose k is the number of answers
+
+
+def _discounted(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
 
 
 def answer_ranks(
