@@ -7,7 +7,6 @@ sparse matrices instead, and says how many answers a knowledge base has in all.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -104,6 +103,12 @@ def walk_of(name: str) -> Walk:
     return Walk(answers, tuple((anchor, kind, tuple(steps)) for anchor, kind, *steps in parts))
 
 
+def _reversed(step: str) -> str:
+    if step.startswith(("@", "!")):
+        return step
+    return "<" + step[:-1] if step.endswith(">") else step[1:] + ">"
+
+
 class Arrays:
     """The edges of a knowledge base by relation."""
 
@@ -117,16 +122,24 @@ class Arrays:
         }
 
     @cached_property
-    def _lists(self) -> dict[tuple[str, bool], Mapping[int, set[int]]]:
-        """Targets of each source, by relation and direction."""
-        lists: dict[tuple[str, bool], Mapping[int, set[int]]] = {}
-        for name, (heads, tails) in self.edges.items():
-            forward, backward = defaultdict(set), defaultdict(set)
-            for head, tail in zip(heads.tolist(), tails.tolist(), strict=True):
-                forward[head].add(tail)
-                backward[tail].add(head)
-            lists[name, True], lists[name, False] = forward, backward
-        return lists
+    def _sorted(self) -> dict[tuple[str, bool], tuple[Any, Any]]:
+        """Sources, ascending, and their targets, by relation and direction."""
+        found = {}
+        for name, ends in self.edges.items():
+            for forward in (True, False):
+                heads, tails = ends if forward else ends[::-1]
+                order = np.argsort(heads, kind="stable")
+                found[name, forward] = heads[order], tails[order]
+        return found
+
+    def neighbors(self, node: int, step: str) -> set[int]:
+        """Where the edges of a step `relation>` or `<relation` lead from a node."""
+        key = (step[:-1], True) if step.endswith(">") else (step[1:], False)
+        if key not in self._sorted:
+            return set()
+        heads, tails = self._sorted[key]
+        first, last = np.searchsorted(heads, (node, node + 1))
+        return set(tails[first:last].tolist())
 
     def answers(self, name: str, anchors: Mapping[str, int]) -> set[int]:
         """The answers of a template for some anchors, node by node."""
@@ -150,15 +163,22 @@ class Arrays:
         if step.startswith("@"):
             return {node for node in nodes if self.types[node] == step[1:]}
         if step.startswith("!"):
-            has = self._lists.get((step[1:], True), {})
-            return {node for node in nodes if not has.get(node)}
-        reached: set[int] = set()
-        for one in step.split("|"):
-            relation, forward = (one[:-1], True) if one.endswith(">") else (one[1:], False)
-            lists = self._lists.get((relation, forward), {})
-            for node in nodes:
-                reached |= lists.get(node, set())
-        return reached
+            return {node for node in nodes if not self.neighbors(node, step[1:] + ">")}
+        return {other for one in step.split("|") for node in nodes for other in self.neighbors(node, one)}
+
+    def anchors(self, name: str, anchor: str, answer: int) -> set[int]:
+        """The values of an anchor that have this answer, as far as its own paths say."""
+        found: set[int] | None = None
+        for of, kind, steps in walk_of(name).paths:
+            if of != anchor:
+                continue
+            at = {answer}
+            for step in reversed(steps):
+                at = self._step(at, "|".join(map(_reversed, step.split("|"))))
+            at = self._step(at, "@" + kind)
+            found = at if found is None else found & at
+        assert found is not None
+        return found - ({answer} if anchor == "a" else set())
 
     # --- all answers at once --------------------------------------------------
 

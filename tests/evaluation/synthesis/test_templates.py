@@ -6,7 +6,7 @@ import random
 
 import pytest
 import rdflib
-from stark_graphs import KBS, made_kb
+from stark_graphs import KBS
 
 from benchmarks.stark_walks import WALKS, walk_of
 from hybridkg.errors import ConfigError, UnknownNameError
@@ -15,13 +15,6 @@ from hybridkg.evaluation.synthesis.templates import PLACE, fill
 from hybridkg.kb import KnowledgeBase
 
 BASE = "https://w3id.org/hybridkg/stark/"
-
-
-@pytest.fixture(scope="module")
-def graphs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("graphs")
-    sizes = {"amazon": (120, 150), "mag": (160, 150), "prime": (200, 90)}
-    return {kb: made_kb(folder / kb, kb, *sizes[kb], seed=3) for kb in KBS}
 
 
 # --- the law ---------------------------------------------------------------------------
