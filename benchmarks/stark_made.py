@@ -251,10 +251,10 @@ def write_graph(kb: str, graph: Graph, folder: Path, *, with_torch: bool = False
     """Writes FOLDER/skb and FOLDER/qa of any graph."""
     files = folder / "skb" / SKB[kb]
     files.mkdir(parents=True)
-    _pickle(files / "node_info.pkl", graph.nodes)
+    pickle_to(files / "node_info.pkl", graph.nodes)
     if kb != "mag":
-        _pickle(files / "node_type_dict.pkl", graph.node_names)
-        _pickle(files / "edge_type_dict.pkl", graph.edge_names)
+        pickle_to(files / "node_type_dict.pkl", graph.node_names)
+        pickle_to(files / "edge_type_dict.pkl", graph.edge_names)
     rows = np.array(graph.edges, np.int64).T.copy()
     save = save_with_torch if with_torch else save_tensor
     save(files / "node_types.pt", np.array(graph.types, np.int64)[np.newaxis], 0)
@@ -270,7 +270,8 @@ def write_graph(kb: str, graph: Graph, folder: Path, *, with_torch: bool = False
         (folder / f"qa/split/{split}.index").write_text("\n".join(ids))
 
 
-def _pickle(path: Path, value: object) -> None:
+def pickle_to(path: Path, value: object) -> None:
+    """A pickle of protocol 4."""
     with path.open("wb") as file:
         pickle.dump(value, file, protocol=4)
 
@@ -293,10 +294,13 @@ def save_tensor(path: Path, storage: np.ndarray, part: int | slice) -> None:
         b"\x89ccollections\nOrderedDict\n)RtR.",
     ])  # fmt: skip
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{path.stem}/data.pkl", described)
-        archive.writestr(f"{path.stem}/byteorder", b"little")
-        archive.writestr(f"{path.stem}/data/0", storage.astype("<i8").tobytes())
-        archive.writestr(f"{path.stem}/version", b"3\n")
+        for name, content in (
+            ("data.pkl", described),
+            ("byteorder", b"little"),
+            ("data/0", storage.astype("<i8", copy=False).tobytes()),
+            ("version", b"3\n"),
+        ):
+            archive.writestr(zipfile.ZipInfo(f"{path.stem}/{name}"), content)  # without the time of the day
 
 
 def _text(text: str) -> bytes:
