@@ -1,8 +1,8 @@
 """The reader of templates in TOML: a shipped file by its name, or the user's own by its path.
 
-Keys are `title`, `prologue` (PREFIX declarations of all queries), `[roles.NAME]` with `train` and `test`, and
-`[templates.NAME]` with `metapath`, `query`, `train`, `test` and, if anything is special, `about`. Errors name file and
-line. ontologies/templates/stark-mag.toml has an example.
+Keys are `title`, `prologue` (PREFIX declarations of all queries), maybe `splits` (the shares of train, val and test),
+`[roles.NAME]` with `train` and `test`, and `[templates.NAME]` with `metapath`, `query`, `train`, `test` and maybe
+`about`. Errors name file and line. ontologies/templates/stark-mag.toml has an example.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hybridkg.config.toml import line_of, parse_toml, without_capital
 from hybridkg.errors import ConfigError, UnknownNameError, UserError
 from hybridkg.evaluation.synthesis.templates import (
     ANSWER,
+    DEFAULT_SHARES,
     PLACE,
     PROPERTIES,
     REQUEST,
@@ -37,7 +38,7 @@ MAX_FILE_BYTES = 1 << 20
 MAX_ANCHORS = 8
 """Maximum anchors of a template; those of STaRK have at most three."""
 
-TOP = ("title", "prologue", "roles", "templates")
+TOP = ("title", "prologue", "roles", "templates", "splits")
 KEYS = ("metapath", "query", "train", "test", "about")
 ROLE_KEYS = ("train", "test")
 
@@ -87,12 +88,22 @@ class _Reader:
         """Where each normalised wording occurs: table, and train or test."""
 
     def read(self) -> TemplateSet:
-        self._check_keys(self.values, TOP, TOP, "")
+        self._check_keys(self.values, TOP, TOP[:-1], "")
         prologue = self._text(self.values["prologue"], "prologue", "")
         self._check_prologue(prologue)
         roles = tuple(self._role(name, table) for name, table in self._tables("roles").items())
         templates = {name: self._template(name, table, prologue) for name, table in self._tables("templates").items()}
-        return TemplateSet(self.name, self._text(self.values["title"], "title", ""), templates, roles)
+        title = self._text(self.values["title"], "title", "")
+        return TemplateSet(self.name, title, templates, roles, self._shares())
+
+    def _shares(self) -> tuple[float, float, float]:
+        value = self.values.get("splits", DEFAULT_SHARES)
+        match value:
+            case [int() | float() as train, int() | float() as val, int() | float() as test]:
+                shares = float(train), float(val), float(test)
+                if all(0 <= share <= 1 for share in shares) and abs(sum(shares) - 1) < 1e-6:
+                    return shares
+        raise self._wrong("'splits' must be the shares of train, val and test, with the sum 1", "splits")
 
     def _check_prologue(self, prologue: str) -> None:
         try:

@@ -22,6 +22,11 @@ ANSWER = "x"
 REQUEST, PROPERTIES = "request", "properties"
 """Names in the braces of a frame: the filled phrasing, and the properties of the answers."""
 
+SPLITS = ("train", "val", "test")
+
+DEFAULT_SHARES = (0.6, 0.2, 0.2)
+"""Shares of the splits of a file that states none; those of STaRK-MAG."""
+
 PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -90,9 +95,18 @@ class Role:
 
 @dataclass(frozen=True)
 class TemplateSet:
-    """The templates of one file by name, in its order, and the roles of those who ask."""
+    """The templates of one file.
+
+    Args:
+        name: of the file.
+        title: one line.
+        templates: by name, in the order of the file.
+        roles: of those who ask.
+        splits: shares of train, val and test; their sum is 1.
+    """
 
     name: str
     title: str
     templates: Mapping[str, Template]
     roles: tuple[Role, ...]
+    splits: tuple[float, float, float] = DEFAULT_SHARES

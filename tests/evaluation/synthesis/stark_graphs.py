@@ -63,11 +63,17 @@ def random_graph(kb: str, nodes: int, edges: int, seed: int) -> Graph:
     return Graph(info, kinds, made, dict(enumerate(types)), dict(enumerate(relations)), [])
 
 
+NO_TEXT = ("anatomy", "exposure")
+"""Types of prime whose nodes have a name only."""
+
+
 def attributes(kb: str, kind: str, number: int) -> dict:
-    """A node with a name, and with words of its own where it has text."""
-    words = f"alpha{number} beta{number % 7} gamma{number % 3} about delta{number % 5} and epsilon{number}"
+    """A node with a name, and with words that some others have too where it has text."""
+    few, some = number % 2, number % 3
+    words = f"beta{few} gamma{some} and delta{some}. Then epsilon{some} of the zeta{few} eta{few}, theta{few}"
     if kb == "prime":
-        return {"id": str(number), "type": kind, "name": f"Node {number}", "source": "S", "details": {"summary": words}}
+        details = {} if kind in NO_TEXT else {"details": {"summary": words}}
+        return {"id": str(number), "type": kind, "name": f"Node {number}", "source": "S", **details}
     if kind == "paper":
         return {"title": f"Node {number}", "abstract": words, "Date": "2010-01-01", "OriginalVenue": -1}
     if kind == "product":

@@ -136,9 +136,11 @@ def test_templates_of_any_knowledge_base(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message", "line"),
     [
-        ("title = ", "titel = ", "no key 'titel'; known: title, prologue, roles, templates", 1),
+        ("title = ", "titel = ", "no key 'titel'; known: title, prologue, roles, templates, splits", 1),
         ('title = "Films"\n', "", "the key 'title' is missing", 1),
         ('title = "Films"', "title = 3", "'title' must be a text", 1),
+        ('title = "Films"', 'title = "Films"\nsplits = [0.5, 0.4, 0.2]', "'splits' must be the shares of", 2),
+        ('title = "Films"', 'title = "Films"\nsplits = [1, 0]', "'splits' must be the shares of train, val and", 2),
         ("PREFIX : <http://e/>", "PREFIX : http", "the prologue has more than PREFIX declarations", 2),
         ('"Name {request}."', '"Name {thing}."', "a frame has {request}, and maybe {properties}: 'Name {thing}.'", 6),
         ('"Which are {request}?", ', "", "roles.fan.train has no frame without {properties}", 5),
