@@ -116,6 +116,7 @@ class Arrays:
         self.kb, self.size = layout.kb, len(layout.node_types)
         self.types = [layout.node_names[number] for number in layout.node_types.tolist()]
         self.node_types = np.array(self.types)
+        self._ends: dict[str, tuple[Any, Any]] = {}
         self.edges = {
             name.replace(" ", "_"): layout.edges[:, np.flatnonzero(layout.edge_types == number)]
             for number, name in layout.edge_names.items()
@@ -184,6 +185,16 @@ class Arrays:
 
     def count(self, name: str) -> dict[str, int]:
         """Answers that have some anchors, and anchors a that have some answer."""
+        return {"answers": len(self.possible(name)), "anchors": len(self._ends[name][1])}
+
+    def possible(self, name: str) -> list[int]:
+        """The nodes that are answers of a template for some anchors, ascending."""
+        if name not in self._ends:
+            self._ends[name] = self._all_ends(name)
+        return self._ends[name][0].tolist()
+
+    def _all_ends(self, name: str) -> tuple[Any, Any]:
+        """Answers that have some anchors, and anchors a that have some answer."""
         walk = walk_of(name)
         pairs: dict[str, Any] = {}
         for anchor, kind, steps in walk.paths:
@@ -194,7 +205,7 @@ class Arrays:
                 allowed[np.setdiff1d(np.arange(self.size), matrix.tocoo().col)] = False
         first = pairs["a"].tocoo()
         kept = (first.row != first.col) & allowed[first.col]
-        return {"answers": len(np.unique(first.col[kept])), "anchors": len(np.unique(first.row[kept]))}
+        return np.unique(first.col[kept]), np.unique(first.row[kept])
 
     def _pairs(self, kind: str, steps: tuple[str, ...], answers: str, among: Any) -> Any:
         """Matrix of (anchor, answer) of a path; with `among`, of those pairs only."""

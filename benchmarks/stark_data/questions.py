@@ -17,7 +17,7 @@ from hybridkg.evaluation.synthesis.template_reader import load_templates
 from hybridkg.evaluation.synthesis.templates import REQUEST, fill
 
 MAX_ANSWERS = 20
-ATTEMPTS = 200
+ATTEMPTS = 50
 """Drawn answers of one question, before its template is left out."""
 
 SPLITS = ("train", "val", "test")
@@ -30,10 +30,14 @@ def write_questions(layout: StarkLayout, arrays: Arrays, expressed: list[str], c
     names = {number: name_of(attributes) for number, attributes in layout.nodes()}
     lines: dict[str, str] = {}
     splits: dict[str, list[int]] = {split: [] for split in SPLITS}
-    for position in range(count if expressed else 0):
-        template, split = templates.templates[expressed[position % len(expressed)]], SPLITS[position % 3]
+    left = list(expressed)
+    for position in range(count):
+        if not left:
+            break
+        template, split = templates.templates[left[position % len(left)]], SPLITS[position % 3]
         drawn = draw_anchors(layout, arrays, template.name, draw)
-        if drawn is None:
+        if drawn is None:  # its answers are too many
+            left.remove(template.name)
             continue
         anchors, answers = drawn
         role = draw.choice(templates.roles)
@@ -65,8 +69,8 @@ def draw_anchors(
     """Anchors and at most `most` answers of a template; None if none are found."""
     walk = walk_of(name)
     assert set(KINDS[layout.kb].candidates or {walk.answers}) == {walk.answers}
-    nodes = layout.of_type(frozenset({walk.answers})).tolist()
-    for _ in range(ATTEMPTS):
+    nodes = arrays.possible(name)
+    for _ in range(ATTEMPTS if nodes else 0):
         gold = draw.choice(nodes)
         anchors: dict[str, int] = {}
         for anchor in walk.anchors:

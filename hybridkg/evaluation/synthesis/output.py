@@ -94,7 +94,7 @@ def _report(synthesis: Synthesis) -> str:
         "questions": len(synthesis.questions),
         "splits": {split: sum(q.split == split for q in synthesis.questions) for split in SPLITS},
         "by_template": by_template,
-        "not_expressed": list(synthesis.not_expressed),
+        "not_drawn": list(synthesis.not_drawn),
         "refused": dict(synthesis.refused),
         "verified_golds": synthesis.verified,
     }

@@ -77,7 +77,8 @@ class OwnText:
     def words(self, text: str, field: str | None = None) -> Passage:
         """The words of a text as a field analyses it."""
         analyzer = self._analyzers[field or self.fields[0]]
-        stemmer, words, at = analyzer.stemmer(""), [], 0
+        stemmer, at = analyzer.stemmer(""), 0
+        words: list[Word] = []
         for raw, start, end in analyzer.spans(text):
             if start < at:  # a part of a word that is also read as a whole
                 continue

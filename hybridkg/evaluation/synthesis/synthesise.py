@@ -79,7 +79,7 @@ class Synthesis:
         seed: of all draws.
         questions: in the order of their numbers.
         refused: drawn patterns that became no question, by reason.
-        not_expressed: templates for which the knowledge base has no pattern.
+        not_drawn: templates for which no pattern with 1 to MAX_CANDIDATES answers was found in ATTEMPTS draws.
         verified: share of the golds that the verifier accepts, of those with properties; None without any.
     """
 
@@ -88,7 +88,7 @@ class Synthesis:
     seed: int
     questions: tuple[SynthesisedQuestion, ...]
     refused: Mapping[str, int]
-    not_expressed: tuple[str, ...]
+    not_drawn: tuple[str, ...]
     verified: float | None
 
     def lines(self) -> list[str]:
@@ -101,7 +101,7 @@ class Synthesis:
         ]
         for name in self.templates.templates:
             count = sum(question.template == name for question in self.questions)
-            lines.append(f"  {name}: " + ("not expressed" if name in self.not_expressed else f"{count:,}"))
+            lines.append(f"  {name}: " + ("not drawn" if name in self.not_drawn else f"{count:,}"))
         lines += [f"not used, {reason}: {count:,}" for reason, count in self.refused.items()]
         if self.verified is not None:
             lines.append(f"golds that the verifier accepts: {self.verified:.3f}")
@@ -157,7 +157,7 @@ def synthesise(
     with_text = maker.verified + maker.rejected
     return Synthesis(
         chosen, n, seed, tuple(questions), dict(sorted(maker.refused.items())),
-        tuple(name for name in chosen.templates if name in maker.not_expressed),
+        tuple(name for name in chosen.templates if name in maker.not_drawn),
         maker.verified / with_text if with_text else None,
     )  # fmt: skip
 
@@ -182,7 +182,7 @@ class _Maker:
         self.texts = OwnText(kb)
         self.sampler, self.verifier = TemplateSampler(kb), IdfMassVerifier(self.texts)
         self.expressed = list(templates.templates.values())
-        self.not_expressed: set[str] = set()
+        self.not_drawn: set[str] = set()
         self.refused: Counter[str] = Counter()
         self.verified = self.rejected = 0
         self._known: set[str] = set()
@@ -195,7 +195,7 @@ class _Maker:
             drawn = self.sampler.draw(template, self.draw)
             if drawn is None:
                 self.expressed.remove(template)
-                self.not_expressed.add(template.name)
+                self.not_drawn.add(template.name)
                 continue
             draws += 1
             made = self._made(number, split, template, drawn)

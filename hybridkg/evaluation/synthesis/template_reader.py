@@ -66,7 +66,7 @@ def load_templates(name_or_path: str | Path) -> TemplateSet:
         path = Path(name_or_path)
         return _Reader(path, path.stem).read()
     if text not in known_templates():
-        near = did_you_mean(text, known_templates())
+        near = did_you_mean(text, list(known_templates()))
         raise UnknownNameError(
             f"no templates {text!r}; known: {', '.join(known_templates())}",
             hint="\n".join(filter(None, [near, "write your own templates as a path that ends in '.toml'"])),

@@ -71,3 +71,31 @@ def test_too_many_candidates_are_not_drawn_and_what_is_not_expressed_is_none(gra
         assert max(len(many.draw(templates["mag-3"], random.Random(seed)).candidates) for seed in range(20)) > 2
         other = load_templates("stark-prime").templates["prime-6"]
         assert TemplateSampler(base).draw(other, random.Random(1)) is None
+
+
+RARE = """title = "Films"
+prologue = "PREFIX : <http://e/>"
+[roles.fan]
+train = ["Which are {request}?", "Which are {request} about {properties}?"]
+test = ["Name {request}.", "Name {request} on {properties}."]
+[templates.sequel]
+metapath = "(film → film)"
+query = "SELECT DISTINCT ?x { ?x a :Film ; :sequelOf/:writer $who . $who a :Person FILTER NOT EXISTS { ?x :lost ?y } }"
+train = ["sequels of films by {who}"]
+test = ["what followed a film by {who}"]
+"""
+
+
+def test_the_only_answer_among_many_nodes_is_drawn(tmp_path):
+    films = "".join(f":f{i} a :Film . " for i in range(3000))
+    (tmp_path / "f.ttl").write_text(
+        f"@prefix : <http://e/> . {films} :f7 :sequelOf :f6 . :f6 :writer :w . :w a :Person ."
+    )
+    (tmp_path / "rare.toml").write_text(RARE)
+    with KnowledgeBase.create(tmp_path / "kb") as base:
+        base.load(tmp_path / "f.ttl")
+        template = load_templates(tmp_path / "rare.toml").templates["sequel"]
+        drawn = [TemplateSampler(base).draw(template, random.Random(seed), attempts=1) for seed in range(3)]
+    assert {draw and (draw.gold, draw.anchors["who"], draw.candidates) for draw in drawn} == {
+        ("http://e/f7", "http://e/w", ("http://e/f7",))
+    }

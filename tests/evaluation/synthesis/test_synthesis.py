@@ -1,4 +1,4 @@
-"""Synthesised questions: gold is an answer, answers are those of the pattern, and a seed always gives the same bytes."""
+"""Synthesised questions: gold is an answer, answers are those of the pattern, a seed always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_splits_have_their_shares_and_texts_are_distinct(made, kb):
     assert [question.number for question in found.questions] == list(range(N))
     counts = [sum(question.split == split for question in found.questions) for split in ("train", "val", "test")]
     assert counts == {"amazon": [27, 6, 7], "mag": [24, 8, 8], "prime": [22, 8, 10]}[kb]
-    assert found.not_expressed == ()
+    assert found.not_drawn == ()
     assert found.verified == 1.0
 
 
@@ -188,7 +188,7 @@ def test_any_knowledge_base_and_any_templates(films):
     result = run(films, "--n", "3")
     assert result.exit_code == 0, result.output
     assert "questions: 3 of 3 (train 3, val 0, test 0)" in result.output
-    assert "writer: not expressed" in result.output
+    assert "writer: not drawn" in result.output
     names = sorted(path.name for path in (films / "out").iterdir())
     assert "stark_qa" not in names  # http://e/alien has no number
     assert {"gold.jsonl", "topics.tsv", "qrels.txt", "folds.json", "report.json"} <= set(names)
