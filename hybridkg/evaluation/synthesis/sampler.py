@@ -16,7 +16,7 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.terms import RDF_TYPE
+from hybridkg.rdf.terms import RDF_TYPE, NamedNode
 
 MAX_CANDIDATES = 5_000
 """Maximum answers of a drawn pattern; STaRK's own questions begin with at most as many."""
@@ -127,10 +127,5 @@ def _patterns_about(template: Template) -> list[ast.Group]:
 
 def _column(query: PreparedQuery, bound: Mapping[str, ast.Iri], variable: str, limit: int | None = None) -> list[str]:
     """The IRIs of a column; blank nodes and literals cannot be bound again and are left out."""
-    return [str(row[variable]) for row in query.query(dict(bound), limit=limit) if _is_iri(row[variable])]
-
-
-def _is_iri(term: object) -> bool:
-    import rdflib
-
-    return isinstance(term, rdflib.URIRef)
+    terms = (row.term(variable) for row in query.query(dict(bound), limit=limit))
+    return [term.value for term in terms if isinstance(term, NamedNode)]
