@@ -48,6 +48,8 @@ class TemplateSampler:
     def __init__(self, kb: KnowledgeBase, *, max_candidates: int = MAX_CANDIDATES):
         self.kb, self.max_candidates = kb, max_candidates
         self._possible: dict[str, list[str]] = {}
+        self._shared: dict[str, str] = {}
+        """Each IRI once, for the lists of all templates."""
         self._queries: dict[str, tuple[dict[str, PreparedQuery], PreparedQuery]] = {}
 
     def draw(self, template: Template, drawn_by: random.Random, *, attempts: int = ATTEMPTS) -> Draw | None:
@@ -85,7 +87,7 @@ class TemplateSampler:
                 nodes = _column(query, {}, ANSWER)
                 kept = set(nodes)
                 found = nodes if i == 0 else [node for node in found if node in kept]
-            self._possible[template.text] = found
+            self._possible[template.text] = [self._shared.setdefault(node, node) for node in found]
         return self._possible[template.text]
 
     def _queries_of(self, template: Template) -> tuple[dict[str, PreparedQuery], PreparedQuery]:
