@@ -33,8 +33,6 @@ def type_lists(data: dict[str, Any]) -> str:
     for name, title in TITLES.items():
         found = data[name]
         answers = {one: counts["answers"] for one, counts in found["templates"].items()}
-        if len({one.rpartition("-")[0] for one in answers}) == 1 or found["form"] == "prime":
-            answers = {one.partition("-")[2]: count for one, count in answers.items()}
         parts.append(
             f"- **{title}.** Nodes: {_counts(found['node_types'])}. Edges: {_counts(found['edge_types'])}. "
             f"Answers by template: {_counts(answers)}."
