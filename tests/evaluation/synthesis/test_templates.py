@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import pytest
 import rdflib
@@ -113,6 +115,13 @@ SELECT DISTINCT ?x { ?x a :Film ; :director $who .
 train = ["films by {who}"]
 test = ["what {who} directed"]
 """
+
+
+def test_the_example_of_the_documentation_is_read(tmp_path):
+    text = (Path(__file__).resolve().parents[3] / "docs" / "evaluation.md").read_text()
+    (block,) = re.findall(r"```toml\n(title = .*?)```", text, re.S)
+    (tmp_path / "films.toml").write_text(block)
+    assert list(load_templates(tmp_path / "films.toml").templates) == ["director"]
 
 
 def test_templates_of_any_knowledge_base(tmp_path):
