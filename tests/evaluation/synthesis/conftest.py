@@ -11,6 +11,7 @@ SIZES = {"amazon": (120, 150), "mag": (160, 150), "prime": (200, 90)}
 
 @pytest.fixture(scope="package")
 def graphs(tmp_path_factory):
-    """Layout, arrays and knowledge base, by name of the form."""
+    """Layout, arrays and knowledge base, by name of the form; `mag-both` is mag with the edges of STaRK's own code."""
     folder = tmp_path_factory.mktemp("graphs")
-    return {kb: made_kb(folder / kb, kb, *SIZES[kb], seed=3) for kb in KBS}
+    made = {kb: made_kb(folder / kb, kb, *SIZES[kb], seed=3, both=kb == "prime") for kb in KBS}
+    return made | {"mag-both": made_kb(folder / "mag-both", "mag", *SIZES["mag"], seed=3, both=True)}

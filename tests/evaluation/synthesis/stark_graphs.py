@@ -45,8 +45,11 @@ ENDS = {
 """Types at the ends of each relation."""
 
 
-def random_graph(kb: str, nodes: int, edges: int, seed: int) -> Graph:
-    """Nodes of each type in turn, and for each relation some edges between random nodes, also from one to itself."""
+def random_graph(kb: str, nodes: int, edges: int, seed: int, *, both: bool) -> Graph:
+    """Nodes of each type in turn, and for each relation some edges between random nodes, also from one to itself.
+
+    With `both`, every edge has its opposite.
+    """
     types = {"amazon": AMAZON_TYPES, "mag": tuple(MAG_NODES.values()), "prime": PRIME_TYPES}[kb]
     relations = {"amazon": AMAZON_RELATIONS, "mag": tuple(MAG_EDGES.values()), "prime": PRIME_RELATIONS}[kb]
     draw = np.random.default_rng(seed)
@@ -57,7 +60,7 @@ def random_graph(kb: str, nodes: int, edges: int, seed: int) -> Graph:
         for _ in range(edges):
             a, b = (types.index(kind) + len(types) * int(draw.integers(nodes // len(types))) for kind in (head, tail))
             made.append((a, b, number))
-            if kb == "prime":
+            if both:
                 made.append((b, a, number))
     info = {i: attributes(kb, types[kind], i) for i, kind in enumerate(kinds)}
     return Graph(info, kinds, made, dict(enumerate(types)), dict(enumerate(relations)), [])
@@ -81,9 +84,11 @@ def attributes(kb: str, kind: str, number: int) -> dict:
     return {"DisplayName" if kb == "mag" else f"{kind}_name": f"Node {number}"}
 
 
-def made_kb(folder: Path, kb: str, nodes: int, edges: int, seed: int) -> tuple[StarkLayout, Arrays, Path]:
+def made_kb(
+    folder: Path, kb: str, nodes: int, edges: int, seed: int, *, both: bool
+) -> tuple[StarkLayout, Arrays, Path]:
     """The files of a random graph, its arrays, and the knowledge base made of it."""
-    write_graph(kb, random_graph(kb, nodes, edges, seed), folder)
+    write_graph(kb, random_graph(kb, nodes, edges, seed, both=both), folder)
     layout = read_layout(find_files(folder / "skb", folder))
     triples = folder / "graph.nt"
     triples.write_text("".join(triples_of(layout)))

@@ -22,9 +22,10 @@ BASE = "https://w3id.org/hybridkg/stark/"
 # --- the law ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kb", KBS)
-def test_the_answers_of_a_template_are_those_of_walks_over_the_edge_arrays(graphs, kb):
-    layout, arrays, path = graphs[kb]
+@pytest.mark.parametrize("graph", [*KBS, "mag-both"])
+def test_the_answers_of_a_template_are_those_of_walks_over_the_edge_arrays(graphs, graph):
+    layout, arrays, path = graphs[graph]
+    kb = layout.kb
     draw = random.Random(1)
     with KnowledgeBase.open(path) as base:
         for name, template in load_templates(f"stark-{kb}").templates.items():
@@ -43,6 +44,14 @@ def test_the_answers_of_a_template_are_those_of_walks_over_the_edge_arrays(graph
 
 def iri(kb: str, number: int):
     return rdflib.URIRef(f"{BASE}{kb}/{number}")
+
+
+def test_with_edges_in_both_directions_the_cited_papers_are_also_the_citing_ones(graphs):
+    layout, arrays, _ = graphs["mag"]
+    both = graphs["mag-both"][1]
+    for paper in layout.of_type(frozenset({"paper"})).tolist():
+        cited, citing = arrays.answers("mag-2", {"a": paper}), arrays.anchors("mag-2", "a", paper)
+        assert both.answers("mag-2", {"a": paper}) == cited | citing
 
 
 @pytest.mark.parametrize("kb", KBS)
