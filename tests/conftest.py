@@ -44,6 +44,7 @@ GARBAGE = 100_000
 """New objects after which the garbage collector looks at them."""
 
 RUN_FOLDER = pytest.StashKey[Path]()
+USER_CACHE = pytest.StashKey[Path]()
 FAILED = pytest.StashKey[bool]()
 SESSION_SERVER = pytest.StashKey[RunningServer]()
 
@@ -62,6 +63,10 @@ def pytest_configure(config: pytest.Config) -> None:
         unpacked = Path(tempfile.gettempdir(), f"hybridkg-servers-{os.getuid()}")
         os.environ.setdefault("HYBRIDKG_SERVERS", str(unpacked))
         os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(folder)
+    if not hasattr(config, "workerinput"):
+        # Each generation that a test makes leaves a record in the user's cache folder, which a year does not remove.
+        config.stash[USER_CACHE] = Path(tempfile.mkdtemp(prefix="hybridkg-tests-cache-"))
+        os.environ["HYBRIDKG_CACHE"] = str(config.stash[USER_CACHE])
     settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else "sample")
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
     # developer's own server.
@@ -165,6 +170,8 @@ def pytest_xdist_node_collection_finished(node: Any) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if isinstance(server := config.stash.get(SESSION_SERVER, None), ElasticServer):
         server.stop()
+    if cache := config.stash.get(USER_CACHE, None):
+        shutil.rmtree(cache, ignore_errors=True)
     if (folder := config.stash.get(RUN_FOLDER, None)) and not config.stash.get(FAILED, False):
         shutil.rmtree(folder, ignore_errors=True)
 
