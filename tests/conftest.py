@@ -75,10 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts us in the background has Ctrl-C ignored, by what we start too, and tests send it to both.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Each worker has a core. With a thread for each core OpenBLAS waits in a loop for threads that are not running: 17 ms
+    # Each worker has a core. With a thread for each core OpenBLAS waits in a loop for threads that do not run: 17 ms
     # of processor time instead of 0.8 for the eigenvectors of a matrix of 100 x 100. Numpy reads these when imported.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
+    # Until the tests are collected, when the collector starts again: hardly anything of theirs is garbage.
+    gc.disable()
     # Kernels are compiled once for this process, its workers, and the programs they start, and by none of these aside.
     os.environ["HYBRIDKG_COMPILE"] = "off"
     if (cache := getattr(config, "cache", None)) is not None:
@@ -143,6 +145,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # 400,000 objects of modules and collected tests live until the end: a search for cycles among them takes 0.3 s.
     gc.collect()
     gc.freeze()
+    gc.enable()
     # By default it searches after 700 new objects, and a seventh of a run was such searches.
     gc.set_threshold(GARBAGE)
     if session.config.option.collectonly or session.config.option.setupplan:
