@@ -104,6 +104,7 @@ def load(
         counts = [_load(store, source, building, progress, base_iri, also) for source in sources]
         if building.counts["quads"] >= 2 * quads_before:  # so a graph that grows is compacted once per doubling
             store.optimize()
+            building.is_compact = True
         store.flush()
         return counts
     finally:

@@ -61,6 +61,9 @@ class Changed:
     def score_all(self, query):
         return self._change(query, *self._index.score_all(query))
 
+    def matches(self, query):
+        return self.score_all(query)[0]
+
     def topk(self, query, k):
         ids, scores = self._change(query, *self._index.topk(query, k))
         return ids[:k], scores[:k]

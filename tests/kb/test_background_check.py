@@ -251,6 +251,21 @@ def test_a_record_that_cannot_be_read_counts_for_nothing(films, content):
     assert read_record(live(films)) is None
 
 
+def test_a_record_of_more_than_a_year_ago_is_removed_by_another_within_a_day(films, tmp_path):
+    record, another = record_path(live(films)), tmp_path / "another"
+    shutil.copytree(live(films), another)
+    verification.write_record(live(films), 70)
+    year_ago = time.time() - (verification.MAX_DAYS + 1) * verification.DAY
+    os.utime(record, (year_ago, year_ago))
+    verification.write_record(another, 70)
+    assert record.exists()  # the first record of the day looked for old ones
+    yesterday = time.time() - verification.DAY
+    os.utime(record.parent / verification.SWEEP, (yesterday, yesterday))
+    verification.write_record(another, 70)
+    assert not record.exists()
+    assert read_record(another).files == 70
+
+
 def test_doctor_tells_whether_the_files_have_been_compared_and_what_was_found(films):
     def doctor() -> str:
         return CliRunner().invoke(cli, ["doctor", str(films)], env={"COLUMNS": "300"}).output

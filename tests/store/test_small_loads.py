@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyoxigraph import Store
 from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.store import loading
+from hybridkg.store.generations.next_generation import Building
 
 NODES = st.sampled_from(["<x:a>", "<x:b>", "_:n", "_:m"])
 LINES = st.lists(st.tuples(NODES, st.sampled_from(["<x:p>", "<x:q>"]), NODES | st.just('"t"')), max_size=12)
@@ -46,3 +50,24 @@ def test_a_small_load_does_not_read_the_graph(tmp_path, monkeypatch):
     (tmp_path / "a.nt").write_text("<x:a> <x:p> <x:b> .\n<x:a> <x:p> 2 .\n<x:a> <x:p> 2 .\n".replace(" 2 ", ' "2" '))
     assert kb.load(tmp_path / "a.nt", index=False).triples == 1
     assert kb.stats()["triples"] == 2
+
+
+def test_the_graph_is_compact_after_an_index_step_and_is_opened_once_where_the_load_has_compacted_it(
+    tmp_path, monkeypatch
+):
+    opened, own_graph = [], Building._own_graph
+    monkeypatch.setattr(Building, "_own_graph", lambda self: opened.append(self) or own_graph(self))
+
+    def tables(graph) -> list[int]:
+        return sorted(table.stat().st_size for table in graph.glob("*.sst"))
+
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    for number, (subjects, openings) in enumerate([(9, 1), (1, 2), (40, 1)]):
+        (tmp_path / "a.nt").write_text("".join(f"<x:{number}s{s}> <x:p> <x:o> .\n" for s in range(subjects)))
+        opened.clear()
+        kb.load(tmp_path / "a.nt", index=True)
+        assert len(opened) == openings
+        compact = shutil.copytree(kb._snapshot.generation.path / "graph", tmp_path / f"copy{number}")
+        found = tables(compact)
+        Store(str(compact)).optimize()
+        assert len(found) == len(tables(compact))

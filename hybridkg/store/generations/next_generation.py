@@ -60,6 +60,8 @@ class Building:
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
         self.is_abandoned = False
+        self.is_compact = False
+        """Whether the graph is known to be compact, and has not been opened for writing since."""
 
     def writable_graph(self) -> Store:
         """The graph for writing: on the first call a copy of the live one, made of hard links.
@@ -69,15 +71,19 @@ class Building:
         """
         if not (self.path / "graph").exists():
             self.changed("graph")
+        self.is_compact = False
         return self._own_graph()
 
     def compact_graph(self) -> None:
         """Merges the tables of the graph without changing its content; 0.02 s where they are merged already.
 
         Measured on 1.8 million triples: 2.6 s of work, then rows with two IRIs are read 3.0 times as fast
-        (109,000/s instead of 36,000/s). Loading does it when it at least doubles a graph.
+        (109,000/s instead of 36,000/s). Loading does it when it at least doubles a graph, which is not opened again
+        then: 10 ms of processor time.
         """
-        self._own_graph().optimize()
+        if not self.is_compact:
+            self._own_graph().optimize()
+            self.is_compact = True
 
     def _own_graph(self) -> Store:
         from pyoxigraph import Store
