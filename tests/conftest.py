@@ -66,16 +66,12 @@ def pytest_configure(config: pytest.Config) -> None:
         unpacked = Path(tempfile.gettempdir(), f"hybridkg-servers-{os.getuid()}")
         os.environ.setdefault("HYBRIDKG_SERVERS", str(unpacked))
         os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(folder)
-<<<<<<< HEAD
-    drawn = "ci" if os.environ.get("CI") else "sample"
-    settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else drawn)
-=======
     if not hasattr(config, "workerinput"):
         # Each generation that a test makes leaves a record in the user's cache folder, which a year does not remove.
         config.stash[USER_CACHE] = Path(tempfile.mkdtemp(prefix="hybridkg-tests-cache-"))
         os.environ["HYBRIDKG_CACHE"] = str(config.stash[USER_CACHE])
-    settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else "sample")
->>>>>>> h-suite
+    drawn = "ci" if os.environ.get("CI") else "sample"
+    settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else drawn)
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
     # developer's own server.
     for name in [name for name in os.environ if name.startswith(SERVERS_OF_THE_DEVELOPER)]:

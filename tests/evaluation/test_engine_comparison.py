@@ -10,6 +10,7 @@ import types
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -69,7 +70,8 @@ class Changed:
         return ids[:k], scores[:k]
 
     def score(self, query, ids):
-        return self._change(query, ids, self._index.score(query, ids))[1]
+        own = dict(zip(*(part.tolist() for part in self.score_all(query)), strict=True))
+        return np.array([own.get(one, np.nan) for one in ids.tolist()])
 
     def batch(self, questions):
         return [self.score_all(q.query) if q.k is None else self.topk(q.query, q.k) for q in questions]
