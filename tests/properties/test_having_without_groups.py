@@ -11,7 +11,7 @@ from hybridkg import KnowledgeBase
 
 GRAPH = """
 @prefix : <http://x/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-:a :p 1 ; :q 1 ; rdfs:label "red kettle" . 
+:a :p 1 ; :q 1 ; rdfs:label "red kettle" .
 :b :p 5 ; rdfs:label "kettle" . :c :p 900 ; :q 2 ; rdfs:label "kettle kettle" .
 """
 P = "PREFIX : <http://x/> "
