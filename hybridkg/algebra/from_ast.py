@@ -167,11 +167,11 @@ class _Builder:
 
     def _stands_alone(self, element: ast.Element, prefix: Sequence[ast.Element] = ()) -> bool:
         """Whether an element has operators of its own: it ranks, or, in a query over columns, computes or has a
-        condition that no pattern expresses after the elements of `prefix`.
+        condition that no pattern expresses after the elements of `prefix`. What a SERVICE has is the service's work.
         """
         if is_hybrid(element):
             return True
-        if not self.is_relational:
+        if not self.is_relational or isinstance(element, ast.ServicePattern):
             return False
         parts = list(walk(element))
         if any(map(_computes, parts)):

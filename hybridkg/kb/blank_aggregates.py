@@ -2,17 +2,21 @@
 
 One unbound value, and for SUM and AVG one value that is no number, makes the aggregate of its group an error, and its
 cell blank (SPARQL 1.1 section 18.5.1). Only a query with such a cell pays for the warning: its pattern is run again for
-the first solutions. The same is done whether columns, the store or a ranked plan has evaluated the groups.
+the first solutions (kb/second_look.py). The same is done whether columns, the store or a ranked plan has evaluated the
+groups. A warning has to be right, so only a column that is an aggregate of the outermost SELECT has one: what makes a
+cell of an expression or of a sub-select blank may be something else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from hybridkg.algebra.from_ast import ONE_ENGINE
 from hybridkg.errors import QueryWarning
 from hybridkg.operators.columns import InColumns
 from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
 from hybridkg.query.source import shown
 from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
@@ -32,12 +36,12 @@ MAX_WARNINGS = 3
 
 @dataclass(frozen=True)
 class AggregateColumn:
-    """An aggregate in the SELECT clause of the query or of a sub-select.
+    """An aggregate that is a column of the outermost SELECT.
 
     Args:
-        column: the variable of the column that it computes, perhaps with others.
+        column: the variable of the column.
         aggregate: the aggregate.
-        query: the SELECT that has it.
+        query: the SELECT.
     """
 
     column: str
@@ -95,27 +99,34 @@ class AggregateColumn:
 
 
 def aggregate_columns(query: ast.Query) -> tuple[AggregateColumn, ...]:
-    """The aggregates of a query that may be blank.
+    """The aggregates of a query that may be blank, and whose pattern may be run again.
 
-    Not those of a variable that the pattern does not have, which W102 is about.
+    Not those of a variable that the pattern does not have, which W102 is about; nor those of groups that HAVING or a
+    trailing VALUES selects, since the reason may be in a group that it leaves out.
     """
-    return tuple(_aggregate_columns(query))
+    select = query.form
+    if not isinstance(select, ast.SelectQuery) or select.modifiers.having or select.values:
+        return ()
+    items = [item for item in select.projection or () if _may_be_blank(item.expression)]
+    if not items or any(map(_runs_once, walk(select))):
+        return ()
+    bound = in_scope(select.where)
+    return tuple(
+        AggregateColumn(item.variable.name, item.expression, select)
+        for item in items
+        if isinstance(item.expression, ast.Aggregate) and variables(item.expression) <= bound
+    )
 
 
-def _aggregate_columns(query: ast.Query) -> Iterator[AggregateColumn]:
-    for select in walk(query.form):
-        if not isinstance(select, ast.SelectQuery):
-            continue
-        bound = variables(select.where)
-        for item in select.projection or ():
-            for node in walk(item.expression) if item.expression is not None else ():
-                if (
-                    isinstance(node, ast.Aggregate)
-                    and node.name in BLANKABLE
-                    and node.argument is not None
-                    and variables(node.argument) <= bound
-                ):
-                    yield AggregateColumn(item.variable.name, node, select)
+def _may_be_blank(expression: ast.Expression | None) -> bool:
+    return isinstance(expression, ast.Aggregate) and expression.name in BLANKABLE and expression.argument is not None
+
+
+def _runs_once(node: ast.Syntax) -> bool:
+    """Whether a part of a query asks another machine or a model, or has other values in a second run."""
+    if isinstance(node, ast.Call):
+        return node.function in ONE_ENGINE
+    return isinstance(node, ast.ServicePattern | ast.Rerank)
 
 
 def blank_cells(columns: Sequence[AggregateColumn], solutions: Solutions) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -22,6 +22,7 @@ from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.query_template import BoundQuery
+from hybridkg.kb.second_look import blank_warnings
 from hybridkg.operators.context import ExecutionContext, NotBriefError
 from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.planner.choose import PhysicalPlan
@@ -44,6 +45,7 @@ class QueryRun:
 
     Args:
         stays_open: whether the run may last longer than the block, for rows that are read later; `close` then ends it.
+        explains_blanks: whether a blank cell of an aggregate is worth a second look (kb/second_look.py).
 
     Raises:
         UserError: an option is out of range.
@@ -58,7 +60,9 @@ class QueryRun:
         progress: Progress,
         *,
         stays_open: bool = False,
+        explains_blanks: bool = True,
     ):
+        self._explains_blanks = explains_blanks
         self._session, self._progress, self._stays_open = session, progress, stays_open
         self._text, self._options, self._settings = text, options, settings
         self._source = source_of(options.name, text)
@@ -71,7 +75,7 @@ class QueryRun:
         self._is_brief = False
         self._query: BoundQuery | None = None
         self._cursor: RowCursor | None = None
-        self._paused_at = 0.0
+        self._began_at = self._paused_at = 0.0
         self._has_failed = False
 
     def __enter__(self) -> Self:
@@ -166,6 +170,7 @@ class QueryRun:
 
     def execute(self, query: BoundQuery, plan: PhysicalPlan) -> ResultSet:
         """Runs the plan; returns all rows."""
+        self._began_at = monotonic()
         solutions = self._briefly(query, plan)
         if solutions is None:
             solutions = self._step(self._session.run, query, plan, self.context)
@@ -186,23 +191,30 @@ class QueryRun:
             self.context.meter.counts.clear()
             return None
 
-    def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
-        """Makes the result of the solutions."""
+    def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions, *, are_all: bool = True) -> ResultSet:
+        """Makes the result of the solutions; `are_all` is whether no more follow, whose cells may be blank as well."""
         rows = _RowWork(self._session, self._text, self._options, self._settings, self._progress, self.context, query)
         result = self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source, rows)
-        blank = blank_cells(query.template.aggregates, solutions)
-        return self._with_warnings(result, query, blank) if blank else result
+        return self._with_blanks_explained(result, query, solutions) if are_all and self._explains_blanks else result
 
-    def _with_warnings(self, result: ResultSet, query: BoundQuery, blank: Mapping[str, int]) -> ResultSet:
-        """The result with the warnings about blank cells; as it is where the second look at its pattern fails."""
-        session = self._session
-        with suppress(HybridkgError):
-            with QueryRun(session, self._text, self._options, self._settings, self._progress) as run:
-                found = run._step(session.blank_aggregates, query, blank, len(result), run.context)
-            warnings = [*result.warnings, *(warning.at(self._source) for warning in found)]
-            warnings.sort(key=lambda warning: warning.span.start if warning.span else 0)
-            return replace(result, warnings=tuple(warnings))
-        return result
+    def _with_blanks_explained(self, result: ResultSet, query: BoundQuery, solutions: Solutions) -> ResultSet:
+        """The result with the warnings about blank cells of aggregates."""
+        blank = blank_cells(query.template.aggregates, solutions)
+        if not blank:
+            return result
+        found = blank_warnings(
+            self._session,
+            query,
+            blank,
+            len(result),
+            limits=self._limits,
+            cancel=self._cancel,
+            spent=monotonic() - self._began_at,
+            deadline=self.context.meter.deadline,
+        )
+        warnings = [*result.warnings, *(warning.at(self._source) for warning in found)]
+        warnings.sort(key=lambda warning: warning.span.start if warning.span else 0)
+        return replace(result, warnings=tuple(warnings))
 
     def resume(self, work: Callable[[ExecutionContext], T], query: BoundQuery, context: ExecutionContext) -> T:
         """Does some work with the context of an earlier run of a query, whose limits are those of this run."""
@@ -216,6 +228,7 @@ class QueryRun:
 
     def open(self, query: BoundQuery, plan: PhysicalPlan) -> tuple[str, ...] | None:
         """Starts a plan whose rows `next_block` returns; the names of its columns, None if it cannot be read so."""
+        self._began_at = monotonic()
         self._cursor = RowCursor(plan.root, self.context)
         return self._step(self._session.open, query, self._cursor)
 

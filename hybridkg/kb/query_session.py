@@ -185,7 +185,7 @@ class QuerySession:
         warnings = []
         for one in columns[:MAX_WARNINGS]:
             text = ParsedQuery.of(one.sampled(), "")
-            sample = self.bind(text, None, services=True)
+            sample = self.bind(text, None, services=False)
             solutions = self.run(sample, self._chosen(sample, None, None), context)
             if (warning := one.warning(solutions, blank[one.column], rows)) is not None:
                 warnings.append(request.wording.own(warning))

@@ -166,9 +166,7 @@ class ReadableKnowledgeBase:
             QueryLimitError: an intermediate result is too large.
             HybridkgError: any mistake in the query or its parameters, with the place.
         """
-        options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
-        with self._run(text, options) as run:
-            return run.answer(query_text(text, name, self._snapshot.prefixes), params, run.execute)
+        return self._answer(text, params, QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name))
 
     @contextmanager
     def stream(
@@ -188,6 +186,7 @@ class ReadableKnowledgeBase:
 
         A long answer without ranks is a ResultStream: its rows are computed while they are read, and take no memory.
         `timeout` does not count the time in which the caller does something else. Any other answer is a ResultSet.
+        A ResultStream has no warning W117, which is about the cells of all rows.
 
         Raises:
             HybridkgError: as for `query`, also while the rows are read.
@@ -364,9 +363,36 @@ class ReadableKnowledgeBase:
             query, plan = run.plan(parsed, params)
             return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
-    def _run(self, text: str | ParsedQuery, options: QueryOptions, *, stays_open: bool = False) -> QueryRun:
+    def _answer(
+        self,
+        text: str | ParsedQuery,
+        params: Parameters | None,
+        options: QueryOptions,
+        *,
+        explains_blanks: bool = True,
+    ) -> ResultSet:
+        """The answer of `query`; without `explains_blanks` for a caller that expects aggregates without a value."""
+        with self._run(text, options, explains_blanks=explains_blanks) as run:
+            return run.answer(query_text(text, options.name, self._snapshot.prefixes), params, run.execute)
+
+    def _run(
+        self,
+        text: str | ParsedQuery,
+        options: QueryOptions,
+        *,
+        stays_open: bool = False,
+        explains_blanks: bool = True,
+    ) -> QueryRun:
         self._check.before_query()
-        return QueryRun(self._current_session(), text, options, self._settings, self._progress, stays_open=stays_open)
+        return QueryRun(
+            self._current_session(),
+            text,
+            options,
+            self._settings,
+            self._progress,
+            stays_open=stays_open,
+            explains_blanks=explains_blanks,
+        )
 
     def _current_session(self) -> QuerySession:
         """The session of the open generation, which caches the plans of earlier queries."""

@@ -23,7 +23,7 @@ def opened(run: QueryRun, query: BoundQuery, plan: PhysicalPlan) -> Result:
     if run.open(query, plan) is None:
         return run.execute(query, plan)
     first, is_last = run.next_block()
-    known = run.result(query, plan, first)
+    known = run.result(query, plan, first, are_all=is_last)
     return known if is_last else ResultStream.of(known, RowStream(run, first, query.template.shape.offset))
 
 

@@ -11,6 +11,7 @@ from hybridkg.entities.profile.labels import LABEL_PREDICATES, speaking
 from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.graph.schema import MAX_NAMES
 from hybridkg.kb.labels import Labels
+from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.namespaces import own_prefixes
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Node, Term
@@ -46,8 +47,8 @@ class SearchedBase:
     options: Mapping[str, Any]
 
     def query(self, text: str, params: Mapping[str, Any] | None = None, *, name: str = "search") -> ResultSet:
-        """Runs a query by the facade."""
-        return self.kb.query(text, params, name=name, **self.options)
+        """Runs a query by the facade, without warnings about aggregates: the least of no values has none."""
+        return self.kb._answer(text, params, QueryOptions(name=name, **self.options), explains_blanks=False)
 
     def count(self, text: str) -> int:
         """The number that a query of one row and one column counts."""
