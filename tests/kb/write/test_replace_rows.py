@@ -11,6 +11,11 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase, LoadError, guess_mapping
 from hybridkg.cli import cli
+from hybridkg.interfaces.table_reader import ValueKind
+from hybridkg.tables.foreign_keys import ReferredTable
+from hybridkg.tables.former_predicates import former_predicates
+from hybridkg.tables.mapping import TermMap
+from hybridkg.tables.names import local_names, reference_names
 
 EX = "http://example.org/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -115,6 +120,44 @@ def test_texts_become_references_and_references_texts(kb, tmp_path):
     write_csv(products, ["sku", "brand_id"], [["s1", "b9"], ["s2", "b2"]])
     kb.load(products, replace_rows=True)
     assert (values(kb, "Product/s1", "brand_id"), values(kb, "Product/s1", "brand")) == (['"b9"'], [])
+
+
+references = st.lists(st.sampled_from(["brand_id", "brandId", "brand", "brand_ref", "id"]), unique=True, max_size=4)
+
+
+@settings(max_examples=examples(30, 500))
+@given(references, st.data())
+def test_every_predicate_that_a_guess_gives_to_a_reference_is_a_former_one(headers, data):
+    targets = [
+        ReferredTable(name, key, TermMap((f"{EX}{name}/", key, ""), ValueKind.IRI), ValueKind.STRING)
+        for name, key in (("brands", "id"), ("makers", "brand"), ("makers", "brand_id"))
+    ]
+    local = local_names(headers)
+    taken, former = {*local.values()}, {*former_predicates(headers, EX, targets)}
+    for header in headers:
+        target = data.draw(st.sampled_from([None, *targets]))
+        if target and (header.lower().endswith("id") or header == target.key):
+            name = next(reference_names(header, target.name, target.key, taken, local[header]))
+            taken.add(name)
+            assert (EX + name, target.subject.template[0]) in former
+
+
+def test_two_columns_of_one_stem_become_texts(kb, tmp_path):
+    things = tmp_path / "things.csv"
+    kb.load(write_csv(tmp_path / "brands.csv", ["id"], [["b1"], ["b2"]]))
+    kb.load(write_csv(things, ["id", "brand_id", "brandId"], [["t1", "b1", "b2"], ["t2", "b2", "b1"]]))
+    assert (values(kb, "Thing/t1", "brand"), values(kb, "Thing/t1", "brand_ref")) == (["<Brand/b1>"], ["<Brand/b2>"])
+    kb.load(write_csv(things, ["id", "brand_id", "brandId"], [["t1", "x", "y"]]), replace_rows=True)
+    assert (values(kb, "Thing/t1", "brand"), values(kb, "Thing/t1", "brand_ref")) == ([], [])
+
+
+def test_a_reference_to_a_row_of_an_earlier_class_is_replaced(kb, tmp_path):
+    brands, things = tmp_path / "brands.csv", tmp_path / "things.csv"
+    kb.load(write_csv(brands, ["id"], [["b1"], ["b2"]]))
+    kb.load(write_csv(things, ["id", "brand_id"], [["t1", "b1"], ["t2", "b2"]]))
+    kb.load(write_csv(brands, ["id"], [["b8"], ["b9"]]), class_="Maker")
+    kb.load(write_csv(things, ["id", "brand_id"], [["t1", "x"], ["t2", "b8"]]), replace_rows=True)
+    assert (values(kb, "Thing/t1", "brand"), values(kb, "Thing/t1", "brand_id")) == ([], ['"x"'])
 
 
 def test_a_row_of_blanks_replaces_too(kb, tmp_path):
