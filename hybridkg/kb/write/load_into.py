@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hybridkg.errors import ElsewhereWarning, LoadError
 from hybridkg.interfaces.statement_source import StatementSource
+from hybridkg.kb.write.row_identity import check_row_identity
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import DefaultGraph, GraphName, NamedNode, Quad, has_blank_node
@@ -111,7 +112,8 @@ def load_in_place_of_rows(state: TransactionState, sources: Sequence[Source]) ->
         The number of statements of each input.
 
     Raises:
-        LoadError: an input is malformed or too large, or none is a table; nothing has changed.
+        LoadError: an input is malformed or too large, none is a table, or the rows of one have other subjects than in
+            an earlier load; nothing has changed.
     """
     tables = [source for source in sources if isinstance(source, TableSource)]
     if not tables:
@@ -119,6 +121,8 @@ def load_in_place_of_rows(state: TransactionState, sources: Sequence[Source]) ->
             "--replace-rows is for the rows of tables that hybridkg maps itself, and no input is one",
             hint="leave it out, or put the input in place of a graph: --replace GRAPH",
         )
+    for table in tables:
+        check_row_identity(table, state.building.tables.kept)
     read, declared = _read(state, sources, None)
     old: list[Quad] = []
     for table in tables:

@@ -194,6 +194,55 @@ def test_what_cannot_be_replaced_is_refused(kb, films, tmp_path):
         kb.load(films, replace="default", replace_rows=True)
 
 
+SKUS = "sku,name\ns1,A\ns2,B\ns3,C\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "hint"),
+    [
+        ("sku,name\ns1,A\ns1,A\ns2,B\n", "--id sku"),  # no column identifies the rows now
+        ("sku,name\ns1,A\ns1,D\ns2,B\n", "--id sku"),  # the other one does
+        ("sku,iri\ns1,http://e/1\ns2,http://e/2\n", "--id sku"),
+    ],
+)
+def test_rows_that_would_get_other_subjects_replace_nothing_and_are_refused(kb, tmp_path, new, hint):
+    path = tmp_path / "products.csv"
+    path.write_text(SKUS)
+    kb.load(path)
+    before = triples(kb)
+    path.write_text(new)
+    with pytest.raises(LoadError) as caught:
+        kb.load(path, replace_rows=True)
+    assert caught.value.hint.startswith(hint)
+    assert triples(kb) == before
+    kb.load(path, id="sku", replace_rows=True)
+    assert "s1" in "".join(values(kb, "Product/s1", "sku"))
+
+
+def test_rows_of_a_former_class_may_be_replaced_and_those_of_a_new_one_not(kb, tmp_path):
+    path = write_csv(tmp_path / "products.csv", ["sku", "n"], [["s1", "1"], ["s2", "2"]])
+    kb.load(path)
+    kb.load(path, class_="Item")
+    assert kb.load(path, replace_rows=True).removed == 0
+    with pytest.raises(LoadError, match=r"was <http://example.org/Product/\{sku\}> .* is <http://example.org/Thing/"):
+        kb.load(path, class_="Thing", replace_rows=True)
+
+
+def test_the_column_of_the_identifiers_may_be_renamed(kb, tmp_path):
+    path = write_csv(tmp_path / "products.csv", ["id", "n"], [["s1", "1"], ["s2", "2"]])
+    kb.load(path)
+    kb.load(write_csv(path, ["sku", "n"], [["s1", "3"], ["s2", "4"]]), replace_rows=True)
+    assert len(values(kb, "Product/s1", "n")) == 1
+
+
+def test_a_number_of_a_row_is_no_identity(kb, tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["v"], [["x"], ["x"]])
+    kb.load(path)
+    with pytest.raises(LoadError, match="their numbers alone") as caught:
+        kb.load(path, replace_rows=True)
+    assert caught.value.hint.startswith("--id COLUMN")
+
+
 def test_a_transaction_replaces_rows(kb, films):
     kb.load(films)
     films.write_text(NEW)
