@@ -243,6 +243,23 @@ def test_a_number_of_a_row_is_no_identity(kb, tmp_path):
     assert caught.value.hint.startswith("--id COLUMN")
 
 
+def test_rows_in_a_named_graph_stay_with_a_warning(kb, films):
+    kb.load(films, replace="http://e/g")
+    with kb.transaction(dry_run=True) as t:
+        (warning,) = t.load(films, replace_rows=True).warnings
+    (of_the_load,) = kb.load(films, replace_rows=True).warnings
+    for one in (warning, of_the_load, *t.report.warnings):
+        assert (one.code, "14 triples of its rows are in the graph <http://e/g>" in one.message) == ("W303", True)
+
+
+def test_two_answers_to_what_is_removed_are_an_error_before_the_mapping_is_shown(films, tmp_path):
+    done = CliRunner().invoke(
+        cli, ["load", str(tmp_path / "c.kb"), str(films), "--replace", "default", "--replace-rows"]
+    )
+    assert done.exit_code == 2
+    assert "films.csv" not in done.stderr
+
+
 def test_a_transaction_replaces_rows(kb, films):
     kb.load(films)
     films.write_text(NEW)
