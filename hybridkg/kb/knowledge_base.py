@@ -236,11 +236,12 @@ class KnowledgeBase(Care):
         Raises:
             LoadError: a table is malformed, or a choice names nothing.
         """
-        from hybridkg.kb.write.loaded_tables import known_to_tables
+        from hybridkg.kb.write.loaded_tables import known_to_tables, newest
         from hybridkg.tables.inputs import guess_mapping
 
         chosen: dict[str, Any] = {"id": id, "class_": class_, "prefix": prefix, "header_row": header_row}
-        return guess_mapping(*tables, **chosen, **known_to_tables(self._state, replace), progress=progress)
+        state = newest(self._folder, self._state)
+        return guess_mapping(*tables, **chosen, **known_to_tables(state, replace), progress=progress)
 
     def index(
         self,

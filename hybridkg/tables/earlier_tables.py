@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.interfaces.row_subject import RowSubject, last_of_names
 from hybridkg.rdf.terms import Literal, NamedNode, Node, Term
 from hybridkg.tables.column_profile import MAX_KEY_LENGTH
 from hybridkg.tables.mapping import iri_safe
@@ -29,7 +29,7 @@ class EarlierTables:
     """The tables that were loaded earlier, and the graph that has their rows.
 
     Args:
-        rows: the subjects of each table, in the order of their loads.
+        templates: of the subjects of each table, in the order of their loads.
         find: looks up subjects in the graph, in blocks.
         statements: reads the first triples of a predicate.
 
@@ -42,11 +42,13 @@ class EarlierTables:
 
     def __init__(
         self,
-        rows: Sequence[RowSubject] = (),
+        templates: Sequence[RowSubject] = (),
         find: FindSubjects = _nothing,
         statements: FindStatements = _no_statements,
     ):
-        self.rows = tuple(rows)
+        self.templates = tuple(templates)
+        self.rows = last_of_names(self.templates)
+        """The last template of each table: later tables refer to these rows."""
         self._find, self._statements = find, statements
 
     def missing(self, values: Sequence[tuple[RowSubject, str]]) -> list[bool]:

@@ -51,7 +51,7 @@ class ReferredTable:
         name: of the table.
         key: the column that identifies its rows.
         subject: of its rows; a template of this column alone.
-        kind: of the values in this column; None if unknown.
+        kind: of the values in this column; None if unknown, or if loads of the table differ.
         call: the table itself, where it is one of the call.
         earlier: its rows in the graph, where some of these subjects were loaded earlier.
     """
@@ -86,12 +86,15 @@ class ForeignKeys:
         self._targets: dict[tuple[str, str], ReferredTable] = {}
         self._notes: dict[str, list[str]] = {}
         self.targets: Sequence[ReferredTable] = ()
+        self.former_targets: Sequence[ReferredTable] = ()
+        """All that could be referred to at any time, for instance by an earlier class of a table."""
 
     @classmethod
     def found(cls, tables: Sequence[KeyedTable], earlier: EarlierTables = NO_TABLES) -> ForeignKeys:
         """Compares all candidates, by one more pass over the tables that have any."""
         keys = cls(earlier)
         keys.targets = _targets(tables, earlier)
+        keys.former_targets = [*keys.targets, *map(_earlier_target, earlier.templates)]
         candidates = {one.table.name: _candidates(one, keys.targets) for one in tables}
         for one in tables:
             candidates[one.table.name] = keys._with_a_first_row(one, candidates[one.table.name])
@@ -188,12 +191,15 @@ def _targets(tables: Sequence[KeyedTable], earlier: EarlierTables) -> list[Refer
         if one.key is None or not (key := one.profile(one.key)).rows:
             continue
         before = in_graph.pop((one.subject.template[0], one.subject.template[2]), None)
-        found.append(ReferredTable(one.table.name, one.key, one.subject, key.kind, one, before))
-    for row in reversed([one for one in in_graph.values() if one.table not in names]):
-        subject = TermMap((row.start, row.column, row.end), ValueKind.IRI)
-        kind = next((one for one in ValueKind if one == row.kind), None)
-        found.append(ReferredTable(row.table, row.column, subject, kind, earlier=row))
-    return found
+        kind = key.kind if before is None or before.kind == key.kind else None
+        found.append(ReferredTable(one.table.name, one.key, one.subject, kind, one, before))
+    return [*found, *(_earlier_target(row) for row in [*in_graph.values()][::-1] if row.table not in names)]
+
+
+def _earlier_target(row: RowSubject) -> ReferredTable:
+    subject = TermMap((row.start, row.column, row.end), ValueKind.IRI)
+    kind = next((one for one in ValueKind if one == row.kind), None)
+    return ReferredTable(row.table, row.column, subject, kind, earlier=row)
 
 
 def _candidates(one: KeyedTable, targets: Sequence[ReferredTable]) -> list[_Candidate]:

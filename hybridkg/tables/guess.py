@@ -44,7 +44,7 @@ from hybridkg.tables.names import (
     class_name,
     languages,
     local_names,
-    reference_name,
+    reference_names,
     singular,
 )
 from hybridkg.tables.referring_texts import referring_texts
@@ -242,7 +242,7 @@ def _table_map(
             notes.append(f"column {profile.name!r} is text, because {why}")
         if (other := links.target(table.name, profile.name)) is not None:
             if stem == profile.name:
-                local[stem] = reference_name(stem, other.name, other.key, taken, local[stem])
+                local[stem] = next(reference_names(stem, other.name, other.key, taken, local[stem]))
                 taken.add(local[stem])
             target = _link(profile, other.subject)
             properties.append(PropertyMap((namespace + local[stem],), target))
@@ -265,8 +265,10 @@ def _table_map(
         notes = []  # the description says that there are 0 rows
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
-    former = former_predicates([profile.name for profile in profiles], namespace, links.targets)
-    return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(former))
+    former = former_predicates([profile.name for profile in profiles], namespace, links.former_targets)
+    return TableMap(
+        table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(dict.fromkeys(former))
+    )
 
 
 def _separator_notes(table: Table) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.guess import Choice, guess
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.opening import WORKBOOKS, open_tables, reader_of
-from hybridkg.tables.readers.excel import HeaderRow
+from hybridkg.tables.readers.excel import EXCEL, HeaderRow
 from hybridkg.tables.readers.frame import FrameTable, is_frame
 from hybridkg.tables.readers.records import RecordsTable, is_named_tables, is_records
 from hybridkg.tables.table_source import TableSource
@@ -44,14 +45,12 @@ def opened_tables(values: Sequence[Any], header_row: HeaderRow = None) -> list[T
         LoadError: an input is no table, or `header_row` names no sheet.
     """
     tables: list[Table] = []
-    sheets: list[str] = []
+    _check_header_row(header_row, values)
     unnamed = sum(not isinstance(value, str | Path) and not is_named_tables(value) for value in values)
     number = 0
     for value in values:
         if isinstance(value, str | Path):
-            opened = open_tables(Path(value), header_row)
-            tables += opened
-            sheets += [table.name for table in opened if extensions(Path(value))[0] in WORKBOOKS]
+            tables += open_tables(Path(value), header_row)
         elif is_named_tables(value):
             tables += [_in_memory(one, str(name)) for name, one in value.items()]
         elif has_reader(value):
@@ -62,28 +61,40 @@ def opened_tables(values: Sequence[Any], header_row: HeaderRow = None) -> list[T
                 f"{type(value).__name__!r} is no table",
                 hint="give files of tables, DataFrames, dicts or lists of dicts as rows, or a dict of named tables",
             )
-    _check_header_row(header_row, sheets)
     return tables
 
 
-def _check_header_row(header_row: HeaderRow, sheets: Sequence[str]) -> None:
-    """Raises LoadError: the row of a header is given for a table that is no sheet, or for one of several."""
+def _check_header_row(header_row: HeaderRow, values: Sequence[Any]) -> None:
+    """Raises LoadError: the row of a header is given for a table that is no sheet, or for one of several.
+
+    The names are checked before any header is read, because a title above the header of another sheet is an error too.
+    """
     if header_row is None:
         return
-    if not sheets:
+    paths = [Path(value) for value in values if isinstance(value, str | Path)]
+    found = [one for path in paths if extensions(path)[0] in WORKBOOKS for one in EXCEL.names(path)]
+    sheets = [sheet for _, sheet in found]
+    if not found:
         raise LoadError("header_row is for Excel workbooks, and no input is one", hint="leave it out")
     if isinstance(header_row, int):
         if len(sheets) > 1:
             raise LoadError(
                 f"header_row {header_row} is for one sheet, and there are {len(sheets)}: {', '.join(sheets)}",
-                hint=f"say for which: --header-row {sheets[0]}={header_row}",
+                hint=f"say for which: --header-row {shlex.quote(f'{found[0][0]}={header_row}')}; in Python a dict: "
+                f"{{{found[0][0]!r}: {header_row}}}",
             )
         return
     for name in header_row:
-        if name not in sheets:
+        of_name = [table for table, sheet in found if name in (table, sheet)]
+        if not of_name:
             raise LoadError(
                 f"header_row is given for a sheet {name!r}; the sheets: {', '.join(sheets)}",
-                hint=did_you_mean(name, [*sheets]),
+                hint=did_you_mean(name, [*sheets, *(table for table, _ in found)]),
+            )
+        if len(of_name) > 1 and name not in of_name:
+            raise LoadError(
+                f"header_row is given for a sheet {name!r}, and {len(of_name)} workbooks have one",
+                hint=f"name the workbook: --header-row {shlex.quote(f'{of_name[0]}={header_row[name]}')}",
             )
 
 

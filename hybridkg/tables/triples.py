@@ -78,17 +78,23 @@ class TripleWriter:
         """(N-Triples, number of triples) of each batch of rows. Raises LoadError: a cell is wrong; names its place."""
         for batch in self._table.batches():
             lines = self._lines(batch)
-            try:
-                text = "".join(lines).encode()
-            except UnicodeEncodeError as e:
-                raise self._lone_surrogate(batch) from e
+            text = self._encoded(lines, batch)
             if len(text) > MAX_TRIPLE_LENGTH and any(len(line.encode()) > MAX_TRIPLE_LENGTH for line in lines):
                 raise self._too_long(batch)
             yield text, len(lines)
 
     def of_rows(self, batch: RowBatch) -> list[str]:
         """The triples of some rows, a line each without its end. Raises LoadError: a cell is wrong."""
-        return [line.rstrip("\n") for line in self._lines(batch)]
+        lines = self._lines(batch)
+        self._encoded(lines, batch)
+        return [line.rstrip("\n") for line in lines]
+
+    def _encoded(self, lines: Sequence[str], batch: RowBatch) -> bytes:
+        """The bytes of some lines. Raises LoadError: half a character is in them."""
+        try:
+            return "".join(lines).encode()
+        except UnicodeEncodeError as e:
+            raise self._lone_surrogate(batch) from e
 
     def _lines(self, batch: RowBatch) -> list[str]:
         subjects = self.subjects(batch)
@@ -133,7 +139,10 @@ class TripleWriter:
         columns = term.columns
         if not columns:
             return _Values([term.template[0]] * batch.rows)
-        values = self._of_one(term, batch) if len(columns) == 1 else self._of_several(term, batch)
+        try:
+            values = self._of_one(term, batch) if len(columns) == 1 else self._of_several(term, batch)
+        except UnicodeEncodeError as e:  # a part of an IRI is encoded by itself
+            raise self._lone_surrogate(batch) from e
         self._check(term, values, batch)
         return values
 

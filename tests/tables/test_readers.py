@@ -412,7 +412,7 @@ def test_values_that_have_no_text(tmp_path):
         database.execute("CREATE TABLE t (id, v)")
         database.execute("INSERT INTO t VALUES (1, x'00')")
     database.close()
-    refused(tmp_path / "t.db", "row 1, column 'v': a BLOB has no text")
+    refused(tmp_path / "t.db", "row 1, column 'v' has a value of type bytes, for which there is no literal")
     with pytest.raises(LoadError, match="column 'v' has values of type"):
         loaded(pa.table({"v": [b"x"]}))
     with pytest.raises(LoadError, match="column 'v' has values of several types"):
@@ -499,9 +499,31 @@ def test_a_number_beyond_all_doubles_is_an_error_and_no_infinity(tmp_path, name)
         guess_mapping(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.xlsx", "rows"])
+def test_an_integer_of_thousands_of_digits_is_an_error_with_its_place(tmp_path, name):
+    text = '{"id": 1, "a": 2}\n{"id": 2, "a": ' + "9" * 5_000 + "}"
+    if name == "a.xlsx":
+        book = openpyxl.Workbook()
+        for row in [["id", "a"], [1, 2], [2, 77]]:
+            book.active.append(row)
+        book.save(tmp_path / name)
+        changed_sheet(tmp_path / name, b"<v>77</v>", b"<v>" + b"9" * 5_000 + b"</v>").replace(tmp_path / name)
+    else:
+        (tmp_path / name).write_text("[" + text.replace("\n", ",") + "]" if name == "a.json" else text)
+    rows = [{"id": 1, "a": 2}, {"id": 2, "a": 10**5_000}]
+    with pytest.raises(LoadError) as caught:
+        guess_mapping(rows if name == "rows" else tmp_path / name)
+    rendered = caught.value.render()
+    assert "set_int_max" not in rendered
+    if name == "a.xlsx":
+        assert caught.value.place.endswith("a.xlsx, sheet Sheet, row 3")
+    else:
+        assert "row 2, column 'a' has an integer of more than 4,300 digits" in rendered
+
+
 def test_a_list_with_not_a_number_in_it_is_no_json(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "a": [{"b": NaN}]}\n')
-    with pytest.raises(LoadError, match="row 1, column 'a' has NaN or an infinity in a list"):
+    with pytest.raises(LoadError, match="row 1, column 'a' has a list with NaN"):
         guess_mapping(tmp_path / "a.jsonl")
 
 
@@ -524,7 +546,7 @@ def test_an_error_in_a_workbook_names_the_row_of_its_sheet(tmp_path, monkeypatch
     for row in [["id", "t"], *([i, "x"] for i in range(9)), [9, timedelta(hours=30)]]:
         book.active.append(row)
     book.save(tmp_path / "a.xlsx")
-    with pytest.raises(LoadError, match="timedelta has no text") as e:
+    with pytest.raises(LoadError, match="column 't' has a value of type timedelta, for which") as e:
         guess_mapping(tmp_path / "a.xlsx")
     assert e.value.place.endswith("row 11")
 
@@ -612,6 +634,24 @@ def test_the_row_of_the_header_of_several_sheets(tmp_path):
     with pytest.raises(LoadError, match=r"given for a sheet 'c'; the sheets: a, b"):
         guess_mapping(path, header_row={"a": 3, "b": 3, "c": 3})
     assert [table.rows for table in guess_mapping(path, header_row={"a": 3, "b": 4}).tables] == [2, 1]
+
+
+def test_the_only_sheet_of_a_workbook_is_named_by_itself_or_its_file(tmp_path):
+    path = with_title(tmp_path, "Films")
+    assert guess_mapping(path, header_row={"Films": 3}) == guess_mapping(path, header_row={"products": 3})
+    with pytest.raises(LoadError, match=r"given for a sheet 'Film'; the sheets: Films") as caught:
+        guess_mapping(path, header_row={"Film": 3})
+    assert caught.value.hint == "did you mean 'Films'?"
+
+
+def test_a_name_that_sheets_of_several_workbooks_have_is_refused(tmp_path):
+    (tmp_path / "more").mkdir()
+    one, two = with_title(tmp_path, "Films"), with_title(tmp_path / "more", "Films")
+    two = two.rename(tmp_path / "others.xlsx")
+    with pytest.raises(LoadError, match="2 workbooks have one") as caught:
+        guess_mapping(one, two, header_row={"Films": 3})
+    assert caught.value.hint == "name the workbook: --header-row products=3"
+    assert len(guess_mapping(one, two, header_row={"products": 3, "others": 3}).tables) == 2
 
 
 @pytest.mark.parametrize("row", [2, 7])

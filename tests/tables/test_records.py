@@ -97,3 +97,10 @@ def test_the_error_for_another_input_names_all_kinds(value):
 def test_a_generator_of_dicts_is_told_to_be_a_list():
     with pytest.raises(LoadError, match=r"kb.load\(\[\*rows\]\)"):
         KnowledgeBase.temporary({"id": i} for i in range(3))
+
+
+@pytest.mark.parametrize("rows", [[{"id": "\ud800"}], [{"id": "a"}, {"id": "\ud800x"}]])
+def test_half_a_character_in_an_identifier_is_an_error_with_its_row(rows, tmp_path):
+    with KnowledgeBase.create(tmp_path / "a.kb") as kb, pytest.raises(LoadError) as caught:
+        kb.load(rows)
+    assert caught.value.message == f"row {len(rows)}, column 'id' has half a character (a lone surrogate)"

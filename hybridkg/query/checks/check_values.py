@@ -37,7 +37,8 @@ def check_update_values(update: ast.Update) -> None:
     """Checks an update whose parameters are bound.
 
     SPARQL takes `$name` for `?name`, and a forgotten parameter would then change the triples of all entities. So in an
-    update `$name` is a parameter, unless the operation assigns it, as `AS $name` does, or writes it `?name` as well.
+    update `$name` is a parameter, unless the operation assigns it, as `AS $name` does. An operation that writes it
+    `?name` as well is no exception: `DELETE { ?s :v $old } WHERE { ?s :v ?old }` would remove every value.
 
     Raises:
         ParameterError: a variable written with `$` has no value.
@@ -46,10 +47,10 @@ def check_update_values(update: ast.Update) -> None:
         if isinstance(operation, ast.Modify):
             nodes = tuple(walk(operation))
             named = [node for node in nodes if isinstance(node, ast.Var)]
-            others = {node.name for node in named if not node.is_marked}.union(*map(_assigned, nodes))
+            assigned = frozenset[str]().union(*map(_assigned, nodes))
             bound = bound_in(operation) | bound_somewhere(nodes)
             for node in named:
-                if node.is_marked and node.name not in others:
+                if node.is_marked and node.name not in assigned:
                     raise no_value(node, or_variable=node.name in bound)
 
 

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.rdf.terms import double_text
 
@@ -24,8 +25,52 @@ _KINDS: dict[type, frozenset[ValueKind]] = {
 }
 """Kinds that a value of a type may have: a text of digits was no number to whoever wrote the file."""
 
+MAX_DIGITS = 4_300
+"""Digits of an integer, the default limit of Python: the time for more grows with their square."""
+
+_TOO_LARGE = 10**MAX_DIGITS
+
+
+def is_too_large(value: Any) -> bool:
+    """Whether a value is an integer of more than MAX_DIGITS digits."""
+    return isinstance(value, LongInteger) or (isinstance(value, int) and not -_TOO_LARGE < value < _TOO_LARGE)
+
+
+class LongInteger:
+    """An integer of a file with more than MAX_DIGITS digits, in place of its value."""
+
+
+def integer(text: str) -> int | LongInteger:
+    """The integer of a text of JSON.
+
+    >>> integer("-12"), type(integer("9" * 5_000)).__name__
+    (-12, 'LongInteger')
+    """
+    return int(text) if len(text.removeprefix("-")) <= MAX_DIGITS else LongInteger()
+
+
 Refuse = Callable[[int, Any], Exception]
 """The error for a value of the row at an index that no literal stands for."""
+
+
+def no_literal(value: Any, name: str, row: int, place: str) -> LoadError:
+    """The error for a value without a literal.
+
+    Args:
+        value: of a cell.
+        name: of the column.
+        row: its number, from 1.
+        place: of the row.
+
+    >>> no_literal(b"", "photo", 7, "films.db, table films, row 7").message
+    "row 7, column 'photo' has a value of type bytes, for which there is no literal"
+    """
+    if is_too_large(value):
+        what, hint = f"an integer of more than {MAX_DIGITS:,} digits", "write it as a text"
+    else:
+        what = f"a value of type {type(value).__name__}, for which there is no literal"
+        hint = "convert it to a text, a number or a date, or drop the column"
+    return LoadError(f"row {row}, column {name!r} has {what}", hint=hint, place=place)
 
 
 def column_of(values: Sequence[Any], refuse: Refuse) -> TableColumn:
@@ -61,7 +106,7 @@ def _text(value: Any, row: int, refuse: Refuse) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case int():
+        case int() if not is_too_large(value):
             return str(value)
         case float():
             return double_text(value)
@@ -85,5 +130,5 @@ def _json(value: Any, row: int, refuse: Refuse) -> str:
         raise refuse(row, value)  # in another batch of rows it would be a text
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    except ValueError as e:  # NaN and infinities
+    except (ValueError, TypeError) as e:  # NaN, infinities, and what JSON has not or hybridkg does not read
         raise refuse(row, value) from e

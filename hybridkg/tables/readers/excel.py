@@ -24,7 +24,7 @@ from hybridkg.extras import needs_extra
 from hybridkg.interfaces.table_reader import RowBatch
 from hybridkg.rdf.input_file import BLOCK, check_readable
 from hybridkg.tables.headers import batched, characters_of, checked_header, rows_of_batch
-from hybridkg.tables.readers.cells import Refuse, column_of
+from hybridkg.tables.readers.cells import Refuse, column_of, no_literal
 
 MAX_UNPACKED = 2 << 30
 """Bytes of an unpacked workbook."""
@@ -76,7 +76,10 @@ class ExcelTable:
                 rows = [(number, cells) for number, cells in batch if number > self._header_row]
                 values = [self._checked(number, cells) for number, cells in rows]
                 columns = [*zip(*values, strict=True)] or [()] * width
-                yield RowBatch(first, len(values), [column_of(cells, self._refusal(first)) for cells in columns])
+                named = zip(self.columns, columns, strict=True)
+                yield RowBatch(
+                    first, len(values), [column_of(cells, self._refusal(name, first)) for name, cells in named]
+                )
                 first += len(values)
 
     def _checked(self, number: int, cells: Sequence[Any]) -> list[Any]:
@@ -98,11 +101,8 @@ class ExcelTable:
         """The place of a row: its number in the sheet, where no row before it is empty."""
         return f"{self.path}, sheet {self.sheet}, row {self._header_row + row}"
 
-    def _refusal(self, first: int) -> Refuse:
-        def refuse(row: int, value: Any) -> LoadError:
-            return LoadError(f"a value of type {type(value).__name__} has no text", place=self.place(first + row))
-
-        return refuse
+    def _refusal(self, name: str, first: int) -> Refuse:
+        return lambda row, value: no_literal(value, name, first + row, self.place(first + row))
 
 
 class ExcelReader:
@@ -113,26 +113,17 @@ class ExcelReader:
     def open(self, path: Path, header_row: HeaderRow = None) -> Sequence[ExcelTable]:
         """The sheets of a workbook that have cells.
 
+        Args:
+            path: of the workbook.
+            header_row: the row of the header, in each sheet that it is for.
+
         Raises:
             LoadError: it is no workbook, too large, or empty, or a header has a title above it, or no cell.
         """
-        check_readable(path)
-        _check_archive(path)
-        filled = [(sheet, rows) for sheet in _sheets(path) if (rows := _first_rows(path, sheet, 2))]
-        if not filled:
-            raise LoadError("no cell in this workbook", place=str(path))
-        names = [path.name.partition(".")[0]] if len(filled) == 1 else [sheet for sheet, _ in filled]
-        if isinstance(header_row, int):
-            if len(names) > 1:
-                raise LoadError(
-                    f"header_row {header_row} is for one sheet, and there are {len(names)}: {', '.join(names)}",
-                    hint=f"say for which: --header-row {shlex.quote(f'{names[0]}={header_row}')}; in Python a dict: "
-                    f"{{{names[0]!r}: {header_row}}}",
-                    place=str(path),
-                )
-            header_row = {names[0]: header_row}
+        filled = _filled_sheets(path)
+        names = _names(path, [sheet for sheet, _ in filled])
         headers = [
-            _header(path, sheet, rows, name, (header_row or {}).get(name), len(names) == 1)
+            _header(path, sheet, rows, name, _chosen(header_row, name, sheet), len(names) == 1)
             for name, (sheet, rows) in zip(names, filled, strict=True)
         ]
         return [
@@ -140,8 +131,35 @@ class ExcelReader:
             for name, (sheet, _), header in zip(names, filled, headers, strict=True)
         ]
 
+    def names(self, path: Path) -> list[tuple[str, str]]:
+        """(table, sheet) of each sheet that has cells. Raises LoadError: it is no workbook, too large, or empty."""
+        sheets = [sheet for sheet, _ in _filled_sheets(path)]
+        return [*zip(_names(path, sheets), sheets, strict=True)]
+
 
 EXCEL = ExcelReader()
+
+
+def _filled_sheets(path: Path) -> list[tuple[str, list[tuple[int, list[Any]]]]]:
+    """The names of the sheets that have cells, and their first two rows. Raises LoadError: there is none."""
+    check_readable(path)
+    _check_archive(path)
+    filled = [(sheet, rows) for sheet in _sheets(path) if (rows := _first_rows(path, sheet, 2))]
+    if not filled:
+        raise LoadError("no cell in this workbook", place=str(path))
+    return filled
+
+
+def _names(path: Path, sheets: Sequence[str]) -> Sequence[str]:
+    """The names of the tables: a workbook of one sheet is called after its file."""
+    return [path.name.partition(".")[0]] if len(sheets) == 1 else sheets
+
+
+def _chosen(header_row: HeaderRow, name: str, sheet: str) -> int | None:
+    """The row of the header that is chosen for a sheet, by the name of its table or its own."""
+    if header_row is None or isinstance(header_row, int):
+        return header_row
+    return header_row.get(name, header_row.get(sheet))
 
 
 def _header(
@@ -247,17 +265,19 @@ def _rows(path: Path, sheet: str) -> Generator[tuple[int, list[Any]], None, None
         closing(values[sheet].iter_rows()) as rows,  # a row reader that is left open keeps its file open
         closing(formulas[sheet].iter_rows()) as rows_of_formulas,
     ):
+        number = 0
         try:
             for i, (cells, sources) in enumerate(zip(rows, rows_of_formulas, strict=True)):
                 if i >= MAX_ROWS:
                     raise LoadError(f"more than {MAX_ROWS:,} rows in sheet {sheet!r}", place=str(path))
+                number = i + 1
                 row = [_value(cell, source, path, sheet) for cell, source in zip(cells, sources, strict=True)]
                 if any(value is not None for value in row):
-                    yield i + 1, row
+                    yield number, row
         except LoadError:
             raise
         except Exception as e:
-            raise _unreadable(path, e) from e
+            raise _unreadable(path, e, f", sheet {sheet}, row {number + 1}") from e
 
 
 def _value(cell: Any, source: Any, path: Path, sheet: str) -> Any:
@@ -281,5 +301,6 @@ def _value(cell: Any, source: Any, path: Path, sheet: str) -> Any:
     return value
 
 
-def _unreadable(path: Path, error: Exception) -> LoadError:
-    return LoadError(f"not a readable Excel workbook: {type(error).__name__}: {error}", place=str(path))
+def _unreadable(path: Path, error: Exception, where: str = "") -> LoadError:
+    reason = str(error).partition("; use sys.")[0]  # advice of Python that is for programmers
+    return LoadError(f"not a readable Excel workbook: {type(error).__name__}: {reason}", place=f"{path}{where}")

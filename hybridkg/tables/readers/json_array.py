@@ -12,6 +12,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
+from hybridkg.tables.readers.cells import integer
 from hybridkg.tables.readers.json_rows import ObjectFile, RepeatedNameError, finite, malformed, named_once
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -61,7 +62,7 @@ class _Text:
         self._file, self._path = file, path
         self._decode = codecs.getincrementaldecoder("utf-8")()
         self._text, self._at, self._is_ended = "", 0, False
-        self._decoder = json.JSONDecoder(object_pairs_hook=named_once, parse_float=finite)
+        self._decoder = json.JSONDecoder(object_pairs_hook=named_once, parse_float=finite, parse_int=integer)
 
     def next_character(self) -> str:
         """The next character that is no space; empty at the end."""

@@ -11,6 +11,7 @@ from typing import Any
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile
 from hybridkg.tables.headers import MAX_LINE_LENGTH
+from hybridkg.tables.readers.cells import integer
 from hybridkg.tables.readers.json_rows import ObjectFile, RepeatedNameError, finite, malformed, named_once
 
 
@@ -48,7 +49,7 @@ JSON_LINES = JsonLinesReader()
 def parsed(text: bytes, place: str) -> Any:
     """The JSON value of a text. Raises LoadError: it is malformed, or nests too deep."""
     try:
-        return json.loads(text.decode(), object_pairs_hook=named_once, parse_float=finite)
+        return json.loads(text.decode(), object_pairs_hook=named_once, parse_float=finite, parse_int=integer)
     except RepeatedNameError as e:
         raise e.at(place) from e
     except UnicodeDecodeError as e:

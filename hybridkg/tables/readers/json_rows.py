@@ -15,7 +15,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, TableColumn
 from hybridkg.rdf.input_file import InputFile
 from hybridkg.tables.headers import MAX_COLUMNS, batched, characters_of, checked_header, rows_of_batch
-from hybridkg.tables.readers.cells import Refuse, column_of, is_nested
+from hybridkg.tables.readers.cells import MAX_DIGITS, Refuse, column_of, is_nested, is_too_large, no_literal
 
 MAX_NESTING = 20
 """Objects inside each other that become columns."""
@@ -64,10 +64,13 @@ class ObjectTable(ABC):
         def refuse(row: int, value: Any) -> LoadError:
             if is_nested(value):
                 return LoadError(
-                    f"row {first + row}, column {name!r} has NaN or an infinity in a list, which JSON has not",
+                    f"row {first + row}, column {name!r} has a list with NaN, an infinity, an integer of more than "
+                    f"{MAX_DIGITS:,} digits, or another value that JSON has not",
                     hint="write null or a text in its place",
                     place=self.place(first + row),
                 )
+            if is_too_large(value) or not (value is None or isinstance(value, int | float | str | list)):
+                return no_literal(value, name, first + row, self.place(first + row))
             return LoadError(
                 f"row {first + row}, column {name!r} is {_kind(value)}, and other rows have lists of objects there",
                 hint="give them one form, or drop the column",
@@ -168,7 +171,7 @@ class RepeatedNameError(Exception):
 
 def malformed(error: ValueError, place: str) -> LoadError:
     """The error for a text that the parser of JSON refuses."""
-    reason = getattr(error, "msg", str(error)).partition("; use sys.")[0]
+    reason = getattr(error, "msg", str(error))
     return LoadError(f"not valid JSON: {reason[:1].lower()}{reason[1:]}", place=place)
 
 

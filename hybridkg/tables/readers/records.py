@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybridkg.errors import LoadError
-from hybridkg.tables.readers.cells import Refuse, is_nested
 from hybridkg.tables.readers.frame import is_frame
 from hybridkg.tables.readers.json_rows import ObjectTable
 
@@ -53,21 +51,6 @@ class RecordsTable(ObjectTable):
     def place(self, row: int) -> str:
         """The place of a row."""
         return f"{self.source}, row {row}"
-
-    def _refusal(self, name: str, first: int) -> Refuse:
-        as_json = super()._refusal(name, first)
-
-        def refuse(row: int, value: Any) -> Exception:
-            if value is None or is_nested(value) or isinstance(value, str | int | float | list):
-                return as_json(row, value)
-            return LoadError(
-                f"row {first + row}, column {name!r} has a value of type {type(value).__name__}, for which there is no "
-                "literal",
-                hint="convert it to a text, a number or a date",
-                place=self.place(first + row),
-            )
-
-        return refuse
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch
 from hybridkg.rdf.input_file import check_readable
 from hybridkg.tables.headers import batched, characters_of, checked_header, rows_of_batch
-from hybridkg.tables.readers.cells import column_of
+from hybridkg.tables.readers.cells import Refuse, column_of, no_literal
 
 
 class SQLiteTable:
@@ -50,16 +50,8 @@ class SQLiteTable:
         """The place of a row."""
         return f"{self.path}, table {self.part}, row {row}"
 
-    def _refusal(self, name: str, first: int) -> Any:
-        def refuse(row: int, value: Any) -> LoadError:
-            return LoadError(
-                f"row {first + row}, column {name!r}: a {'BLOB' if isinstance(value, bytes) else type(value).__name__} "
-                "has no text",
-                hint="drop the column, or store its text",
-                place=self.place(first + row),
-            )
-
-        return refuse
+    def _refusal(self, name: str, first: int) -> Refuse:
+        return lambda row, value: no_literal(value, name, first + row, self.place(first + row))
 
 
 class SQLiteReader:

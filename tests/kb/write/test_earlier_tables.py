@@ -13,6 +13,7 @@ from sampling import examples
 from hybridkg import KnowledgeBase, LoadError, guess_mapping
 from hybridkg.cli import cli
 from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.kb.write.described_already import described_already
 from hybridkg.rdf.well_known import shortened
 from hybridkg.store.generations.kept_tables import MAX_LENGTH, MAX_TABLES, KeptTables
 from hybridkg.tables import foreign_keys
@@ -112,6 +113,54 @@ def test_numbers_refer_to_an_earlier_table_only_by_its_name(kb, files):
     kb.load(products)
     assert makers(kb) == {"Product/s1": "<Brand/1>", "Product/s2": "<Brand/2>"}
     assert kb.query(f"SELECT ?o {{ ?s <{EX}stock> ?o }}")[0]["o"].toPython() in (1, 2)
+
+
+@pytest.mark.parametrize("kept", [("1", "2"), ("1", "3a")])
+def test_a_later_part_with_identifiers_of_another_kind_leaves_both_to_be_referred_to(kb, files, kept):
+    kb.load(*files(brands="id,n\n1,x\n2,y\n"))
+    kb.load(*files(brands="id,n\n3a,z\n"))
+    kb.load(*files(products=f"sku,brand_id\ns1,{kept[0]}\ns2,{kept[1]}\n"))
+    assert makers(kb) == {f"Product/s{i}": f"<Brand/{one}>" for i, one in enumerate(kept, 1)}
+
+
+def test_a_part_in_one_call_with_a_table_that_refers_to_an_earlier_part_is_found(kb, files):
+    kb.load(*files(brands="id,n\n1,x\n2,y\n"))
+    kb.load(*files(brands="id,n\n3a,z\n", products="sku,brand_id\ns1,1\ns2,2\n"))
+    assert makers(kb) == {"Product/s1": "<Brand/1>", "Product/s2": "<Brand/2>"}
+
+
+def test_a_table_refers_to_the_last_class_of_another(kb, files):
+    brands, products = files(brands=BRANDS, products=PRODUCTS)
+    for class_ in ("Brand", "Maker", "Brand", "Maker"):
+        kb.load(brands, class_=class_)
+    kb.load(products)
+    assert {one[:7] for one in makers(kb).values()} == {"<Maker/"}
+
+
+def test_rows_that_another_process_has_loaded_are_referred_to(kb, files, tmp_path):
+    brands, products = files(brands=BRANDS, products=PRODUCTS)
+    with KnowledgeBase.open(tmp_path / "shop.kb") as other:
+        other.load(brands)
+    assert kb.guess_mapping(products).tables[0].properties[-1].predicates == (f"{EX}brand",)
+    kb.load(products)
+    assert len(makers(kb)) == 3
+
+
+@pytest.mark.parametrize("index", [None, True, False])
+def test_references_are_decided_anew_if_the_rows_go_before_the_load_begins(kb, files, tmp_path, monkeypatch, index):
+    brands, products = files(brands=BRANDS, products=PRODUCTS)
+    kb.load(brands)
+    others = [f"DELETE WHERE {{ <{EX}Brand/b1> ?p ?o }}", "INSERT DATA { <a:b> <a:b> <a:b> }"]
+
+    def another_writer(*arguments):
+        if others:
+            with KnowledgeBase.open(tmp_path / "shop.kb") as other:
+                other.update(others.pop(0))
+        return described_already(*arguments)
+
+    monkeypatch.setattr("hybridkg.kb.write.load_inputs.described_already", another_writer)
+    report = kb.load(products, index=index)
+    assert (makers(kb), report.triples, others) == ({}, 9, [])
 
 
 def test_rows_that_are_gone_are_referred_to_no_more(kb, files):
