@@ -48,6 +48,8 @@ def _outside_long_strings(text: str) -> Iterator[tuple[int, str]]:
 
 def _parts(keys: str) -> tuple[str, ...]:
     """The parts of a key, without quotes and escapes; none if it is no key."""
+    if "\\" not in keys:
+        return tuple(part.strip("\"'") for part in re.findall(PART, keys))
     parts: list[str] = []
     try:
         value: object = parse_toml(f"{keys} = 0")
