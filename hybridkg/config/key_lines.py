@@ -23,7 +23,8 @@ def line_of_key(path: Sequence[str], text: str) -> int | None:
     >>> line_of_key(["limits", "timeout"], text), line_of_key(["vectors"], text), line_of_key(["limits", "batch"], text)
     (2, 3, None)
     """
-    wanted, table = tuple(path), ()
+    wanted = tuple(path)
+    table: tuple[str, ...] = ()
     for number, line in _outside_long_strings(text):
         if header := HEADER.match(line):
             table = _parts(header["keys"])

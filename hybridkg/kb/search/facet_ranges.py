@@ -148,5 +148,5 @@ def _label(low: Decimal | None, high: Decimal | None, scale: Scale) -> str:
 
 def _plain(number: Decimal | float) -> int | float:
     """An integer where the number is one, unless it is too large to be exact."""
-    is_whole = abs(number) < SCIENTIFIC_FROM and number == int(number)
+    is_whole = -SCIENTIFIC_FROM < number < SCIENTIFIC_FROM and number == int(number)
     return int(number) if is_whole else float(number)
