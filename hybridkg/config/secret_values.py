@@ -1,4 +1,4 @@
-"""What of a kb.toml may be printed: no line that may hold a secret, and no long value.
+"""Protection of the secrets in a kb.toml: which of its lines and values are never printed.
 
 A kb.toml must not hold secrets, and people put them there. Malformed lines cannot be parsed, so the decision is by
 words, and hides a line in case of doubt.
@@ -13,7 +13,7 @@ from hybridkg.config.settings import SECRETS
 from hybridkg.config.toml import parse_toml
 
 SECRET_WORD = re.compile("|".join((*SECRETS, "apikey", "passw", "pwd", "auth", "bearer", "credential")), re.IGNORECASE)
-"""What the name of a secret has in it."""
+"""Parts of the names of secrets."""
 
 USER_INFO = re.compile(r"(:/{1,2})[^\s\"'<>]*@")
 """User name and password of an address, up to the last `@`: a password may have any character."""

@@ -48,7 +48,7 @@ def is_measure(one: PredicateStatistics) -> bool:
 
 @dataclass(frozen=True)
 class Scale:
-    """What is compared: numbers, or one part of dates whose larger parts are all equal.
+    """The scale of some ranges: numbers, or one part of dates whose larger parts are all equal.
 
     Args:
         part: the SPARQL function of the part, such as `MONTH`; empty for numbers.
