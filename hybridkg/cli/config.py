@@ -72,7 +72,7 @@ def config(kb: Path, key: str | None, value: str | None, show_all: bool, unset: 
 def _print_changed(states: Sequence[SettingState], key: str) -> None:
     for state in states:
         if state.setting.key == key:
-            echo(f"{key} = {_text(state.value)}{'' if state.is_set else ' (the default)'}")
+            echo(f"{key} = {_short(state.value)}{'' if state.is_set else ' (the default)'}")
             return
     echo(f"{key} is removed")
 
@@ -155,8 +155,18 @@ def _print_indented(text: str, console: Console) -> None:
 def _value(state: SettingState) -> str:
     """The value, with the default where it is another."""
     default = state.setting.default
-    return _text(state.value) + (f" (default {_text(default)})" if state.value != default else "")
+    return _short(state.value) + (f" (default {_short(default)})" if state.value != default else "")
+
+
+def _short(value: object) -> str:
+    """The value; a long one is cut."""
+    from hybridkg.config.secret_values import cut
+
+    return cut(_text(value))
 
 
 def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) and value < 1e6 else str(value) if value != "" else '""'
+    """The whole value, without the user name and the password of an address."""
+    from hybridkg.config.secret_values import without_user_info
+
+    return f"{value:g}" if isinstance(value, float) and value < 1e6 else without_user_info(str(value)) or '""'

@@ -7,12 +7,16 @@ import tomllib
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
+from hybridkg.config.secret_values import is_complete, may_hold_secret
 from hybridkg.config.toml import toml_value, without_capital
 from hybridkg.errors import ConfigError, SourceName, Span
 
 EDIT = "correct this line of the file in an editor"
+HIDDEN = "the line is not shown, because it may hold a secret; docs/security.md says where secrets belong"
 
-SET_TWICE = re.compile(r"Cannot (?:overwrite a value|declare .* twice) \(at line (\d+), column \d+\)")
+SET_TWICE = re.compile(
+    r"Cannot (?:overwrite a value|declare .* twice) \(at (?:line (\d+), column \d+|end of document)\)"
+)
 PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 BARE_WORD = re.compile(r"""\s*([\w."'-]+)\s*=\s*([A-Za-z_./~][^#"'\[\]{}]*?)\s*(?:#.*)?""")
@@ -46,29 +50,42 @@ def not_toml(text: str, error: tomllib.TOMLDecodeError, name: str, settings: Con
         line, key = source.line(number), setting_on_line(text, number)
         command = f"\nor: hybridkg config KB {key} VALUE" if key in settings else ""
         hint = (header_hint(line) or quotes_hint(line) or EDIT) + command
-    return ConfigError(f"not TOML: {message}", hint=hint, span=span, source=source, place=name)
+    return _without_secret(f"not TOML: {message}", hint, span, source, is_free_of_values=twice is not None)
 
 
 def not_utf8(content: bytes, error: UnicodeDecodeError, name: str) -> ConfigError:
     """The error for a file that is not UTF-8, at the first byte that is wrong."""
     text = content.decode("utf-8-sig", errors="replace")
     start = len(content[: error.start].decode("utf-8-sig"))
+    message = f"not UTF-8 text: byte 0x{content[error.start]:02X}"
+    hint = "save the file as UTF-8, or write this character anew in an editor that does"
+    return _without_secret(message, hint, Span(start, start + 1), SourceName(name, text), is_free_of_values=True)
+
+
+def _without_secret(
+    message: str, hint: str, span: Span | None, source: SourceName, *, is_free_of_values: bool
+) -> ConfigError:
+    """The error with its line; without the line where that may hold a secret, and without a hint that has values."""
+    if span is None:
+        return ConfigError(message, hint=hint, place=source.name)
+    number = source.line_and_column(span.start)[0]
+    if not may_hold_secret(source.text, number):
+        return ConfigError(message, hint=hint, span=span, source=source, place=source.name)
     return ConfigError(
-        f"not UTF-8 text: byte 0x{content[error.start]:02X}",
-        hint="save the file as UTF-8, or write this character anew in an editor that does",
-        span=Span(start, start + 1),
-        source=SourceName(name, text),
-        place=name,
+        message, hint=f"{hint}\n{HIDDEN}" if is_free_of_values else HIDDEN, place=f"{source.name}:{number}"
     )
 
 
 @contextmanager
-def shown_at(line: int, text: str, name: str, *, about_key: bool) -> Iterator[None]:
-    """Gives a ConfigError that is raised inside the line of the file and a caret below the key or the value."""
+def shown_at(line: int | None, text: str, name: str, *, about_key: bool) -> Iterator[None]:
+    """Gives a ConfigError that is raised inside the line of the file and a caret below the key or the value.
+
+    A line that is not known, or that may hold a secret, is not shown.
+    """
     try:
         yield
     except ConfigError as e:
-        if e.span is None:
+        if e.span is None and line is not None and not may_hold_secret(text, line):
             e.span, e.source = line_span(text, line, about_key=about_key), SourceName(name, text)
         raise
 
@@ -96,9 +113,9 @@ def set_twice(text: str, error: tomllib.TOMLDecodeError) -> tuple[str, int, int]
     ("'a' is set twice, on lines 1 and 3", 1, 3)
     """
     match, lines = SET_TWICE.search(str(error)), text.split("\n")
-    if match is None or not 0 < int(match[1]) <= len(lines):
+    second = 0 if match is None else int(match[1] or len(lines))
+    if not 0 < second <= len(lines) or not is_complete(lines[second - 1]):  # the last line of a long string has no key
         return None
-    second = int(match[1])
     key = lines[second - 1].partition("=")[0].strip()
     # Upwards from the nearest line; the same key in another table is another key.
     for first in range(second - 1, 0, -1):

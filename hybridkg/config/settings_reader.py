@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hybridkg.config.key_lines import line_of_key
 from hybridkg.config.mistakes import not_toml, not_utf8, shown_at
+from hybridkg.config.secret_values import shown_value
 from hybridkg.config.settings import (
     CHOICES,
     EMBEDDED,
@@ -25,7 +27,7 @@ from hybridkg.config.settings import (
     Config,
     setting_at,
 )
-from hybridkg.config.toml import Value, line_of, parse_toml
+from hybridkg.config.toml import Value, parse_toml
 from hybridkg.errors import ConfigError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
@@ -67,16 +69,14 @@ def parse_config(text: str, name: str) -> Config:
     settings: dict[str, WrittenSetting] = {}
     sections: dict[str, dict[str, Value]] = {}
     for one in in_todays_form(values, text):
-        place = f"{name}:{one.line}"
+        place = one.place(name)
         if one.table and one.table not in TABLES:
             sections.setdefault(one.table, {})[one.name] = _of_plugin(one, place)
             continue
-        if any(secret in one.written.lower() for secret in SECRETS):  # its line may hold a secret
+        is_known = one.name in (TABLES[one.table] if one.table else PLAIN)
+        is_section = not one.table and (one.name in TABLES or one.name in OLDER_TABLES)  # its value has any settings
+        with shown_at(None if is_section else one.line, text, name, about_key=not is_known):
             check_setting(one, place)
-        else:
-            is_known = one.name in (TABLES[one.table] if one.table else PLAIN)
-            with shown_at(one.line, text, name, about_key=not is_known):
-                check_setting(one, place)
         if one.key in settings:
             raise ConfigError(
                 f"{one.written!r} and {settings[one.key].written!r} are the same setting",
@@ -89,7 +89,7 @@ def parse_config(text: str, name: str) -> Config:
         raise ConfigError(
             "'default_graph' has no effect: the endpoint that has the graph decides it",
             hint="set up the endpoint so that its default graph is the union, and leave 'default_graph' out",
-            place=f"{name}:{line_of('default_graph', text)}",
+            place=settings["default_graph"].place(name),
         )
     _check_overlap(config, settings, name)
     return config
@@ -102,31 +102,34 @@ class WrittenSetting:
     Args:
         table, name: current name, such as `vectors` and `encoder`; no table for one above all tables.
         written: name in the file: `encoder` in an older one.
-        value, line: value, and 1-based line.
+        value, line: value, and 1-based line; None for an unknown line.
     """
 
     table: str
     name: str
     written: str
     value: Any
-    line: int
+    line: int | None = None
 
     @property
     def key(self) -> str:
         """Full name, such as `vectors.encoder`."""
         return f"{self.table}.{self.name}" if self.table else self.name
 
+    def place(self, file: str) -> str:
+        """`file:line`, or the file alone."""
+        return file if self.line is None else f"{file}:{self.line}"
+
 
 def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[WrittenSetting]:
     """The settings of a file, with older names replaced by current ones (OLDER, OLDER_TABLES)."""
     for name, value in values.items():
-        line = line_of(name, text)
         if isinstance(value, dict) and (name in TABLES or name in OLDER_TABLES or _is_of_plugin(name)):
             table = OLDER_TABLES.get(name, name)
             for key, own in value.items():
-                yield WrittenSetting(table, key, f"{name}.{key}", own, line_of(key, text, behind=line))
+                yield WrittenSetting(table, key, f"{name}.{key}", own, line_of_key([name, key], text))
         else:
-            yield WrittenSetting(*OLDER.get(name, ("", name)), name, value, line)
+            yield WrittenSetting(*OLDER.get(name, ("", name)), name, value, line_of_key([name], text))
 
 
 def _is_of_plugin(table: str) -> bool:
@@ -166,7 +169,7 @@ def _check_overlap(config: Config, settings: Mapping[str, WrittenSetting], name:
     table = setting.written.partition(".")[0]
     raise ConfigError(
         f"setting '{table}.overlap' must be below '{table}.chunk', which is {chunk}, not {overlap}",
-        place=f"{name}:{setting.line}",
+        place=setting.place(name),
     )
 
 
@@ -189,7 +192,7 @@ def check_setting(setting: WrittenSetting, place: str) -> None:
             place=place,
         )
     if not table and (key in TABLES or key in OLDER_TABLES):
-        raise ConfigError(f"setting {written!r} must be a table: [{written}], not {value!r}", place=place)
+        raise ConfigError(f"setting {written!r} must be a table: [{written}], not {shown_value(value)}", place=place)
     if key not in allowed:
         near = difflib.get_close_matches(key, allowed, 1)
         raise ConfigError(
@@ -199,7 +202,7 @@ def check_setting(setting: WrittenSetting, place: str) -> None:
         )
     wanted, good, hint = _wanted(setting, setting_at(Config(), allowed[key]), place)
     if not good:
-        raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
+        raise ConfigError(f"setting {written!r} must be {wanted}, not {shown_value(value)}", hint=hint, place=place)
 
 
 def allowed_values(key: str) -> str:
@@ -210,7 +213,7 @@ def allowed_values(key: str) -> str:
     """
     table, _, name = key.rpartition(".")
     at = TABLES[table][name] if table else (name, "")
-    return _wanted(WrittenSetting(table, name, key, None, 0), setting_at(Config(), at), "")[0]
+    return _wanted(WrittenSetting(table, name, key, None), setting_at(Config(), at), "")[0]
 
 
 def _wanted(setting: WrittenSetting, default: object, place: str) -> tuple[str, bool, str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hybridkg.config.secret_values import without_user_info
 from hybridkg.config.setting_list import SettingDescription, all_settings
 from hybridkg.config.settings import SECRETS, TABLES, Config
 from hybridkg.config.settings_reader import WrittenSetting, check_setting, parse_config, read_settings
@@ -42,9 +43,10 @@ class SettingState:
     is_set: bool
 
     def to_json(self) -> dict[str, Any]:
-        """JSON form."""
-        one = self.setting
-        about = {"key": one.key, "value": self.value, "default": one.default, "is_set": self.is_set}
+        """JSON form, without the user name and the password of an address."""
+        one, value = self.setting, self.value
+        value = without_user_info(value) if isinstance(value, str) else value
+        about = {"key": one.key, "value": value, "default": one.default, "is_set": self.is_set}
         return {**about, "meaning": one.meaning, "allowed": one.allowed}
 
 
@@ -103,7 +105,7 @@ class SettingsFile:
         setting = known(key)
         read = _as_type_of(setting.default, value)
         table, _, name = key.rpartition(".")
-        check_setting(WrittenSetting(table, name, key, read, 0), "")
+        check_setting(WrittenSetting(table, name, key, read), "")
         checked = _checked_name(key, read)
         with settings_lock(self._folder):
             return self._change(key, checked)
@@ -166,7 +168,7 @@ def known(key: str) -> SettingDescription:
         return settings[key]
     table, _, name = key.rpartition(".")
     if table in TABLES and name in SECRETS:
-        check_setting(WrittenSetting(table, name, key, "", 0), "")
+        check_setting(WrittenSetting(table, name, key, ""), "")
     same = [one for one in settings if one.rpartition(".")[2] == name]
     near = (same if not table else []) or difflib.get_close_matches(key, (*settings, *TABLES), 1) or same
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "hybridkg config KB --all lists all of them"

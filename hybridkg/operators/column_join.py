@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import PAIR_US, ExecutionContext
+from hybridkg.operators.late_scores import LateScores
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
 
@@ -214,8 +215,23 @@ def as_terms(column: Column) -> TermColumn:
     return TermColumn.of(column.take(first).cells(), code)
 
 
+def _is_late_or_unbound(column: Column, late: LateScores) -> bool:
+    """Whether a column has scores of the same MATCH, or no bound cell."""
+    if isinstance(column, LateScores):
+        return column.query is late.query and column.index is late.index
+    return isinstance(column, IdColumn) and bool((column.ids == UNBOUND).all())
+
+
 def concatenated(columns: Sequence[Column]) -> Column:
-    """The cells of several columns, one after the other."""
+    """The cells of several columns, one after the other.
+
+    The scores of one MATCH stay late, also among unbound cells; all others are computed.
+    """
+    if (late := next((c for c in columns if isinstance(c, LateScores)), None)) is not None:
+        if all(_is_late_or_unbound(c, late) for c in columns):
+            ids = np.concatenate([c.ids for c in columns if isinstance(c, LateScores | IdColumn)])
+            return LateScores(ids, late.query, late.index)
+        columns = [c.scores if isinstance(c, LateScores) else c for c in columns]
     graphs = [c.graph for c in columns if isinstance(c, IdColumn) and not (c.ids == UNBOUND).all()]
     if all(isinstance(c, IdColumn) for c in columns):
         ids = np.concatenate([c.ids for c in columns if isinstance(c, IdColumn)])

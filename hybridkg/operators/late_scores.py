@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.operators.columns import NumberColumn
+from hybridkg.operators.columns import Column, NumberColumn, TermColumn
 from hybridkg.operators.partition import Keys, Places
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Term, double
@@ -31,10 +35,11 @@ def is_late(match: ast.RankedItem, index: RankedIndex | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class LateScores:
-    """Column of the scores of some entities, all of which match.
+    """Column of the scores of some entities, each of which matches.
 
     Args:
-        ids: uint32[n], the entity of each row; repeats allowed.
+        ids: uint32[n], the entity of each row; repeats allowed. UNBOUND for a row without a score, as of another branch
+            of a UNION.
         query: the MATCH.
         index: gives each entity the score that it has in the complete relation.
     """
@@ -44,9 +49,14 @@ class LateScores:
     index: RankedIndex
 
     @cached_property
-    def scores(self) -> NumberColumn:
-        """The scores, float64[n]."""
-        return NumberColumn(self.index.score(self.query, self.ids), double)
+    def scores(self) -> Column:
+        """The scores: numbers where all are bound."""
+        is_bound = self.is_bound
+        if is_bound is None:
+            return NumberColumn(self.index.score(self.query, self.ids), double)
+        bound = NumberColumn(self.index.score(self.query, self.ids[is_bound]), double)
+        places = np.where(is_bound, np.cumsum(is_bound), 0)  # 0 is the unbound cell
+        return TermColumn.of([None, *bound.cells()], places)
 
     @property
     def keys(self) -> Keys:
@@ -54,13 +64,14 @@ class LateScores:
         return self.scores.keys
 
     @property
-    def is_bound(self) -> None:
+    def is_bound(self) -> NDArray[np.bool_] | None:
         """As Column has it."""
+        return np.asarray(self.ids != UNBOUND) if self.has_unbound else None
 
     @property
     def has_unbound(self) -> bool:
         """As Column has it."""
-        return False
+        return len(self.ids) > 0 and bool(self.ids.max() == UNBOUND)
 
     def order(self, *, total: bool) -> Keys:
         """As Column has it."""
@@ -78,7 +89,7 @@ class LateScores:
         """As Column has it."""
         return self.scores.mapped(make)
 
-    def each(self) -> tuple[NumberColumn, Places]:
+    def each(self) -> tuple[Column, Places]:
         """As Column has it."""
         return self.scores.each()
 

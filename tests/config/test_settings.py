@@ -96,13 +96,13 @@ def test_missing_keys_have_defaults():
         ),
         (
             "[text]\nengine = []",
-            'setting \'text.engine\' must be "elasticsearch" or "embedded", not []',
+            'setting \'text.engine\' must be "elasticsearch" or "embedded", not an array',
             "",
             "k:2",
         ),
         (
             "[limits.timeout]\nx = 1",
-            "setting 'limits.timeout' must be a number from 0 to 86,400, not {'x': 1}",
+            "setting 'limits.timeout' must be a number from 0 to 86,400, not a table",
             "",
             "k:1",
         ),

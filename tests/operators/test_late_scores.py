@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hybridkg import KnowledgeBase
+from hybridkg.operators.column_join import concatenated
+from hybridkg.operators.columns import NumberColumn, unbound
+from hybridkg.operators.late_scores import LateScores
+from hybridkg.rdf.terms import double
 from hybridkg.text.index.reader import EmbeddedTextIndex
 
 P = "PREFIX : <http://example.org/films/>\n"
@@ -69,3 +74,49 @@ def test_only_the_rows_that_are_read_are_scored(kb, monkeypatch):
     newest = kb.query(f'{P}SELECT ?f ?y {{ ?f MATCH "a the film" . ?f :year ?y }} ORDER BY DESC(?y) LIMIT 1')
     assert newest[0].scores["f"] > 0
     assert max(asked) == 1
+
+
+class Doubling:
+    """Scores each entity with twice its id, and records how many it scores."""
+
+    def __init__(self):
+        self.asked = []
+
+    def score(self, query, ids):
+        self.asked.append(len(ids))
+        return ids.astype(float) * 2
+
+
+def test_concatenated_scores_of_one_match_stay_late_also_among_unbound_cells():
+    index, query = Doubling(), object()
+    one, other = (LateScores(np.array(ids, np.uint32), query, index) for ids in ([3, 1], [2]))
+    both = concatenated([one, unbound(2), other])
+    assert index.asked == []
+    assert both.is_bound.tolist() == [True, True, False, False, True]
+    assert both.take(np.array([3, 4])).cells() == [None, double(4.0)]
+    assert index.asked == [1]
+    assert both.cells() == [double(6.0), double(2.0), None, None, double(4.0)]
+    assert concatenated([one, other]).scores.numbers.tolist() == [6.0, 2.0, 4.0]
+
+
+def test_concatenated_scores_of_several_matches_are_numbers():
+    index = Doubling()
+    one, other = (LateScores(np.array([n], np.uint32), object(), index) for n in (3, 1))
+    found = concatenated([one, other, NumberColumn(np.array([0.5]), double)])
+    assert isinstance(found, NumberColumn)
+    assert found.numbers.tolist() == [6.0, 2.0, 0.5]
+
+
+def test_a_union_scores_no_row_that_is_only_counted(kb, monkeypatch):
+    union = '{ ?f MATCH "a the film"<N> } UNION { ?f :year ?y }'
+    query = f"{P}SELECT ?f {{ {union} }}"
+
+    def scores(name):
+        return sorted((str(row["f"]), *sorted(row.scores.values())) for row in kb.query(query.replace("<N>", name)))
+
+    rows = scores("")
+    assert rows == scores(" AS ?late")
+    asked = []
+    monkeypatch.setattr(EmbeddedTextIndex, "score", lambda index, query, ids: asked.append(len(ids)))
+    counted = kb.query(f"{P}SELECT (COUNT(?f) AS ?n) {{ {union.replace('<N>', '')} }}")
+    assert (int(str(counted[0]["n"])), asked) == (len(rows), [])

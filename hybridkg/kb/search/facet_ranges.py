@@ -1,11 +1,13 @@
-"""The ranges of a facet of numbers, or of the years of dates, each counted by a query of its own.
+"""The ranges of a facet of numbers or dates, each counted by a query of its own.
 
-An entity with several values counts once in each range that has one of them, so ranges are no histogram of the values.
+Dates are divided by year, those of one year by month, and those of one month by day. An entity with several values
+counts once in each range that has one of them, so ranges are no histogram of the values.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from math import isfinite
@@ -18,7 +20,7 @@ from hybridkg.kb.search.result import FacetRange
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.namespaces import last_part
-from hybridkg.rdf.terms import XSD, Literal, Term
+from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.rdf.well_known import shortened
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ MOST = 0.5
 
 SECONDS_OF_A_YEAR = 365.2425 * 86_400
 
+SCIENTIFIC_FROM = 10**18
+"""Numbers that are written with an exponent."""
+
 GROUPED_FROM = 10_000
 """Numbers from which thousands are divided, as years are not."""
 
@@ -41,28 +46,76 @@ def is_measure(one: PredicateStatistics) -> bool:
     return one.kinds.get("number", 0) > MOST * one.triples or _has_dates(one)
 
 
+@dataclass(frozen=True)
+class Scale:
+    """The scale of some ranges: numbers, or one part of dates whose larger parts are all equal.
+
+    Args:
+        part: the SPARQL function of the part, such as `MONTH`; empty for numbers.
+        before: the larger parts, as in `2024-`.
+    """
+
+    part: str = ""
+    before: str = ""
+
+    def label(self, number: Decimal) -> str:
+        """A boundary for people.
+
+        >>> Scale("MONTH", "2024-").label(Decimal(3)), Scale("YEAR").label(Decimal(1980)), Scale().label(Decimal("0.5"))
+        ('2024-03', '1980', '0.5')
+        """
+        if self.before:
+            return f"{self.before}{int(number):02}"
+        if abs(number) >= SCIENTIFIC_FROM:
+            return f"{float(number):g}"
+        plain = _plain(number)
+        return f"{plain:,}" if abs(plain) >= GROUPED_FROM else str(plain)
+
+
 def counted_ranges(
     one: PredicateStatistics, queries: SearchQueries, base: SearchedBase
 ) -> tuple[str, tuple[FacetRange, ...]]:
-    """The query for the least and the greatest value, and the ranges between them that some entity has."""
-    years = _has_dates(one)
-    query = queries.extremes(one.iri, years=years)
-    least, greatest = base.query(query, name="facet").cells[0]
-    buckets = _buckets(one, years=years)
-    low, high = _finite(least, buckets[0].low), _finite(greatest, buckets[-1].high)
-    whole = years or all(
-        isinstance(end, Literal) and end.datatype.value == XSD + "integer" for end in (least, greatest)
-    )
-    cuts = boundaries(buckets, low, high, whole=whole)
+    """The query for the least and the greatest value, and the ranges between them that some entity has.
+
+    There are no ranges if no value is finite, or if all are equal: as doubles, or as days.
+    """
+    query, scale, low, high = _extent(one, queries, base)
+    whole = isinstance(low, int) and isinstance(high, int)
+    is_coarse = scale.part in ("MONTH", "DAY")  # for a bucket of the histogram
+    buckets = [Bucket(low, high, 1, 1)] if is_coarse else _buckets(one, years=scale.part == "YEAR")
     found = []
-    for first, end in pairwise([None, *cuts, None]):
-        counting = queries.range_count(one.iri, first, end, years=years)
+    cuts = boundaries(buckets, float(low), float(high), whole=whole)
+    for first, end in pairwise([None, *cuts, None] if cuts else ()):
+        counting = queries.range_count(one.iri, first, end, part=scale.part)
         count = base.count(counting)
-        if count and cuts:
-            ends = _plain(low if first is None else first), _plain(high if end is None else end)
-            condition = _condition(one.iri, first, end, base, years=years)
-            found.append(FacetRange(_label(first, end), *ends, count, condition, counting))
+        if count:
+            ends = low if first is None else _plain(first), high if end is None else _plain(end)
+            condition = _condition(one.iri, first, end, base, scale.part)
+            found.append(FacetRange(_label(first, end, scale), *ends, count, condition, counting))
     return query, tuple(found)
+
+
+def _extent(
+    one: PredicateStatistics, queries: SearchQueries, base: SearchedBase
+) -> tuple[str, Scale, int | float, int | float]:
+    """(query, scale, least, greatest): of dates the largest part that differs; 0 and 0 without a finite value."""
+    before = ""
+    for part in ("YEAR", "MONTH", "DAY") if _has_dates(one) else ("",):
+        query = queries.extremes(one.iri, part=part)
+        least, greatest = base.query(query, name="facet").cells[0]
+        if not (isinstance(least, Literal) and isinstance(greatest, Literal)):
+            return query, Scale(part), 0, 0
+        low, high = _value(least), _value(greatest)
+        scale = Scale(part, before)
+        if low != high:
+            break
+        before += f"{int(low):04}-" if part == "YEAR" else f"{int(low):02}-"
+    return query, scale, low, high
+
+
+def _value(number: Literal) -> int | float:
+    is_integer = number.datatype.value == XSD + "integer"
+    return int(number.value) if is_integer else _plain(float(number.value))
 
 
 def _has_dates(one: PredicateStatistics) -> bool:
@@ -79,33 +132,21 @@ def _buckets(one: PredicateStatistics, *, years: bool) -> list[Bucket]:
     return sorted(found, key=lambda bucket: (bucket.low, bucket.high)) or [Bucket(0.0, 0.0, 1, 1)]
 
 
-def _finite(end: Term | None, otherwise: float) -> float:
-    try:
-        number = float(end.value) if isinstance(end, Literal) else otherwise
-    except ValueError:
-        return otherwise
-    return number if isfinite(number) else otherwise
-
-
-def _condition(iri: str, low: Decimal | None, high: Decimal | None, base: SearchedBase, *, years: bool) -> str:
+def _condition(iri: str, low: Decimal | None, high: Decimal | None, base: SearchedBase, part: str) -> str:
     """The condition of a range, as `where` takes it; its variable has the name of the property."""
     name = re.sub(r"\W+", "_", last_part(iri), flags=re.ASCII).strip("_")
     variable = ast.Var(f"v_{name}" if name == "entity" or not name[:1].isalpha() else name)
-    test = write(in_range(variable, low, high, years=years))
+    test = write(in_range(variable, low, high, part=part))
     return f"{shortened(iri, base.prefixes)} ?{variable.name} . FILTER({test})"
 
 
-def _label(low: Decimal | None, high: Decimal | None) -> str:
+def _label(low: Decimal | None, high: Decimal | None, scale: Scale) -> str:
     if low is None:
-        return f"below {_shown(high)}"
-    return f"from {_shown(low)}" if high is None else f"{_shown(low)} to {_shown(high)}"
-
-
-def _shown(number: Decimal | None) -> str:
-    plain = _plain(number or Decimal(0))
-    return f"{plain:,}" if abs(plain) >= GROUPED_FROM else str(plain)
+        return f"below {scale.label(high or Decimal(0))}"
+    return f"from {scale.label(low)}" if high is None else f"{scale.label(low)} to {scale.label(high)}"
 
 
 def _plain(number: Decimal | float) -> int | float:
-    """An integer where the number is one."""
-    return int(number) if number == int(number) else float(number)
+    """An integer where the number is one, unless it is too large to be exact."""
+    is_whole = -SCIENTIFIC_FROM < number < SCIENTIFIC_FROM and number == int(number)
+    return int(number) if is_whole else float(number)

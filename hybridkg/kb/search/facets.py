@@ -1,6 +1,6 @@
 """Facets: counts of all matching entities, by type and by the properties that divide them well.
 
-Many different numbers are counted by ranges, and dates by ranges of years (facet_ranges.py).
+Many different numbers are counted by ranges, and dates by ranges of years, months or days (facet_ranges.py).
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ def _facet(predicate: PredicateStatistics, entities: int, queries: SearchQueries
     counted = _counted(query, base)
     name = shortened(predicate.iri, base.prefixes)
     if is_measure(predicate) and len(counted) > MAX_SINGLE_VALUES:
-        query, ranges = counted_ranges(predicate, queries, base)
-        return Facet(predicate.iri, name, entities, (), query, ranges)
+        extremes, ranges = counted_ranges(predicate, queries, base)
+        if ranges:
+            return Facet(predicate.iri, name, entities, (), extremes, ranges)
     if not _has_few_values(predicate):  # few entities, with a number of its own each
         return Facet(predicate.iri, name, entities, (), query)
     labels = base.labels_of(value for value, _ in counted)

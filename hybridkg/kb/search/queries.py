@@ -13,31 +13,41 @@ from hybridkg.query.write import write
 from hybridkg.rdf.terms import RDF_TYPE, XSD
 from hybridkg.text.match_query.query_string import as_plain_words
 
+MAX_INTEGER = 2**63
+"""Integers from here on, positive or negative, are written as doubles: the SPARQL engine has 64 bits for them."""
+
 MAX_DECIMAL = Decimal(10) ** 15
 MAX_FRACTION = 15
-"""Numbers of more digits before or behind the point are written as doubles."""
+"""Fractions of more digits before or behind the point are written as doubles."""
+
+INFINITY = ast.Lit("INF", XSD + "double")
+MINUS_INFINITY = ast.Lit("-INF", XSD + "double")
 
 MAX_FACET_VALUES = 100
 """Values of one facet, the most frequent ones."""
 
 
-def in_range(value: ast.Var, low: Decimal | None, high: Decimal | None, *, years: bool) -> ast.Expression:
-    """`low <= value < high`, of the year of a date with `years`; one of the bounds may be None."""
-    measured = _measured(value, years=years)
+def in_range(value: ast.Var, low: Decimal | None, high: Decimal | None, *, part: str = "") -> ast.Expression:
+    """`low <= value < high`, or of the part of a date that a SPARQL function such as `YEAR` gives.
+
+    One of the bounds may be None, but not both: a value without bounds needs no test.
+    """
+    measured = _measured(value, part)
     tests = [ast.Binary(op, measured, _number(one)) for op, one in ((">=", low), ("<", high)) if one is not None]
     return tests[0] if len(tests) == 1 else ast.Binary("&&", tests[0], tests[1])
 
 
-def _measured(value: ast.Var, *, years: bool) -> ast.Expression:
-    return ast.Call("YEAR", (value,)) if years else value
+def _measured(value: ast.Var, part: str) -> ast.Expression:
+    return ast.Call(part, (value,)) if part else value
 
 
 def _number(number: Decimal) -> ast.Lit:
     """The literal of a number: an integer, a decimal, or beyond their sizes a double."""
-    if abs(number) >= MAX_DECIMAL or number.as_tuple().exponent < -MAX_FRACTION:  # type: ignore[operator]
-        return ast.Lit(f"{float(number):e}", XSD + "double")
-    if number == number.to_integral_value():
+    if number == number.to_integral_value() and abs(number) < MAX_INTEGER:
         return ast.Lit(format(number, "f").partition(".")[0], XSD + "integer")
+    if abs(number) >= MAX_DECIMAL or number.as_tuple().exponent < -MAX_FRACTION:  # type: ignore[operator]
+        shortest = repr(float(number))
+        return ast.Lit(shortest if "e" in shortest else f"{shortest}e0", XSD + "double")
     return ast.Lit(format(number, "f"), XSD + "decimal")
 
 
@@ -117,23 +127,27 @@ class SearchQueries:
         triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
         return self._counted((value,), (ast.Triples((triple,)),), MAX_FACET_VALUES)
 
-    def extremes(self, predicate: str, *, years: bool) -> str:
-        """The least and the greatest number of a predicate, or year of its dates, as `least` and `greatest`."""
+    def extremes(self, predicate: str, *, part: str = "") -> str:
+        """The least and the greatest finite number of a predicate, or part of its dates, as `least` and `greatest`."""
         value = self._free("value")
+        measured = _measured(value, part)
         items = tuple(
-            ast.SelectItem(self._free(name), ast.Aggregate(function, _measured(value, years=years)))
+            ast.SelectItem(self._free(name), ast.Aggregate(function, measured))
             for name, function in (("least", "MIN"), ("greatest", "MAX"))
         )
         triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
-        numeric = () if years else (ast.Filter(ast.Call("ISNUMERIC", (value,))),)
-        pattern = (ast.Triples((self._match(),)), *self._restrictions(), ast.Triples((triple,)), *numeric)
+        # An error for a value that is no number, or no date: one such value would leave MIN without an answer.
+        finite = ast.Filter(
+            ast.Binary("&&", ast.Binary(">", measured, MINUS_INFINITY), ast.Binary("<", measured, INFINITY))
+        )
+        pattern = (ast.Triples((self._match(),)), *self._restrictions(), ast.Triples((triple,)), finite)
         return self._written(ast.SelectQuery(items, ast.Group(pattern)))
 
-    def range_count(self, predicate: str, low: Decimal | None, high: Decimal | None, *, years: bool) -> str:
-        """The number of matching entities with a value from `low` to below `high`, as `count`; None is no bound."""
+    def range_count(self, predicate: str, low: Decimal | None, high: Decimal | None, *, part: str = "") -> str:
+        """The number of matching entities with a value from `low` to below `high`, as `count`; see in_range."""
         value = self._free("value")
         triple = ast.TriplePattern(self.entity, ast.Iri(predicate), value)
-        return self._counted((), (ast.Triples((triple,)), ast.Filter(in_range(value, low, high, years=years))))
+        return self._counted((), (ast.Triples((triple,)), ast.Filter(in_range(value, low, high, part=part))))
 
     def coverage(self, predicate: str) -> str:
         """The number of matching entities that have a predicate, as `count`."""

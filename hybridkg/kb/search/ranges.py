@@ -25,14 +25,16 @@ def boundaries(buckets: Sequence[Bucket], low: float, high: float, *, whole: boo
         whole: whether boundaries are integers.
 
     Returns:
-        Numbers above `low` and at most `high`; none if both are equal, or too far apart for a double.
+        Numbers above `low` and at most `high`; none if both are equal. 0 alone if they are too far apart for a double.
 
     >>> uniform, skewed = (Bucket(0.0, 1000.0, 100, 100),), (Bucket(0.0, 50.0, 80, 50), Bucket(50.0, 9000.0, 20, 20))
     >>> list(map(str, boundaries(uniform, 3.0, 990.0))), list(map(str, boundaries(skewed, 0.0, 9000.0)))
     (['200', '400', '600', '800'], ['10', '20', '40', '50'])
     """
-    if not (low < high and isfinite(high - low)):
+    if not low < high:
         return ()
+    if not isfinite(high - low):
+        return (Decimal(0),)
     cuts = sorted({cut for cut in _quintiles(buckets, low, high) if low < cut < high})
     ends = [low, *cuts, high]
     found = set()

@@ -98,12 +98,15 @@ class FacetValue:
 
 @dataclass(frozen=True)
 class FacetRange:
-    """A range of the numbers of a facet, or of the years of its dates.
+    """A range of the numbers of a facet, or of its dates: of their years, of the months of the only year, or of the
+    days of the only month.
 
     Args:
-        label: `below 10`, `10 to 20` or `from 20`.
-        least: the lower bound, which the range includes; of the first range the least value.
-        greatest: the upper bound, which the range excludes; of the last range the greatest value, which it includes.
+        label: `below 10`, `10 to 20` or `from 20`; `2024-03 to 2024-05` for months.
+        least: the lower bound, which the range includes; of the first range the least finite value.
+            Of dates it is a year, a month of 1..12 or a day of 1..31.
+        greatest: the upper bound, which the range excludes; of the last range the greatest finite value, which it
+            includes.
         count: matching entities that have a value in it.
         where: the condition that selects these entities, for `where`.
         query: the HybridQL that counted them.

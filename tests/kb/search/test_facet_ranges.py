@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
+import struct
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
@@ -102,6 +105,118 @@ def test_many_numbers_and_dates_are_ranges_and_numbers_that_identify_are_no_face
     data = facets[":price"].to_json()
     assert data["values"] == []
     assert set(data["ranges"][0]) == {"label", "min", "max", "count", "where", "query"}
+
+
+DOUBLES = ("NaN", "INF", "-INF", "-0.0E0", "1.7E308", "-1.7E308", "3.5E0", "-2.25E-7", "1.0E17")
+PARTS = {"YEAR": 0, "MONTH": 1, "DAY": 2}
+ZONES = ("", "Z", "-05:00", "+14:00")
+
+
+def drawn(draw: random.Random, kind: str) -> str:
+    """A literal of a kind in Turtle."""
+    match kind:
+        case "integer":
+            return str(draw.randint(-50, 50))
+        case "decimal":
+            return f"{draw.randint(-300, 300) / 100:.2f}"
+        case "double":
+            return f'"{draw.choice(DOUBLES)}"^^xsd:double' if draw.random() < 0.3 else f"{draw.uniform(-1, 1)!r}e0"
+        case "extreme":
+            odd = draw.choice(["1.7e308", "-1.7e308", "9223372036854775807", "1e300", '"n/a"'])
+            return odd if draw.random() < 0.3 else str(draw.randint(0, 99))
+        case "largest":
+            return str(2**63 - draw.randint(1, 40))
+        case "near":
+            return str(10**17 + draw.randint(0, 900))
+        case "float":
+            return f'"{draw.choice(["0.1", "INF", draw.uniform(0, 9)])}"^^xsd:float'
+        case "years":
+            return f'"{draw.randint(1, 2600):04}-{draw.randint(1, 12):02}-15{draw.choice(ZONES)}"^^xsd:date'
+        case "months":
+            return f'"2024-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}{draw.choice(ZONES)}"^^xsd:date'
+        case "days":
+            return f'"2024-02-{draw.randint(1, 28):02}"^^xsd:date' if draw.random() < 0.9 else '"unknown"'
+        case _:
+            return f'"2024-02-03T{draw.randint(0, 23):02}:30:00"^^xsd:dateTime'
+
+
+def measured(literal: str, part: str) -> int | Decimal | float | None:
+    """What a range compares, in plain Python; None for a literal without it."""
+    text, _, datatype = literal.partition("^^")
+    text = text.strip('"')
+    if part:
+        date = re.match(r"(\d+)-(\d+)-(\d+)", text)
+        return date and int(date[PARTS[part] + 1])
+    if text == "n/a" or "date" in datatype:
+        return None
+    if datatype == "xsd:float":
+        return struct.unpack("f", struct.pack("f", float(text)))[0]
+    return float(text) if "e" in text or datatype else Decimal(text)
+
+
+KINDS = ("integer", "decimal", "double", "extreme", "largest", "near", "float", "years", "months", "days", "one day")
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(2, 30))])
+def test_ranges_of_any_numbers_and_dates_count_what_plain_python_counts(tmp_path, seed):
+    draw = random.Random(seed)
+    for kinds in (KINDS[:4], KINDS[4:8], KINDS[8:]):
+        values = {
+            E + f"m{kind.replace(' ', '')}": [
+                [drawn(draw, kind)] + [drawn(draw, kind)] * (n % 7 == 0) for n in range(40)
+            ]
+            for kind in kinds
+        }
+        lines = [
+            f'<{E}{n}> rdfs:label "kettle" . <{E}{n}> <{iri}> {" , ".join(own)} .'
+            for iri, each in values.items()
+            for n, own in enumerate(each)
+        ]
+        path = tmp_path / f"{kinds[0]}.ttl"
+        path.write_text(
+            "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+            "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n" + "\n".join(lines),
+            encoding="utf-8",
+        )
+        with KnowledgeBase.temporary(path) as base:
+            facets = {facet.predicate: facet for facet in base.search("kettle", facets=True).facets}
+        for iri, each in values.items():
+            if iri in (E + "moneday", E + "mlargest"):  # equal as days, or as doubles
+                assert iri not in facets or not facets[iri].ranges
+                continue
+            ranges = facets[iri].ranges
+            assert len(ranges) > 1, iri
+            part = next((one for one in PARTS if one in ranges[0].where), "")
+            known = [[one for text in own if (one := measured(text, part)) is not None] for own in each]
+            finite = [one for own in known for one in own if math.isfinite(one)]
+            for end, exact in ((ranges[0].least, min(finite)), (ranges[-1].greatest, max(finite))):
+                assert end == (exact if isinstance(end, int) else pytest.approx(float(exact), rel=1e-7)), iri
+            for one in ranges:
+                bounds = dict(re.findall(r'(>=|<) "?(-?[\d.eE+-]+)', one.where.partition("FILTER")[2]))
+                low, high = Decimal(bounds.get(">=", "-Infinity")), Decimal(bounds.get("<", "Infinity"))
+                inside = [any(low <= v and (v < high or "<" not in bounds) for v in own if v == v) for own in known]
+                assert one.count == sum(inside), one
+
+
+def test_dates_of_one_month_are_ranges_of_days_and_those_of_one_year_of_months(tmp_path):
+    path = tmp_path / "g.ttl"
+    days = " ".join(
+        f'<{E}{n}> <http://www.w3.org/2000/01/rdf-schema#label> "kettle" ; '
+        f'<{E}seen> "2024-01-{n:02}"^^xsd:date ; <{E}made> "1999-{n:02}-05"^^xsd:date .'
+        for n in range(1, 13)
+    )
+    path.write_text(f"@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . {days}", encoding="utf-8")
+    with KnowledgeBase.temporary(path) as base:
+        facets = {facet.predicate: facet for facet in base.search("kettle", facets=True).facets}
+        assert len(base.search("kettle", where=facets[E + "made"].ranges[1].where, limit=20)) == 2
+    assert [(one.label, one.count) for one in facets[E + "seen"].ranges] == [
+        ("below 2024-01-04", 3),
+        ("2024-01-04 to 2024-01-06", 2),
+        ("2024-01-06 to 2024-01-08", 2),
+        ("2024-01-08 to 2024-01-10", 2),
+        ("from 2024-01-10", 3),
+    ]
+    assert [one.label for one in facets[E + "made"].ranges][:2] == ["below 1999-04", "1999-04 to 1999-06"]
 
 
 numbers = st.one_of(
