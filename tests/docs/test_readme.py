@@ -147,7 +147,7 @@ def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monk
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("COLUMNS", "100")
-    (experiment,) = re.findall(r"^```toml\n(title = .*?)^```$", EVALUATION, re.MULTILINE | re.DOTALL)
+    (experiment,) = re.findall(r"^```toml\n(title = [^\n]*\nkb = .*?)^```$", EVALUATION, re.MULTILINE | re.DOTALL)
     Path("cacm.toml").write_text(experiment)
     for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", EVALUATION, re.MULTILINE | re.DOTALL):
         if kind == "python":
