@@ -256,8 +256,11 @@ class _Builder:
         tie_breakers = (*first_subject(plan), *columns) if not self.is_relational else None
         modifiers = query.modifiers
         grouped = bool(modifiers.group_by) or any(map(has_aggregate, expressions_of(query)))
-        if query.values and not grouped:
-            plan = self.joined(plan, self.fragment(query.values))
+        if not grouped:
+            for condition in modifiers.having:  # a filter of the solutions, before a trailing VALUES joins them
+                plan = nodes.Filter(plan, condition, self.dataset)
+            if query.values:
+                plan = self.joined(plan, self.fragment(query.values))
         plan = self._grouped(plan, query, tie_breakers) if grouped else self._ungrouped(plan, query, tie_breakers)
         hidden: tuple[str, ...] = ()
         if outermost or modifiers.rerank is not None:

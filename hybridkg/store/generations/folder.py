@@ -24,7 +24,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import extensions
 from hybridkg.storage.durable import fsync_folder, storage_error, temporary_of, write_durably
 from hybridkg.store.generations.generation import Generation, open_generation, remove_unless_held
-from hybridkg.store.generations.manifest import RESTORE, Manifest
+from hybridkg.store.generations.manifest import RESTORE, Manifest, read_manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
 from hybridkg.store.generations.settings_lock import settings_lock
@@ -60,6 +60,33 @@ def checked_path(path: str | Path) -> Path:
     return Path(path)
 
 
+def _refuse_lost_current(path: Path) -> None:
+    """Refuses a folder without CURRENT that has a generation with data: a copy that is not whole, or a mistake by hand.
+
+    An interrupted creation leaves at most a first generation without data.
+
+    Raises:
+        NotAKnowledgeBaseError: names the generation, and how to use it.
+    """
+    names = [entry.name for entry in path.iterdir() if GENERATION.fullmatch(entry.name)] if path.is_dir() else []
+    unreadable = ""
+    for name in sorted(names, key=int, reverse=True):
+        try:
+            manifest = read_manifest(path / name)
+        except CorruptError:
+            unreadable = name
+            continue
+        if manifest.counts.get("quads", 0) or manifest.documents or manifest.generation > 1:
+            raise NotAKnowledgeBaseError(
+                f"{str(path)!r} has lost its file 'CURRENT', which names the generation to open; {name} is complete",
+                hint=f"to use it: echo {name} > {path / 'CURRENT'}",
+            )
+    if unreadable:
+        raise NotAKnowledgeBaseError(
+            f"{str(path)!r} has lost its file 'CURRENT', and the manifest of {unreadable} cannot be read", hint=RESTORE
+        )
+
+
 class Folder:
     """A knowledge base on disk; `changes` override kb.toml. Safe for many readers, concurrent with one writer."""
 
@@ -86,6 +113,7 @@ class Folder:
                 raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
             if (path / "CURRENT").exists():
                 raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base already", hint="open it instead")
+            _refuse_lost_current(path)
             foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
             if foreign:
                 raise NotAKnowledgeBaseError(
@@ -118,6 +146,7 @@ class Folder:
         if not entries:
             raise NotAKnowledgeBaseError(f"{shown!r} is an empty folder, not a knowledge base", hint=create)
         if all(OURS.fullmatch(name) for name in entries):
+            _refuse_lost_current(path)
             raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base whose creation was interrupted", hint=create)
         raise NotAKnowledgeBaseError(
             f"{shown!r} is a folder, but not a knowledge base; it has no file 'CURRENT'",

@@ -295,6 +295,29 @@ def test_creating_refuses_foreign_folders_and_completes_interrupted_ones(tmp_pat
     assert Folder.create(tmp_path / "half").live_name() == "000001"
 
 
+def test_a_lost_current_never_costs_a_generation_with_data(folder, load_into):
+    load_into(folder, triples(1))
+    (folder.path / "CURRENT").unlink()
+    kept = sorted(entry.name for entry in folder.path.iterdir() if entry.is_dir())
+    for act in (Folder.open, Folder.create, Folder.open_or_create):
+        with pytest.raises(NotAKnowledgeBaseError, match=r"has lost its file 'CURRENT'.*000002 is complete") as caught:
+            act(folder.path)
+        assert caught.value.hint == f"to use it: echo 000002 > {folder.path / 'CURRENT'}"
+    assert sorted(entry.name for entry in folder.path.iterdir() if entry.is_dir()) == kept
+    (folder.path / "CURRENT").write_text("000002\n")
+    assert Folder.open(folder.path).live_name() == "000002"
+
+
+def test_a_lost_current_and_a_damaged_manifest_are_left_alone(folder, load_into):
+    load_into(folder, triples(1))
+    (folder.path / "CURRENT").unlink()
+    for manifest in folder.path.glob("*/manifest.json"):
+        manifest.write_text("{")
+    with pytest.raises(NotAKnowledgeBaseError, match=r"the manifest of 00000. cannot be read"):
+        Folder.create(folder.path)
+    assert (folder.path / "000002").is_dir()
+
+
 def test_damage_is_found_at_opening_or_by_verify(folder, load_into):
     load_into(folder, triples(1))
     path = next((folder.path / "000002" / "graph").glob("*.sst"))
