@@ -191,6 +191,12 @@ class DescribedWarning(LoadWarning):
     code = "W304"
 
 
+class DriftWarning(LoadWarning):
+    """A column of a table with other types of values than in earlier loads of the table."""
+
+    code = "W305"
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
+from urllib.parse import unquote
 
-from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
 from hybridkg.rdf.terms import Literal, NamedNode, Node, Term
 from hybridkg.tables.column_profile import MAX_KEY_LENGTH
-from hybridkg.tables.mapping import iri_safe
+from hybridkg.tables.mapping import RDF_TYPE, iri_safe
+
+MAX_TYPES = 1_000_000
+"""Triples of rdf:type that are read to see whether a table replaces all of its rows."""
 
 FindSubjects: TypeAlias = Callable[[Iterable[Node]], set[Node]]
 """The nodes that are the subject of a triple of the graph."""
@@ -32,6 +36,7 @@ class EarlierTables:
         rows: the subjects of each table, in the order of their loads.
         find: looks up subjects in the graph, in blocks.
         statements: reads the first triples of a predicate.
+        replaces_rows: whether the load puts its rows in place of earlier ones.
 
     >>> from hybridkg.rdf.terms import NamedNode
     >>> brands = RowSubject("brands", "id", "string", "http://e/Brand/")
@@ -45,9 +50,11 @@ class EarlierTables:
         rows: Sequence[RowSubject] = (),
         find: FindSubjects = _nothing,
         statements: FindStatements = _no_statements,
+        *,
+        replaces_rows: bool = False,
     ):
         self.rows = tuple(rows)
-        self._find, self._statements = find, statements
+        self._find, self._statements, self.replaces_rows = find, statements, replaces_rows
 
     def missing(self, values: Sequence[tuple[RowSubject, str]]) -> list[bool]:
         """Whether the graph has no row of the table with the identifier, for each (table, identifier).
@@ -57,6 +64,18 @@ class EarlierTables:
         nodes = [_node(row, value) for row, value in values]
         known = self._find(dict.fromkeys(node for node in nodes if node is not None))
         return [node is None or node not in known for node in nodes]
+
+    def columns(self, start: str) -> dict[str, KeptColumn]:
+        """The columns of the tables whose subjects begin with a text, by name; of one name, that of the last load."""
+        return {column.name: column for row in self.rows if row.start == start for column in row.columns}
+
+    def identifiers(self, start: str) -> list[str] | None:
+        """The identifiers of the rows whose subjects begin with a text; None where the graph has too many types."""
+        typed = [subject for subject, _ in self._statements(NamedNode(RDF_TYPE), MAX_TYPES + 1)]
+        if len(typed) > MAX_TYPES:
+            return None
+        iris = [one.value for one in typed if isinstance(one, NamedNode) and one.value.startswith(start)]
+        return [unquote(iri.removeprefix(start)) for iri in iris]
 
     def literals(self, predicate: str, most: int) -> Iterator[tuple[str, str]]:
         """Subject and text of the literals among the first triples of a predicate."""

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.row_subject import KeptColumn
 from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import NamedNode
@@ -25,6 +26,7 @@ from hybridkg.tables.column_profile import ColumnProfile
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
 from hybridkg.tables.former_predicates import former_predicates
+from hybridkg.tables.kept_references import kept_references
 from hybridkg.tables.mapping import (
     RDF_TYPE,
     ROW_NUMBER,
@@ -92,8 +94,6 @@ def guess(
     namespace = _namespace(prefix)
     _check_names(tables)
     ids, classes = _choices(id, "id", tables), _choices(class_, "class", tables)
-    profiles = {table.name: _profiles(table, progress) for table in tables}
-    keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
     known = {**WELL_KNOWN, **(prefixes or {}), "ex": namespace}
     class_iris = {
         table.name: _class(classes[table.name], namespace, known)
@@ -101,11 +101,20 @@ def guess(
         else namespace + class_name(table.name)
         for table in tables
     }
+    starts = {table.name: _start(class_iris[table.name], namespace) for table in tables}
+    profiles = {table.name: _profiles(table, earlier.columns(starts[table.name]), progress) for table in tables}
+    for table in tables:
+        if earlier.replaces_rows:
+            _forget_replaced(table, profiles[table.name], ids.get(table.name), starts[table.name], earlier)
+    keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
     _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column, subjects[table.name]) for table in tables]
     links = ForeignKeys.found(keyed, earlier)
-    further_notes = {one.table.name: [*referring_texts(one, namespace, earlier)] for one in keyed}
+    dangling = kept_references(keyed, earlier)
+    further_notes = {
+        one.table.name: [*dangling.get(one.table.name, ()), *referring_texts(one, namespace, earlier)] for one in keyed
+    }
     maps = [
         _table_map(
             table,
@@ -123,10 +132,10 @@ def guess(
     return TableMapping(tuple(maps), (("ex", namespace),))
 
 
-def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:
-    """The profiles of the columns, by one pass."""
+def _profiles(table: Table, kept: Mapping[str, KeptColumn], progress: Progress) -> list[ColumnProfile]:
+    """The profiles of the columns, by one pass; `kept` are those of earlier loads of the table."""
     progress.start(f"{table.source} (types)", table.size)
-    found, rows = [ColumnProfile(name) for name in table.columns], 0
+    found, rows = [ColumnProfile(name, kept.get(name)) for name in table.columns], 0
     for batch in table.batches():
         for profile, column in zip(found, batch.columns, strict=True):
             profile.see(column, batch.rows)
@@ -141,6 +150,20 @@ def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:
                 place=table.source,
             )
     return found
+
+
+def _forget_replaced(
+    table: Table, profiles: Sequence[ColumnProfile], chosen: str | None, start: str, earlier: EarlierTables
+) -> None:
+    """Forgets the kinds of earlier loads where this table replaces all of their rows; references stay."""
+    kept = [one for one in profiles if one.kept is not None and not one.kept.predicate]
+    if not any(one.misfit or one.kind is not one.own_kind or one.kept.separator for one in kept):
+        return
+    key = _key(table, profiles, chosen).column
+    before = earlier.identifiers(start) if key is not None else None
+    if before and next(one for one in profiles if one.name == key).has_values(before):
+        for one in kept:
+            one.kept = one.misfit = None
 
 
 def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) -> _Key:
@@ -208,8 +231,13 @@ def _subject(key: _Key, class_iri: str, namespace: str) -> TermMap:
     """The rows in our own namespace, also where their class is in that of somebody else."""
     if key.is_iri and key.column is not None:
         return TermMap(("", key.column, ""), ValueKind.IRI)
+    return TermMap((_start(class_iri, namespace), key.column or ROW_NUMBER, ""), ValueKind.IRI)
+
+
+def _start(class_iri: str, namespace: str) -> str:
+    """How the IRIs of the rows of a class begin."""
     name = class_iri.removeprefix(namespace) if class_iri.startswith(namespace) else re.split("[/#:]", class_iri)[-1]
-    return TermMap((f"{namespace}{name}/", key.column or ROW_NUMBER, ""), ValueKind.IRI)
+    return f"{namespace}{name}/"
 
 
 def _table_map(
@@ -233,11 +261,24 @@ def _table_map(
     if not is_chosen:
         notes += _near_key_notes(table, key, profiles)
     taken = {*local.values()}
+    drifts: list[str] = []
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
+        if (kept := profile.kept) is not None and kept.predicate:
+            target = TermMap((kept.start, profile.name, kept.end), ValueKind.IRI, separator=profile.separator)
+            properties.append(PropertyMap((kept.predicate,), target))
+            taken.add(kept.predicate.removeprefix(namespace))
+            continue
+        if profile.misfit is not None:
+            drifts.append(_drift(table, profile))
+        elif profile.is_as_kept and profile.kind is not profile.own_kind:
+            notes.append(
+                f"column {profile.name!r} is {_named(profile.kind)}, as in earlier loads of this table; its cells "
+                f"alone would be {_named(profile.own_kind)}"
+            )
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
         if (other := links.target(table.name, profile.name)) is not None:
@@ -266,7 +307,35 @@ def _table_map(
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
     former = former_predicates([profile.name for profile in profiles], namespace, links.targets)
-    return TableMap(table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(former))
+    return TableMap(
+        table.name,
+        file_name,
+        table.part,
+        subject,
+        tuple(properties),
+        tuple(notes),
+        rows,
+        tuple(former),
+        tuple(drifts),
+    )
+
+
+def _drift(table: Table, profile: ColumnProfile) -> str:
+    """The first cell of a column that is not as the column was in earlier loads."""
+    assert profile.misfit is not None
+    assert profile.kept is not None
+    row, text = profile.misfit
+    shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
+    return (
+        f"{table.place(row)}: row {row:,}, column {profile.name!r}: {shown} is not {_named(profile.kept.kind)}, as the "
+        f"column was in earlier loads, so that all of its cells in this load are {_named(profile.kind)}"
+    )
+
+
+def _named(kind: str) -> str:
+    """A kind in words."""
+    words = {ValueKind.STRING.value: "text", ValueKind.IRI.value: "an IRI", ValueKind.JSON.value: "rdf:JSON"}
+    return words.get(str(kind), f"xsd:{kind}")
 
 
 def _separator_notes(table: Table) -> list[str]:

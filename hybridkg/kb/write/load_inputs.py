@@ -13,6 +13,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
 from hybridkg.kb.write.described_already import described_already
+from hybridkg.kb.write.drifts import drifts
 from hybridkg.kb.write.loaded_tables import known_to_tables
 from hybridkg.kb.write.open_transaction import TransactionOptions
 from hybridkg.kb.write.replacing import replace_triples
@@ -92,9 +93,9 @@ def load_inputs(
             "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
         )
     check_replacing(how.replace, how.replace_rows)
-    tables = replace(tables, **known_to_tables(state, how.replace))
+    tables = replace(tables, **known_to_tables(state, how.replace, how.replace_rows))
     with with_tables(inputs, tables, how.progress) as sources:
-        warnings: list[LoadWarning] = []
+        warnings: list[LoadWarning] = [*drifts(sources)]
         if not how.replaces and state is not None and state.quads:
             warnings += described_already(sources, state.store)
         folder = with_chosen_settings(folder, *how.settings)

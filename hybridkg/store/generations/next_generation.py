@@ -99,7 +99,7 @@ class Building:
 
     def keep_table(self, row_subject: RowSubject) -> None:
         """Keeps the subjects of a table that is loaded, and when it is new a prefix by which its rows are shown."""
-        is_known = row_subject in self.tables.kept
+        is_known = self.tables.has_subjects_of(row_subject)
         self.tables.add(row_subject)
         if not is_known and (name := row_subject.prefix):
             self.prefixes.offer(name, row_subject.start)
