@@ -169,7 +169,7 @@ class PrefixWarning(LoadWarning):
 
 
 class ElsewhereWarning(HybridkgError):  # noqa: N818 - not an error
-    """Triples to be removed that are in a named graph instead. Never raised: it is in `UpdateReport.warnings`."""
+    """Triples to be removed that are in a named graph instead. Never raised: it is in the warnings of a report."""
 
     code = "W303"
     label = "warning"
@@ -182,6 +182,16 @@ class ElsewhereWarning(HybridkgError):  # noqa: N818 - not an error
             f"graph {graph}",
             hint=f"hybridkg remove KB FILE --graph '{graph}' removes them there\n"
             f"in Python: kb.delete(..., graph='{graph}')",
+        )
+
+    @classmethod
+    def of_rows(cls, table: str, graph: str, found: int) -> ElsewhereWarning:
+        """The warning for rows of a table that replace nothing in `graph`, which has `found` triples of them."""
+        return cls(
+            f"{table}: {found:,} triples of its rows are in the graph {graph}; they stay, and the new ones are in the "
+            "default graph",
+            hint=f"hybridkg load KB FILE --replace '{graph}' puts the table in place of that graph\n"
+            f"in Python: kb.load(..., replace='{graph}')",
         )
 
 

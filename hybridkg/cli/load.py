@@ -93,6 +93,7 @@ def load(
     from hybridkg.cli.search_kernels import tell_what_remains
     from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
     from hybridkg.kb import KnowledgeBase
+    from hybridkg.kb.write.table_inputs import check_replacing
 
     if not files and not texts and mapping is None:
         raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
@@ -105,6 +106,7 @@ def load(
             f"{str(kb)!r} is a file, not a knowledge base folder",
             hint="the knowledge base comes first: hybridkg load KB FILE...",
         )
+    check_replacing(replace, replace_rows)
     progress = TerminalProgress()
     existed = (kb / "CURRENT").exists()
     opened = KnowledgeBase.open(kb) if existed else None

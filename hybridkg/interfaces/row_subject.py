@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -34,7 +35,7 @@ class RowSubject:
     Args:
         table: name of the table, such as `brands`.
         column: the column that identifies its rows.
-        kind: of the values in this column, a ValueKind; empty if the mapping does not tell.
+        kind: of the values in this column, a ValueKind; empty if the mapping does not tell, or loads differ.
         start: the text of each subject before the value, which is percent-encoded.
         end: the text after it, most often empty.
         columns: how the columns became triples, in the order of their names.
@@ -56,3 +57,16 @@ class RowSubject:
         """
         found = re.search(r"[/#:]([A-Za-z]\w*)[/#:]$", self.start, re.ASCII)
         return "" if found is None or self.end else found[1][0].lower() + found[1][1:]
+
+
+def last_of_names(rows: Sequence[RowSubject]) -> tuple[RowSubject, ...]:
+    """The last one of each table, in the order of some loads.
+
+    >>> a, b, c = (RowSubject(name, "id", "", start) for name, start in (("t", "e:a"), ("u", "e:b"), ("t", "e:c")))
+    >>> [one.start for one in last_of_names([a, b, c])]
+    ['e:b', 'e:c']
+    """
+    last: dict[str, RowSubject] = {}
+    for one in reversed(rows):
+        last.setdefault(one.table, one)
+    return tuple(last.values())[::-1]

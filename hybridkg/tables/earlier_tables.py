@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject, last_of_names
 from hybridkg.rdf.terms import Literal, NamedNode, Node, Term
 from hybridkg.tables.column_profile import MAX_KEY_LENGTH
 from hybridkg.tables.mapping import RDF_TYPE, iri_safe
@@ -33,7 +33,7 @@ class EarlierTables:
     """The tables that were loaded earlier, and the graph that has their rows.
 
     Args:
-        rows: the subjects of each table, in the order of their loads.
+        templates: of the subjects of each table, in the order of their loads.
         find: looks up subjects in the graph, in blocks.
         statements: reads the first triples of a predicate.
         replaces_rows: whether the load puts its rows in place of earlier ones.
@@ -47,13 +47,15 @@ class EarlierTables:
 
     def __init__(
         self,
-        rows: Sequence[RowSubject] = (),
+        templates: Sequence[RowSubject] = (),
         find: FindSubjects = _nothing,
         statements: FindStatements = _no_statements,
         *,
         replaces_rows: bool = False,
     ):
-        self.rows = tuple(rows)
+        self.templates = tuple(templates)
+        self.rows = last_of_names(self.templates)
+        """The last template of each table: later tables refer to these rows."""
         self._find, self._statements, self.replaces_rows = find, statements, replaces_rows
 
     def missing(self, values: Sequence[tuple[RowSubject, str]]) -> list[bool]:
@@ -67,7 +69,7 @@ class EarlierTables:
 
     def columns(self, start: str) -> dict[str, KeptColumn]:
         """The columns of the tables whose subjects begin with a text, by name; of one name, that of the last load."""
-        return {column.name: column for row in self.rows if row.start == start for column in row.columns}
+        return {column.name: column for row in self.templates if row.start == start for column in row.columns}
 
     def identifiers(self, start: str) -> list[str] | None:
         """The identifiers of the rows whose subjects begin with a text; None where the graph has too many types."""

@@ -19,7 +19,7 @@ from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.tables.column_profile import KEY_KINDS, ColumnProfile
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.mapping import TermMap
-from hybridkg.tables.names import reference_name, singular
+from hybridkg.tables.names import reference_names, singular
 from hybridkg.tables.triples import values_of
 
 MIN_DISTINCT_TEXTS = 2
@@ -51,7 +51,7 @@ class ReferredTable:
         name: of the table.
         key: the column that identifies its rows.
         subject: of its rows; a template of this column alone.
-        kind: of the values in this column; None if unknown.
+        kind: of the values in this column; None if unknown, or if loads of the table differ.
         call: the table itself, where it is one of the call.
         earlier: its rows in the graph, where some of these subjects were loaded earlier.
     """
@@ -66,13 +66,14 @@ class ReferredTable:
 
 @dataclass
 class _Candidate:
-    """A column that may refer to a table; `first` is one of its values."""
+    """A column that may refer to a table; `first` is one of its values. `stays_reference`: it was one in earlier loads."""
 
     column: str
     separator: str
     first: str
     target: ReferredTable
     is_named: bool
+    stays_reference: bool
     is_kept: bool = True
     distinct: set[int] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
@@ -86,12 +87,15 @@ class ForeignKeys:
         self._targets: dict[tuple[str, str], ReferredTable] = {}
         self._notes: dict[str, list[str]] = {}
         self.targets: Sequence[ReferredTable] = ()
+        self.former_targets: Sequence[ReferredTable] = ()
+        """All that could be referred to at any time, for instance by an earlier class of a table."""
 
     @classmethod
     def found(cls, tables: Sequence[KeyedTable], earlier: EarlierTables = NO_TABLES) -> ForeignKeys:
         """Compares all candidates, by one more pass over the tables that have any."""
         keys = cls(earlier)
         keys.targets = _targets(tables, earlier)
+        keys.former_targets = [*keys.targets, *map(_earlier_target, earlier.templates)]
         candidates = {one.table.name: _candidates(one, keys.targets) for one in tables}
         for one in tables:
             candidates[one.table.name] = keys._with_a_first_row(one, candidates[one.table.name])
@@ -168,9 +172,9 @@ class ForeignKeys:
         return None
 
     def _note(self, table: str, candidate: _Candidate, missing: str) -> None:
-        if candidate.is_named:
+        if candidate.is_named and not candidate.stays_reference:
             shown = missing if len(missing) <= 40 else f"{missing[:40]}..."
-            name = reference_name(candidate.column, candidate.target.name, candidate.target.key)
+            name = next(reference_names(candidate.column, candidate.target.name, candidate.target.key))
             when = "" if candidate.target.call is not None else ", which was loaded earlier"
             self._notes.setdefault(table, []).append(
                 f"column {candidate.column!r} is no reference to {candidate.target.name!r}{when}: no row there has "
@@ -189,12 +193,15 @@ def _targets(tables: Sequence[KeyedTable], earlier: EarlierTables) -> list[Refer
         if one.key is None or not (key := one.profile(one.key)).rows:
             continue
         before = in_graph.pop((one.subject.template[0], one.subject.template[2]), None)
-        found.append(ReferredTable(one.table.name, one.key, one.subject, key.kind, one, before))
-    for row in reversed([one for one in in_graph.values() if one.table not in names]):
-        subject = TermMap((row.start, row.column, row.end), ValueKind.IRI)
-        kind = next((one for one in ValueKind if one == row.kind), None)
-        found.append(ReferredTable(row.table, row.column, subject, kind, earlier=row))
-    return found
+        kind = key.kind if before is None or before.kind == key.kind else None
+        found.append(ReferredTable(one.table.name, one.key, one.subject, kind, one, before))
+    return [*found, *(_earlier_target(row) for row in [*in_graph.values()][::-1] if row.table not in names)]
+
+
+def _earlier_target(row: RowSubject) -> ReferredTable:
+    subject = TermMap((row.start, row.column, row.end), ValueKind.IRI)
+    kind = next((one for one in ValueKind if one == row.kind), None)
+    return ReferredTable(row.table, row.column, subject, kind, earlier=row)
 
 
 def _candidates(one: KeyedTable, targets: Sequence[ReferredTable]) -> list[_Candidate]:
@@ -203,13 +210,13 @@ def _candidates(one: KeyedTable, targets: Sequence[ReferredTable]) -> list[_Cand
         names = reference_headers(target)
         for profile in one.profiles:
             is_own_key = target.call is one and profile.name == target.key
-            is_kept = profile.kept is not None and profile.kept.predicate  # a reference, as in earlier loads
-            if is_own_key or is_kept or not profile.filled or profile.kind not in KEY_KINDS:
+            if is_own_key or not profile.filled or profile.kind not in KEY_KINDS:
                 continue
             is_named = _is_named_after(profile.name, names)
             is_text = profile.kind is not ValueKind.INTEGER and target.call is not one and target.kind is not None
             if target.kind in (profile.kind, None) and (is_named or is_text):
-                found.append(_Candidate(profile.name, profile.separator, profile.first, target, is_named))
+                stays = profile.kept is not None and bool(profile.kept.predicate)
+                found.append(_Candidate(profile.name, profile.separator, profile.first, target, is_named, stays))
     return found
 
 

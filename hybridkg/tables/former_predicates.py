@@ -19,7 +19,7 @@ from hybridkg.tables.names import (
     languages,
     local_name,
     local_names,
-    reference_name,
+    reference_names,
 )
 
 
@@ -33,7 +33,7 @@ def former_predicates(
     Args:
         headers: of all columns.
         namespace: of their predicates.
-        targets: tables to which columns may refer.
+        targets: tables to which columns may refer, or could in an earlier load.
     """
     local = local_names(headers)
     yield from ((namespace + name, "") for name in local.values())
@@ -48,7 +48,14 @@ def former_predicates(
     for target in targets:
         by_key[target.key.lower()].append(target)
     taken = {*local.values()}
+    given: set[str] = set()  # to the columns before, where these were references
     for header in headers:
+        own: set[str] = set()
         for target in targets if ends_as_reference(header) else by_key.get(header.lower(), ()):
             if start := target.subject.template[0]:
-                yield namespace + reference_name(header, target.name, target.key, taken, local[header]), start
+                for name in reference_names(header, target.name, target.key, taken, local[header]):
+                    yield namespace + name, start
+                    own.add(name)
+                    if name not in given:
+                        break
+        given |= own

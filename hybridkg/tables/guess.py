@@ -46,7 +46,7 @@ from hybridkg.tables.names import (
     class_name,
     languages,
     local_names,
-    reference_name,
+    reference_names,
     singular,
 )
 from hybridkg.tables.referring_texts import referring_texts
@@ -111,7 +111,7 @@ def guess(
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column, subjects[table.name]) for table in tables]
     links = ForeignKeys.found(keyed, earlier)
-    dangling = kept_references(keyed, earlier)
+    dangling = kept_references(keyed, links, earlier)
     further_notes = {
         one.table.name: [*dangling.get(one.table.name, ()), *referring_texts(one, namespace, earlier)] for one in keyed
     }
@@ -267,7 +267,9 @@ def _table_map(
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
-        if (kept := profile.kept) is not None and kept.predicate:
+        other, kept = links.target(table.name, profile.name), profile.kept
+        is_same = other is None or kept is None or other.subject.template[::2] == (kept.start, kept.end)
+        if kept is not None and kept.predicate and is_same:
             target = TermMap((kept.start, profile.name, kept.end), ValueKind.IRI, separator=profile.separator)
             properties.append(PropertyMap((kept.predicate,), target))
             taken.add(kept.predicate.removeprefix(namespace))
@@ -281,9 +283,9 @@ def _table_map(
             )
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
-        if (other := links.target(table.name, profile.name)) is not None:
+        if other is not None:
             if stem == profile.name:
-                local[stem] = reference_name(stem, other.name, other.key, taken, local[stem])
+                local[stem] = next(reference_names(stem, other.name, other.key, taken, local[stem]))
                 taken.add(local[stem])
             target = _link(profile, other.subject)
             properties.append(PropertyMap((namespace + local[stem],), target))
@@ -306,7 +308,7 @@ def _table_map(
         notes = []  # the description says that there are 0 rows
     notes += _separator_notes(table)
     file_name = re.split(r"[\\/]", table.source)[-1]
-    former = former_predicates([profile.name for profile in profiles], namespace, links.targets)
+    former = former_predicates([profile.name for profile in profiles], namespace, links.former_targets)
     return TableMap(
         table.name,
         file_name,
@@ -315,7 +317,7 @@ def _table_map(
         tuple(properties),
         tuple(notes),
         rows,
-        tuple(former),
+        tuple(dict.fromkeys(former)),
         tuple(drifts),
     )
 

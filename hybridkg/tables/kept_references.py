@@ -12,7 +12,7 @@ import numpy as np
 
 from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
 from hybridkg.tables.earlier_tables import EarlierTables
-from hybridkg.tables.foreign_keys import KeyedTable, hashes_of_key, is_contained
+from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable, hashes_of_key, is_contained
 from hybridkg.tables.triples import values_of
 
 SHOWN = 3
@@ -22,15 +22,21 @@ MAX_COUNTED = 100_000
 """Different values of a column that are looked up, about 10 MB where they are short; the others are not counted."""
 
 
-def kept_references(tables: Sequence[KeyedTable], earlier: EarlierTables) -> Mapping[str, Sequence[str]]:
+def kept_references(
+    tables: Sequence[KeyedTable], found: ForeignKeys, earlier: EarlierTables
+) -> Mapping[str, Sequence[str]]:
     """Notes about values that no row has, of the call or of the graph, by the name of the table.
 
-    One more pass over each table that has such columns.
+    One more pass over each table that has such columns, and where not all of their values are rows.
     """
     notes = {}
     for one in tables:
         kept = {profile.name: profile.kept for profile in one.profiles if profile.kept is not None}
-        links = {name: column for name, column in kept.items() if column.predicate and one.profile(name).filled}
+        links = {
+            name: column
+            for name, column in kept.items()
+            if column.predicate and found.target(one.table.name, name) is None
+        }
         if links:
             notes[one.table.name] = _notes(one, links, tables, earlier)
     return notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, count
 
 from hybridkg.tables.mapping import iri_safe
@@ -63,8 +63,8 @@ def ends_as_reference(header: str) -> bool:
     return _REFERENCE.fullmatch(header) is not None
 
 
-def reference_name(header: str, table: str, key: str, taken: Collection[str] = (), own: str = "") -> str:
-    """The last part of the predicate of a column of references.
+def reference_names(header: str, table: str, key: str, taken: Collection[str] = (), own: str = "") -> Iterator[str]:
+    """The last parts of the predicate that a column of references may get, the first choice first, without end.
 
     Args:
         header: of the column.
@@ -73,17 +73,18 @@ def reference_name(header: str, table: str, key: str, taken: Collection[str] = (
         taken: names of the predicates of all columns.
         own: the one of them that this column had as a column of texts.
 
-    >>> reference_name("main_brand_id", "brands", "id"), reference_name("imdb_id", "films", "imdb_id")
+    >>> next(reference_names("main_brand_id", "brands", "id")), next(reference_names("imdb_id", "films", "imdb_id"))
     ('main_brand', 'film')
-    >>> reference_name("brand_id", "brands", "id", {"brand_id", "brand"}, "brand_id")
-    'brand_ref'
+    >>> names = reference_names("brand_id", "brands", "id", {"brand_id", "brand"}, "brand_id")
+    >>> next(names), next(names)
+    ('brand_ref', 'brand_ref2')
     """
     ending = _REFERENCE.fullmatch(header)
     stem = ending[1] if ending else header
     rows = singular(table)
     same = [rows[:1].lower() + rows[1:]] if header.lower() == key.lower() else []
     names = map(local_name, chain(same, [stem, f"{stem}_ref"], (f"{stem}_ref{number}" for number in count(2))))
-    return next(name for name in names if name != local_name(key) and (name == own or name not in taken))
+    return (name for name in names if name != local_name(key) and (name == own or name not in taken))
 
 
 def class_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
@@ -38,6 +38,11 @@ class TableSource(StatementSource):
             self._former.setdefault(predicate, []).append(start)
         self.row_subject = row_subject(table_map)
         self.name, self.size = f"{table.source}, {table.part}" if table.part else table.source, table.size
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns of the table."""
+        return self._table.columns
 
     def lines(self) -> Iterator[tuple[bytes, int]]:
         """The triples of each batch of rows. Raises LoadError: a cell is wrong; names file, row and column."""

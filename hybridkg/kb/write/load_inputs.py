@@ -99,19 +99,26 @@ def load_inputs(
         if not how.replaces and state is not None and state.quads:
             warnings += described_already(sources, state.store)
         folder = with_chosen_settings(folder, *how.settings)
-        done = (_replace if how.replaces else _add)(folder, live, sources, texts, how)
+        done = _load(folder, live, sources, texts, how)
     report = done.report
     return replace(done, report=replace(report, warnings=(*report.warnings, *warnings))) if report.triples else done
 
 
-def _add(
+def _load(
     folder: Folder,
     live: Callable[[], Snapshot],
     sources: Sequence[Source],
     texts: Sequence[str | Path],
     how: LoadOptions,
 ) -> Loaded:
+    """Adds the sources, or puts them in the place of what is there."""
     paths, index = [Path(path) for path in texts], how.index
+    if how.replaces:
+        if paths:
+            raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
+        index = True if folder.has_changes else index
+        options = TransactionOptions(index, how.wait, False, how.progress, how.confirm)
+        return Loaded(replace_triples(folder, live(), sources, how.replace, options), True)
     if index is None and not folder.has_changes and can_follow(folder, sources, paths):
         is_quick = live().quads <= QUICKLY_INDEXED
         options = TransactionOptions(None, how.wait, False, how.progress, how.confirm, rebuilds=is_quick)
@@ -120,17 +127,3 @@ def _add(
         index = any(how.settings) or not has_text_index(folder)
     chosen = configured_profile(folder) if index else None
     return Loaded(load(folder, sources, paths, chosen, how.progress, how.confirm, how.wait), False)
-
-
-def _replace(
-    folder: Folder,
-    live: Callable[[], Snapshot],
-    sources: Sequence[Source],
-    texts: Sequence[str | Path],
-    how: LoadOptions,
-) -> Loaded:
-    if texts:
-        raise LoadError("text documents belong to no graph, so they replace none", hint="load them in another call")
-    index = True if folder.has_changes else how.index
-    options = TransactionOptions(index, how.wait, False, how.progress, how.confirm)
-    return Loaded(replace_triples(folder, live(), sources, how.replace, options), True)

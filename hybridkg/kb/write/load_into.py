@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hybridkg.errors import ElsewhereWarning, LoadError
 from hybridkg.interfaces.statement_source import StatementSource
+from hybridkg.kb.write.row_identity import check_row_identity
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import DefaultGraph, GraphName, NamedNode, Quad, has_blank_node
@@ -101,17 +102,20 @@ def load_in_place_of(
     return [(source, len(quads)) for source, quads in read]
 
 
-def load_in_place_of_rows(state: TransactionState, sources: Sequence[Source]) -> list[tuple[Source, int]]:
+def load_in_place_of_rows(
+    state: TransactionState, sources: Sequence[Source]
+) -> tuple[list[tuple[Source, int]], list[ElsewhereWarning]]:
     """Adds inputs to the graph, and removes from each subject of a row of a table what the table does not say any more.
 
     Removed are the triples of the subject in the default graph whose predicate the map of the table has for a column,
     and which no input has.
 
     Returns:
-        The number of statements of each input.
+        The number of statements of each input, and a warning for each table whose rows are in a named graph, too.
 
     Raises:
-        LoadError: an input is malformed or too large, or none is a table; nothing has changed.
+        LoadError: an input is malformed or too large, none is a table, or the rows of one have other subjects than in
+            an earlier load; nothing has changed.
     """
     tables = [source for source in sources if isinstance(source, TableSource)]
     if not tables:
@@ -119,8 +123,11 @@ def load_in_place_of_rows(state: TransactionState, sources: Sequence[Source]) ->
             "--replace-rows is for the rows of tables that hybridkg maps itself, and no input is one",
             hint="leave it out, or put the input in place of a graph: --replace GRAPH",
         )
+    for table in tables:
+        check_row_identity(table, state.building.tables.kept)
     read, declared = _read(state, sources, None)
     old: list[Quad] = []
+    warnings = [warning for table in tables for warning in _rows_elsewhere(state, table)]
     for table in tables:
         for quad in _described(state, table):
             old.append(quad)
@@ -134,7 +141,7 @@ def load_in_place_of_rows(state: TransactionState, sources: Sequence[Source]) ->
     state.keep_prefixes(declared)
     state.keep_tables(sources)
     state.changed()
-    return [(source, len(quads)) for source, quads in read]
+    return [(source, len(quads)) for source, quads in read], warnings
 
 
 def _described(state: TransactionState, table: TableSource) -> Iterator[Quad]:
@@ -147,7 +154,20 @@ def _described(state: TransactionState, table: TableSource) -> Iterator[Quad]:
 
 
 MAX_LOOKED_UP = 10_000
-"""Triples without a graph that are looked for in all named graphs, at about 10 us each."""
+"""Triples without a graph, or rows, that are looked for in all named graphs, at about 10 us each."""
+
+
+def _rows_elsewhere(state: TransactionState, table: TableSource) -> Iterator[ElsewhereWarning]:
+    """A warning about values of the first rows of a table that are in a named graph, where none is replaced."""
+    store = state.graph.store
+    graphs = Counter(
+        str(quad.graph_name)
+        for iri in dict.fromkeys(table.subjects(MAX_LOOKED_UP))
+        for quad in quads_of_pattern(store, NamedNode(iri), None, None, None)
+        if isinstance(quad.graph_name, NamedNode) and table.is_own(quad.predicate.value, quad.object)
+    )
+    for graph, found in graphs.most_common(1):
+        yield ElsewhereWarning.of_rows(table.name, graph, found)
 
 
 def remove_statements(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
-from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
+from hybridkg.errors import ElsewhereWarning, HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -123,9 +123,10 @@ class Transaction:
         with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
             self._warnings += drifts(sources)
+            elsewhere: list[ElsewhereWarning] = []
             with _undone_on_failure(state):
                 if replace_rows:
-                    load_in_place_of_rows(state, sources)
+                    elsewhere = load_in_place_of_rows(state, sources)[1]
                 elif replace is not None:
                     load_in_place_of(state, sources, graph_named(replace, state.live.prefixes))
                 elif all(map(is_small, sources)):
@@ -134,8 +135,8 @@ class Transaction:
                     added = sum(count.new for count in state.load(sources))
                     self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
                     return UpdateReport(added, 0, 0, is_behind=state.step is None)
-        self._warnings += prefix_warnings(state.building.prefixes.new_clashes)
-        return report_of(None, state)
+        self._warnings += [*prefix_warnings(state.building.prefixes.new_clashes), *elsewhere]
+        return report_of(None, state, elsewhere)
 
     def delete(self, *inputs: Source, graph: str | None = None) -> UpdateReport:
         """Removes the triples of RDF files, rdflib graphs or iterables of triples.
@@ -155,7 +156,7 @@ class Transaction:
                 state, inputs, None if graph is None else graph_named(graph, state.live.prefixes)
             )
         self._warnings += warnings
-        return replace(report_of(None, state), warnings=tuple(warnings))
+        return report_of(None, state, warnings)
 
     def text(self, entity: Any, /, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
@@ -225,7 +226,7 @@ def _undone_on_failure(state: TransactionState) -> Iterator[None]:
         raise
 
 
-def report_of(run: UpdateRun | None, state: TransactionState) -> UpdateReport:
+def report_of(run: UpdateRun | None, state: TransactionState, warnings: Sequence[HybridkgError] = ()) -> UpdateReport:
     """The report of the request that has just run, before its commit."""
     change = state.graph.request_change()
     return UpdateReport(
@@ -233,7 +234,7 @@ def report_of(run: UpdateRun | None, state: TransactionState) -> UpdateReport:
         len(change.removed),
         len({quad.subject for quad in (*change.added, *change.removed)}),
         exact=True if run is None else run.exact,
-        warnings=() if run is None else tuple(run.warnings),
+        warnings=tuple(warnings if run is None else run.warnings),
         is_behind=state.step is None,
         change=change,
         solutions=None if run is None else run.solution_count,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hybridkg.errors import ElsewhereWarning
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.load_into import graph_named, load_in_place_of, load_in_place_of_rows
@@ -33,14 +34,18 @@ def replace_triples(
     refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
         state.begin_request()
-        read = load_in_place_of_rows(state, inputs) if graph is None else load_in_place_of(state, inputs, name)
+        elsewhere: list[ElsewhereWarning] = []
+        if graph is None:
+            read, elsewhere = load_in_place_of_rows(state, inputs)
+        else:
+            read = load_in_place_of(state, inputs, name)
         change = state.graph.request_change()
         hidden = in_hidden_graphs(folder.config, change.added)
     return LoadReport(
         sum(statements for _, statements in read),
         len(change.added),
         index=outcome.index,
-        warnings=(*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes)),
+        warnings=(*warnings_of(read), *prefix_warnings(state.building.prefixes.clashes), *elsewhere),
         removed=len(change.removed),
         is_behind=outcome.is_behind,
         has_followed=outcome.index is not None and not outcome.not_followed,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hybridkg.errors import HybridkgError, LoadWarning
+from hybridkg.errors import HybridkgError
 from hybridkg.results.result import ExplainedPlan
 from hybridkg.store.changes import GraphChange
 from hybridkg.terminal_text import count_lines
@@ -135,9 +135,9 @@ class LoadReport:
         documents: text documents; None where no file of documents was loaded.
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement, W302 for prefixes that another input has declared otherwise,
-            W304 for each table with rows about entities that are there already, W305 for each column of a table with
-            other types than in earlier loads, W306 for each table whose rows were to replace earlier ones, of which
-            there are none.
+            W303 for each table whose rows are in a named graph and replace nothing there, W304 for each table with rows
+            about entities that are there already, W305 for each column of a table with other types than in earlier
+            loads, W306 for each table whose rows were to replace earlier ones, of which there are none.
         removed: triples of a replaced graph, or of replaced rows, that were not in the inputs; None where nothing was
             replaced.
         is_behind: whether the indexes are older than the graph now.
@@ -150,7 +150,7 @@ class LoadReport:
     triples: int
     documents: int | None = None
     index: IndexReport | None = None
-    warnings: tuple[LoadWarning, ...] = ()
+    warnings: tuple[HybridkgError, ...] = ()
     removed: int | None = field(default=None, kw_only=True)
     is_behind: bool = field(default=False, kw_only=True, repr=False)
     has_followed: bool = field(default=False, kw_only=True, repr=False)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from operator import attrgetter
 
-from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject, last_of_names
 
 MAX_TABLES = 1_000
-"""Tables that a knowledge base keeps: of more, the last ones that were loaded."""
+"""Templates of tables that a knowledge base keeps: of more, the last ones that were loaded."""
 
 MAX_COLUMNS = 1_000
 """Columns of a table that are kept, the first ones by name."""
@@ -25,23 +25,27 @@ MAX_LENGTH = 500
 
 
 class KeptTables:
-    """The tables of a generation under construction, in the order of their loads; the last of one name counts.
+    """The templates of a generation under construction, in the order of their last loads.
+
+    A table that was loaded with another class has several: later tables refer to the rows of the last one, and values
+    of the earlier ones may be left in the graph. Where two loads differ in the kind of the identifiers, it is open.
 
     >>> kept = KeptTables([])
+    >>> kept.add(RowSubject("brands", "id", "integer", "http://e/Brand/"))
+    >>> kept.add(RowSubject("brands", "id", "integer", "http://e/Maker/"))
     >>> kept.add(RowSubject("brands", "id", "string", "http://e/Brand/"))
-    >>> kept.add(RowSubject("brands", "id", "string", "http://e/Maker/"))
-    >>> [one.start for one in kept.kept], kept.has_changed
-    (['http://e/Maker/'], True)
+    >>> [(one.start, one.kind) for one in kept.kept], kept.has_changed
+    ([('http://e/Maker/', 'integer'), ('http://e/Brand/', '')], True)
     """
 
     def __init__(self, before: Iterable[RowSubject]):
         self._before = tuple(before)
-        self._kept = {one.table: one for one in self._before}
+        self._kept = {_template(one): one for one in self._before}
         self._marked = dict(self._kept)
 
     @property
     def kept(self) -> Sequence[RowSubject]:
-        """One for each table."""
+        """One for each template of a table; the last one of a name is that of its last load."""
         return tuple(self._kept.values())
 
     def _forget_columns(self) -> None:
@@ -55,7 +59,7 @@ class KeptTables:
     @property
     def has_changed(self) -> bool:
         """Whether the tables differ from those of the generation before, in whatever order."""
-        return {*self._kept.values()} != {*self._before}
+        return any({*of(self.kept)} != {*of(self._before)} for of in (iter, last_of_names))
 
     def add(self, row_subject: RowSubject) -> None:
         """Keeps a table that is loaded; leaves out one with a text of more than MAX_LENGTH characters."""
@@ -63,8 +67,9 @@ class KeptTables:
         if max(map(len, texts)) > MAX_LENGTH:
             return
         columns = self._columns(row_subject)
-        self._kept.pop(row_subject.table, None)
-        self._kept[row_subject.table] = replace(row_subject, columns=columns)
+        before = self._kept.pop(_template(row_subject), row_subject)
+        kind = row_subject.kind if before.kind == row_subject.kind else ""
+        self._kept[_template(row_subject)] = replace(row_subject, kind=kind, columns=columns)
         while len(self._kept) > MAX_TABLES:
             del self._kept[next(iter(self._kept))]
         self._forget_columns()
@@ -91,3 +96,7 @@ class KeptTables:
     def undo_request(self) -> None:
         """Takes back what has been done since `begin_request`."""
         self._kept = dict(self._marked)
+
+
+def _template(row_subject: RowSubject) -> tuple[str, str, str, str]:
+    return row_subject.table, row_subject.column, row_subject.start, row_subject.end

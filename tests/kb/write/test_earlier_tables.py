@@ -115,6 +115,28 @@ def test_numbers_refer_to_an_earlier_table_only_by_its_name(kb, files):
     assert kb.query(f"SELECT ?o {{ ?s <{EX}stock> ?o }}")[0]["o"].toPython() in (1, 2)
 
 
+@pytest.mark.parametrize("kept", [("1", "2"), ("1", "3a")])
+def test_a_later_part_with_identifiers_of_another_kind_leaves_both_to_be_referred_to(kb, files, kept):
+    kb.load(*files(brands="id,n\n1,x\n2,y\n"))
+    kb.load(*files(brands="id,n\n3a,z\n"))
+    kb.load(*files(products=f"sku,brand_id\ns1,{kept[0]}\ns2,{kept[1]}\n"))
+    assert makers(kb) == {f"Product/s{i}": f"<Brand/{one}>" for i, one in enumerate(kept, 1)}
+
+
+def test_a_part_in_one_call_with_a_table_that_refers_to_an_earlier_part_is_found(kb, files):
+    kb.load(*files(brands="id,n\n1,x\n2,y\n"))
+    kb.load(*files(brands="id,n\n3a,z\n", products="sku,brand_id\ns1,1\ns2,2\n"))
+    assert makers(kb) == {"Product/s1": "<Brand/1>", "Product/s2": "<Brand/2>"}
+
+
+def test_a_table_refers_to_the_last_class_of_another(kb, files):
+    brands, products = files(brands=BRANDS, products=PRODUCTS)
+    for class_ in ("Brand", "Maker", "Brand", "Maker"):
+        kb.load(brands, class_=class_)
+    kb.load(products)
+    assert {one[:7] for one in makers(kb).values()} == {"<Maker/"}
+
+
 def test_rows_that_are_gone_are_referred_to_no_more(kb, files):
     brands, products = files(brands=BRANDS, products=PRODUCTS)
     kb.load(brands)

@@ -11,6 +11,11 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase, LoadError, guess_mapping
 from hybridkg.cli import cli
+from hybridkg.interfaces.table_reader import ValueKind
+from hybridkg.tables.foreign_keys import ReferredTable
+from hybridkg.tables.former_predicates import former_predicates
+from hybridkg.tables.mapping import TermMap
+from hybridkg.tables.names import local_names, reference_names
 
 EX = "http://example.org/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -117,6 +122,44 @@ def test_texts_become_references_and_references_stay(kb, tmp_path):
     assert (values(kb, "Product/s1", "brand_id"), values(kb, "Product/s1", "brand")) == ([], ["<Brand/b9>"])
 
 
+references = st.lists(st.sampled_from(["brand_id", "brandId", "brand", "brand_ref", "id"]), unique=True, max_size=4)
+
+
+@settings(max_examples=examples(30, 500))
+@given(references, st.data())
+def test_every_predicate_that_a_guess_gives_to_a_reference_is_a_former_one(headers, data):
+    targets = [
+        ReferredTable(name, key, TermMap((f"{EX}{name}/", key, ""), ValueKind.IRI), ValueKind.STRING)
+        for name, key in (("brands", "id"), ("makers", "brand"), ("makers", "brand_id"))
+    ]
+    local = local_names(headers)
+    taken, former = {*local.values()}, {*former_predicates(headers, EX, targets)}
+    for header in headers:
+        target = data.draw(st.sampled_from([None, *targets]))
+        if target is not None:
+            name = next(reference_names(header, target.name, target.key, taken, local[header]))
+            taken.add(name)
+            assert former & {(EX + name, target.subject.template[0]), (EX + name, "")}
+
+
+def test_two_columns_of_one_stem_stay_references(kb, tmp_path):
+    things = tmp_path / "things.csv"
+    kb.load(write_csv(tmp_path / "brands.csv", ["id"], [["b1"], ["b2"]]))
+    kb.load(write_csv(things, ["id", "brand_id", "brandId"], [["t1", "b1", "b2"], ["t2", "b2", "b1"]]))
+    assert (values(kb, "Thing/t1", "brand"), values(kb, "Thing/t1", "brand_ref")) == (["<Brand/b1>"], ["<Brand/b2>"])
+    kb.load(write_csv(things, ["id", "brand_id", "brandId"], [["t1", "x", "y"]]), replace_rows=True)
+    assert (values(kb, "Thing/t1", "brand"), values(kb, "Thing/t1", "brand_ref")) == (["<Brand/x>"], ["<Brand/y>"])
+
+
+def test_a_reference_to_a_row_of_an_earlier_class_is_replaced(kb, tmp_path):
+    brands, things = tmp_path / "brands.csv", tmp_path / "things.csv"
+    kb.load(write_csv(brands, ["id"], [["b1"], ["b2"]]))
+    kb.load(write_csv(things, ["id", "brand_id"], [["t1", "b1"], ["t2", "b2"]]))
+    kb.load(write_csv(brands, ["id"], [["b8"], ["b9"]]), class_="Maker")
+    kb.load(write_csv(things, ["id", "brand_id"], [["t1", "b9"], ["t2", "b8"]]), replace_rows=True)
+    assert (values(kb, "Thing/t1", "brand"), values(kb, "Thing/t1", "brand_id")) == (["<Maker/b9>"], [])
+
+
 def test_a_row_of_blanks_replaces_too(kb, tmp_path):
     path = write_csv(tmp_path / "t.csv", ["id", "v"], [["1", "x"], ["2", "y"]])
     mapping = tmp_path / "m.yml"
@@ -149,6 +192,72 @@ def test_what_cannot_be_replaced_is_refused(kb, films, tmp_path):
         kb.load(tmp_path / "a.ttl", replace_rows=True)
     with pytest.raises(LoadError, match="two answers"):
         kb.load(films, replace="default", replace_rows=True)
+
+
+SKUS = "sku,name\ns1,A\ns2,B\ns3,C\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "hint"),
+    [
+        ("sku,name\ns1,A\ns1,A\ns2,B\n", "--id sku"),  # no column identifies the rows now
+        ("sku,name\ns1,A\ns1,D\ns2,B\n", "--id sku"),  # the other one does
+        ("sku,iri\ns1,http://e/1\ns2,http://e/2\n", "--id sku"),
+    ],
+)
+def test_rows_that_would_get_other_subjects_replace_nothing_and_are_refused(kb, tmp_path, new, hint):
+    path = tmp_path / "products.csv"
+    path.write_text(SKUS)
+    kb.load(path)
+    before = triples(kb)
+    path.write_text(new)
+    with pytest.raises(LoadError) as caught:
+        kb.load(path, replace_rows=True)
+    assert caught.value.hint.startswith(hint)
+    assert triples(kb) == before
+    kb.load(path, id="sku", replace_rows=True)
+    assert "s1" in "".join(values(kb, "Product/s1", "sku"))
+
+
+def test_rows_of_a_former_class_may_be_replaced_and_those_of_a_new_one_not(kb, tmp_path):
+    path = write_csv(tmp_path / "products.csv", ["sku", "n"], [["s1", "1"], ["s2", "2"]])
+    kb.load(path)
+    kb.load(path, class_="Item")
+    assert kb.load(path, replace_rows=True).removed == 0
+    with pytest.raises(LoadError, match=r"was <http://example.org/Product/\{sku\}> .* is <http://example.org/Thing/"):
+        kb.load(path, class_="Thing", replace_rows=True)
+
+
+def test_the_column_of_the_identifiers_may_be_renamed(kb, tmp_path):
+    path = write_csv(tmp_path / "products.csv", ["id", "n"], [["s1", "1"], ["s2", "2"]])
+    kb.load(path)
+    kb.load(write_csv(path, ["sku", "n"], [["s1", "3"], ["s2", "4"]]), replace_rows=True)
+    assert len(values(kb, "Product/s1", "n")) == 1
+
+
+def test_a_number_of_a_row_is_no_identity(kb, tmp_path):
+    path = write_csv(tmp_path / "t.csv", ["v"], [["x"], ["x"]])
+    kb.load(path)
+    with pytest.raises(LoadError, match="their numbers alone") as caught:
+        kb.load(path, replace_rows=True)
+    assert caught.value.hint.startswith("--id COLUMN")
+
+
+def test_rows_in_a_named_graph_stay_with_a_warning(kb, films):
+    kb.load(films, replace="http://e/g")
+    with kb.transaction(dry_run=True) as t:
+        (warning,) = t.load(films, replace_rows=True).warnings
+    (of_the_load,) = kb.load(films, replace_rows=True).warnings
+    for one in (warning, of_the_load, *t.report.warnings):
+        assert (one.code, "14 triples of its rows are in the graph <http://e/g>" in one.message) == ("W303", True)
+
+
+def test_two_answers_to_what_is_removed_are_an_error_before_the_mapping_is_shown(films, tmp_path):
+    done = CliRunner().invoke(
+        cli, ["load", str(tmp_path / "c.kb"), str(films), "--replace", "default", "--replace-rows"]
+    )
+    assert done.exit_code == 2
+    assert "films.csv" not in done.stderr
 
 
 def test_a_transaction_replaces_rows(kb, films):
