@@ -207,6 +207,12 @@ class DriftWarning(LoadWarning):
     code = "W305"
 
 
+class NewRowsWarning(LoadWarning):
+    """A table whose rows were to replace earlier ones, and are all new."""
+
+    code = "W306"
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

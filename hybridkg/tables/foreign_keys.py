@@ -66,7 +66,7 @@ class ReferredTable:
 
 @dataclass
 class _Candidate:
-    """A column that may refer to a table; `first` is one of its values. `stays_reference`: it was one in earlier loads."""
+    """A column that may refer to a table; `first` is one of its values. `stays_reference`: it was one earlier."""
 
     column: str
     separator: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -50,6 +50,8 @@ from hybridkg.tables.names import (
     singular,
 )
 from hybridkg.tables.referring_texts import referring_texts
+from hybridkg.tables.same_rows import copy_note
+from hybridkg.tables.table_source import row_subject
 
 DEFAULT_PREFIX = "http://example.org/"
 
@@ -128,6 +130,12 @@ def guess(
             further_notes=further_notes[table.name],
         )
         for table in tables
+    ]
+    maps = [
+        one
+        if one.name in classes
+        else replace(one, notes=(*one.notes, *copy_note(row_subject(one), earlier.templates)))
+        for one in maps
     ]
     return TableMapping(tuple(maps), (("ex", namespace),))
 
