@@ -44,6 +44,7 @@ from hybridkg.tables.names import (
     RDFS_COMMENT,
     RDFS_LABEL,
     class_name,
+    ends_as_reference,
     languages,
     local_names,
     reference_names,
@@ -267,7 +268,7 @@ def _table_map(
     label = _label_header(profiles, stems)
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
     if not is_chosen:
-        notes += _near_key_notes(table, key, profiles)
+        notes += _near_key_notes(table, key, profiles) + _guessed_key_notes(table, key, profiles)
     taken = {*local.values()}
     drifts: list[str] = []
     for profile in profiles:
@@ -370,6 +371,24 @@ def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -
     texts = [one.name for one in profiles if one.filled and one.kind is ValueKind.STRING and not one.separator]
     headers = {stem.lower(): stem for name in texts[::-1] for stem in [stems.get(name, name)]}
     return next((headers[name] for name in LABELS if name in headers), None)
+
+
+def _guessed_key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
+    """A remark about a column of numbers that identifies the rows, and whose name does not say so."""
+    for profile in profiles:
+        if profile.name == key.column and profile.rows > 1 and profile.kind is ValueKind.INTEGER:
+            name = profile.name.lower()
+            is_named = name in _usual_keys(table) or name in _CODES or ends_as_reference(profile.name)
+            if not is_named and not _NUMBERS.search(name):
+                return [
+                    f"{profile.name!r} identifies the rows by a guess, because its numbers differ: --id COLUMN chooses "
+                    "another"
+                ]
+    return []
+
+
+_NUMBERS = re.compile(r"(?:^|[\W_])(?:id|nr|no|num|number|key|code)$")
+"""The end of a header, in lower case, of numbers that identify something."""
 
 
 def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
