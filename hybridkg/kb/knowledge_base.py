@@ -237,11 +237,11 @@ class KnowledgeBase(Care):
         Raises:
             LoadError: a table is malformed, or a choice names nothing.
         """
-        from hybridkg.kb.write.loaded_tables import known_to_tables
+        from hybridkg.kb.write.loaded_tables import known_to_tables, newest
         from hybridkg.tables.inputs import guess_mapping
 
         chosen: dict[str, Any] = {"id": id, "class_": class_, "prefix": prefix, "header_row": header_row}
-        known = known_to_tables(self._state, replace, replace_rows)
+        known = known_to_tables(newest(self._folder, self._state), replace, replace_rows)
         return guess_mapping(*tables, **chosen, **known, progress=progress)
 
     def index(

@@ -210,6 +210,11 @@ class ColumnProfile:
         """The separator of the values of a cell; empty for none."""
         if self.kept is not None and not self.is_list and (self.kept.predicate or self.is_as_kept):
             return self.kept.separator
+        return self.own_separator
+
+    @property
+    def own_separator(self) -> str:
+        """The separator of the values of a cell, whatever it was in earlier loads."""
         if self.is_list or self.kinds.strictest is not ValueKind.STRING:
             return ""
         counted = {separator: parts.found for separator, parts in self._parts.items()}
@@ -242,9 +247,14 @@ class ColumnProfile:
     @property
     def own_kind(self) -> ValueKind:
         """The kind of the values, whatever it was in earlier loads."""
-        separator = self.separator
-        parts = self._parts.get(separator)
-        return parts.kinds.strictest if parts is not None and parts.cells else self.kinds.strictest
+        separator = self.own_separator
+        return self._parts[separator].kinds.strictest if separator else self.kinds.strictest
+
+    @property
+    def differs(self) -> bool:
+        """Whether its cells alone would give another kind or separator than the earlier loads."""
+        now = self.own_kind, self.own_separator
+        return self.kept is not None and now != (self.kept.kind, self.kept.separator)
 
     def why_text(self) -> str:
         """Why this is a column of texts where most values have a stricter kind; empty for no reason."""

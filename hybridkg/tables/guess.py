@@ -166,7 +166,7 @@ def _forget_replaced(
 ) -> None:
     """Forgets the kinds of earlier loads where this table replaces all of their rows; references stay."""
     kept = [one for one in profiles if one.kept is not None and not one.kept.predicate]
-    if not any(one.misfit or one.kind is not one.own_kind or one.kept.separator for one in kept):
+    if not any(one.differs for one in kept):
         return
     key = _key(table, profiles, chosen).column
     before = earlier.identifiers(start) if key is not None else None

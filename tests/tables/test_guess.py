@@ -145,7 +145,7 @@ def notes(tmp_path, header, rows, **options):
     return table.subject.columns, table.notes
 
 
-def guessed(name):
+def guess_note(name):
     return f"{name!r} identifies the rows by a guess, because its numbers differ: --id COLUMN chooses another"
 
 
@@ -155,10 +155,10 @@ def test_a_column_that_would_identify_the_rows_but_for_a_few_cells_is_in_a_note(
     assert notes(tmp_path, header, rows) == (("sku",), ())
     rows[20][0] = "SKU-5"
     same = "'sku' would identify the rows, but rows 5 and 21 have the same 'SKU-5'; correct it, or say --id sku"
-    assert notes(tmp_path, header, rows) == (("price",), (same, guessed("price")))
+    assert notes(tmp_path, header, rows) == (("price",), (same, guess_note("price")))
     rows[3][0] = " "
     blank = "'sku' would identify the rows, but row 4 is blank; correct it"
-    assert notes(tmp_path, header, rows)[1] == (blank, guessed("price"))
+    assert notes(tmp_path, header, rows)[1] == (blank, guess_note("price"))
     with pytest.raises(LoadError, match=r"(?s)row 4, no value in column 'sku', which identifies.*stock.csv:5"):
         guess_mapping(tmp_path / "stock.csv", id="sku")
 
@@ -172,7 +172,7 @@ def test_duplicates_far_apart_are_found_by_their_rows(tmp_path):
 
 def test_a_column_of_references_does_not_nearly_identify_the_rows(tmp_path):
     rows = [[f"f{i // 3}", f"a{i % 4}", i] for i in range(30)]
-    assert notes(tmp_path, ["film_id", "actor_id", "order"], rows) == (("order",), (guessed("order"),))
+    assert notes(tmp_path, ["film_id", "actor_id", "order"], rows) == (("order",), (guess_note("order"),))
 
 
 def test_the_first_of_label_name_title_is_a_label_too(tmp_path):

@@ -14,14 +14,14 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
 from hybridkg.kb.write.described_already import described_already
 from hybridkg.kb.write.drifts import drifts
-from hybridkg.kb.write.loaded_tables import known_to_tables
+from hybridkg.kb.write.loaded_tables import known_to_tables, newest
 from hybridkg.kb.write.open_transaction import TransactionOptions
 from hybridkg.kb.write.replacing import replace_triples
 from hybridkg.kb.write.reports import LoadReport
 from hybridkg.kb.write.small_load import can_follow, load_small
-from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, with_tables
+from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, is_table, with_tables
 from hybridkg.kb.write.transaction import load
-from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.folder import AnotherGenerationError, Folder
 from hybridkg.store.loading import Source
 
 QUICKLY_INDEXED = 50_000
@@ -87,21 +87,31 @@ def load_inputs(
     Raises:
         LoadError: there is no input, or an input is malformed.
         LockedError: another writer has the lock.
+
+    What a table refers to is decided before the lock of the writer is held, because that may take long. So it is
+    decided anew if another writer has committed in between.
     """
     if not inputs and not texts and tables.mapping is None:
         raise LoadError(
             "nothing to load", hint="give RDF files, tables, rdflib graphs, or text=; index() builds the index"
         )
     check_replacing(how.replace, how.replace_rows)
-    tables = replace(tables, **known_to_tables(state, how.replace, how.replace_rows))
-    with with_tables(inputs, tables, how.progress) as sources:
-        warnings: list[LoadWarning] = [*drifts(sources)]
-        if not how.replaces and state is not None and state.quads:
-            warnings += described_already(sources, state.store)
-        folder = with_chosen_settings(folder, *how.settings)
-        done = _load(folder, live, sources, texts, how)
-    report = done.report
-    return replace(done, report=replace(report, warnings=(*report.warnings, *warnings))) if report.triples else done
+    while True:
+        state = newest(folder, state)
+        known = replace(tables, **known_to_tables(state, how.replace, how.replace_rows))
+        writer = with_chosen_settings(folder, *how.settings)
+        if state is not None and tables.mapping is None and any(map(is_table, inputs)):
+            writer = writer.expecting(state.generation.name)
+        try:
+            with with_tables(inputs, known, how.progress) as sources:
+                warnings: list[LoadWarning] = [*drifts(sources)]
+                if not how.replaces and state is not None and state.quads:
+                    warnings += described_already(sources, state.store)
+                done = _load(writer, live, sources, texts, how)
+        except AnotherGenerationError:
+            continue  # its rows may be those that a column refers to
+        report = done.report
+        return replace(done, report=replace(report, warnings=(*report.warnings, *warnings))) if report.triples else done
 
 
 def _load(

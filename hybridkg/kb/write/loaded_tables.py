@@ -9,10 +9,18 @@ from typing import Any, cast
 from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.row_subject import RowSubject
-from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.snapshot import Snapshot, open_snapshot
 from hybridkg.rdf.terms import NamedNode, Node, Term
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.kept_tables import MAX_TABLES
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
+
+
+def newest(folder: Folder, state: Snapshot | None) -> Snapshot | None:
+    """The state of the live generation, which may be newer than an open one; None where an index is damaged."""
+    if state is None or state.generation.name == folder.live_name():
+        return state
+    return open_snapshot(folder)[0]
 
 
 def known_to_tables(state: Snapshot | None, replace: str | None, replace_rows: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
-from hybridkg.errors import ElsewhereWarning, HybridkgError, LoadError, ParameterError, UserError
+from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -123,7 +123,7 @@ class Transaction:
         with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
             self._warnings += drifts(sources)
-            elsewhere: list[ElsewhereWarning] = []
+            elsewhere: list[HybridkgError] = []
             with _undone_on_failure(state):
                 if replace_rows:
                     elsewhere = load_in_place_of_rows(state, sources)[1]

@@ -24,6 +24,8 @@ def check_row_identity(table: TableSource, kept: Sequence[RowSubject]) -> None:
         LoadError: its rows have numbers for identifiers, or other subjects than in its earlier loads, so that they
             would be new entities and the earlier ones would stay.
     """
+    if table.map.rows == 0:
+        return  # nothing is replaced, and no column tells rows apart
     new, subject = table.row_subject, table.map.subject
     before = [one for one in kept if one.table == table.map.name or (new and _subjects(one) == _subjects(new))][::-1]
     former = next((one for one in before if one.column in table.columns), None)

@@ -87,11 +87,21 @@ def _refuse_lost_current(path: Path) -> None:
         )
 
 
-class Folder:
-    """A knowledge base on disk; `changes` override kb.toml. Safe for many readers, concurrent with one writer."""
+class AnotherGenerationError(Exception):
+    """The live generation is not the one from which a writer has decided what to write."""
 
-    def __init__(self, path: Path, changes: Mapping[str, str] | None = None):
-        self.path, self._changes = path, dict(changes or {})
+
+class Folder:
+    """A knowledge base on disk. Safe for many readers, concurrent with one writer.
+
+    Args:
+        path: of the folder.
+        changes: settings that override kb.toml.
+        expected: name of the generation that a writer must find; None for any.
+    """
+
+    def __init__(self, path: Path, changes: Mapping[str, str] | None = None, expected: str | None = None):
+        self.path, self._changes, self._expected = path, dict(changes or {}), expected
         self._config_file = str(path / "kb.toml")
 
     def __repr__(self) -> str:
@@ -173,7 +183,11 @@ class Folder:
 
     def with_settings(self, **changes: str) -> Folder:
         """The same folder with new settings by name (PLACES); kb.toml gets them with the next generation."""
-        return Folder(self.path, {**self._changes, **changes})
+        return Folder(self.path, {**self._changes, **changes}, self._expected)
+
+    def expecting(self, generation: str) -> Folder:
+        """The same folder for a writer that has decided what to write from a generation."""
+        return Folder(self.path, self._changes, generation)
 
     @property
     def has_changes(self) -> bool:
@@ -258,9 +272,12 @@ class Folder:
         Raises:
             LockedError: another process, or another thread, is writing.
             StorageError: the disk is full or fails; the old state stays.
+            AnotherGenerationError: another writer has been faster; only after `expecting`.
         """
         with _storage_errors(f"writing to {str(self.path)!r}"), self.locked(wait):
             previous = self._previous()
+            if self._expected not in (None, previous.name):
+                raise AnotherGenerationError
             self._remove_leftovers(previous)
             number = previous.manifest.generation + 1
             path = self.path / f"{BUILDING}{os.getpid()}"

@@ -161,7 +161,8 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
 
 def _row_subject(value: Mapping[str, Any]) -> RowSubject:
     columns = tuple(KeptColumn(*map(str, one)) for one in value.get("columns", []))
-    return RowSubject(*(str(value[name]) for name in ("table", "column", "kind", "start", "end")), columns)
+    table, column, kind, start, end = (str(value[name]) for name in ("table", "column", "kind", "start", "end"))
+    return RowSubject(table, column, kind, start, end, columns)
 
 
 def _row_subject_value(one: RowSubject) -> dict[str, Any]:

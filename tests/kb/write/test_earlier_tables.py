@@ -13,6 +13,7 @@ from sampling import examples
 from hybridkg import KnowledgeBase, LoadError, guess_mapping
 from hybridkg.cli import cli
 from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.kb.write.described_already import described_already
 from hybridkg.rdf.well_known import shortened
 from hybridkg.store.generations.kept_tables import MAX_LENGTH, MAX_TABLES, KeptTables
 from hybridkg.tables import foreign_keys
@@ -135,6 +136,32 @@ def test_a_table_refers_to_the_last_class_of_another(kb, files):
         kb.load(brands, class_=class_)
     kb.load(products)
     assert {one[:7] for one in makers(kb).values()} == {"<Maker/"}
+
+
+def test_rows_that_another_process_has_loaded_are_referred_to(kb, files, tmp_path):
+    brands, products = files(brands=BRANDS, products=PRODUCTS)
+    with KnowledgeBase.open(tmp_path / "shop.kb") as other:
+        other.load(brands)
+    assert kb.guess_mapping(products).tables[0].properties[-1].predicates == (f"{EX}brand",)
+    kb.load(products)
+    assert len(makers(kb)) == 3
+
+
+@pytest.mark.parametrize("index", [None, True, False])
+def test_references_are_decided_anew_if_the_rows_go_before_the_load_begins(kb, files, tmp_path, monkeypatch, index):
+    brands, products = files(brands=BRANDS, products=PRODUCTS)
+    kb.load(brands)
+    others = [f"DELETE WHERE {{ <{EX}Brand/b1> ?p ?o }}", "INSERT DATA { <a:b> <a:b> <a:b> }"]
+
+    def another_writer(*arguments):
+        if others:
+            with KnowledgeBase.open(tmp_path / "shop.kb") as other:
+                other.update(others.pop(0))
+        return described_already(*arguments)
+
+    monkeypatch.setattr("hybridkg.kb.write.load_inputs.described_already", another_writer)
+    report = kb.load(products, index=index)
+    assert (makers(kb), report.triples, others) == ({}, 9, [])
 
 
 def test_rows_that_are_gone_are_referred_to_no_more(kb, files):

@@ -243,6 +243,13 @@ def test_a_number_of_a_row_is_no_identity(kb, tmp_path):
     assert caught.value.hint.startswith("--id COLUMN")
 
 
+def test_a_table_without_rows_replaces_nothing(kb, films):
+    kb.load(films)
+    films.write_text(OLD.splitlines()[0])
+    report = kb.load(films, replace_rows=True)
+    assert (report.triples, report.removed, [one.code for one in report.warnings]) == (0, 0, ["W301"])
+
+
 def test_rows_in_a_named_graph_stay_with_a_warning(kb, films):
     kb.load(films, replace="http://e/g")
     with kb.transaction(dry_run=True) as t:
