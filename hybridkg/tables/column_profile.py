@@ -250,12 +250,6 @@ class ColumnProfile:
         separator = self.own_separator
         return self._parts[separator].kinds.strictest if separator else self.kinds.strictest
 
-    @property
-    def differs(self) -> bool:
-        """Whether its cells alone would give another kind or separator than the earlier loads."""
-        now = self.own_kind, self.own_separator
-        return self.kept is not None and now != (self.kept.kind, self.kept.separator)
-
     def why_text(self) -> str:
         """Why this is a column of texts where most values have a stricter kind; empty for no reason."""
         is_text = self.kind is ValueKind.STRING and not self.separator

@@ -71,13 +71,18 @@ class EarlierTables:
         """The columns of the tables whose subjects begin with a text, by name; of one name, that of the last load."""
         return {column.name: column for row in self.templates if row.start == start for column in row.columns}
 
-    def identifiers(self, start: str) -> list[str] | None:
-        """The identifiers of the rows whose subjects begin with a text; None where the graph has too many types."""
-        typed = [subject for subject, _ in self._statements(NamedNode(RDF_TYPE), MAX_TYPES + 1)]
-        if len(typed) > MAX_TYPES:
-            return None
-        iris = [one.value for one in typed if isinstance(one, NamedNode) and one.value.startswith(start)]
-        return [unquote(iri.removeprefix(start)) for iri in iris]
+    def identifiers(self, start: str, most: int) -> list[str] | None:
+        """The identifiers of the rows whose subjects begin with a text.
+
+        None if they are more than `most`, or if the graph has more than MAX_TYPES triples of rdf:type.
+        """
+        found: set[str] = set()
+        for number, (subject, _) in enumerate(self._statements(NamedNode(RDF_TYPE), MAX_TYPES + 1), 1):
+            if isinstance(subject, NamedNode) and subject.value.startswith(start):
+                found.add(unquote(subject.value.removeprefix(start)))
+            if number > MAX_TYPES or len(found) > most:
+                return None
+        return [*found]
 
     def literals(self, predicate: str, most: int) -> Iterator[tuple[str, str]]:
         """Subject and text of the literals among the first triples of a predicate."""

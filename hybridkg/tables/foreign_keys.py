@@ -210,7 +210,8 @@ def _candidates(one: KeyedTable, targets: Sequence[ReferredTable]) -> list[_Cand
         names = reference_headers(target)
         for profile in one.profiles:
             is_own_key = target.call is one and profile.name == target.key
-            if is_own_key or not profile.filled or profile.kind not in KEY_KINDS:
+            was_value = profile.kept is not None and not profile.kept.predicate
+            if is_own_key or was_value or not profile.filled or profile.kind not in KEY_KINDS:
                 continue
             is_named = _is_named_after(profile.name, names)
             is_text = profile.kind is not ValueKind.INTEGER and target.call is not one and target.kind is not None

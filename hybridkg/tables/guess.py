@@ -166,10 +166,8 @@ def _forget_replaced(
 ) -> None:
     """Forgets the kinds of earlier loads where this table replaces all of their rows; references stay."""
     kept = [one for one in profiles if one.kept is not None and not one.kept.predicate]
-    if not any(one.differs for one in kept):
-        return
-    key = _key(table, profiles, chosen).column
-    before = earlier.identifiers(start) if key is not None else None
+    key = _key(table, profiles, chosen).column if kept else None
+    before = earlier.identifiers(start, kept[0].rows) if key is not None else None
     if before and next(one for one in profiles if one.name == key).has_values(before):
         for one in kept:
             one.kept = one.misfit = None

@@ -99,3 +99,11 @@ def test_what_is_kept_of_the_columns_is_bounded(monkeypatch):
         columns = tuple(KeptColumn(one, "string") for one in ("x" * 501, "p", "q", "r"))
         kept.add(RowSubject(name, "id", "", f"e:{name}/", columns=columns))
     assert [[column.name for column in one.columns] for one in kept.kept] == [[], ["p", "q"]]
+
+
+def test_a_column_of_values_stays_one_after_a_copy_of_the_table_was_loaded(kb, shop):
+    kb.load(write_csv(shop.with_name("other.csv"), HEADER, ROWS), index=False)
+    kb.load(write_csv(shop, HEADER, [ROWS[0], ROWS[1], ["s1", "1", "", "", ""]]), id="sku", index=False)
+    assert values(kb, "s2", "sku") == ['"s2"']
+    kb.load(write_csv(shop, HEADER, [ROWS[0]]), replace_rows=True, index=False)
+    assert (values(kb, "s1", "sku"), values(kb, "s1", "ean")) == (['"s1"'], ['"0461"'])
