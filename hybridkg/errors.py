@@ -201,6 +201,18 @@ class DescribedWarning(LoadWarning):
     code = "W304"
 
 
+class DriftWarning(LoadWarning):
+    """A column of a table with other types of values than in earlier loads of the table."""
+
+    code = "W305"
+
+
+class NewRowsWarning(LoadWarning):
+    """A table whose rows were to replace earlier ones, and are all new."""
+
+    code = "W306"
+
+
 class ServiceError(HybridkgError):
     """A SPARQL service in a query did not respond."""
 

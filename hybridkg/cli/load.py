@@ -110,7 +110,7 @@ def load(
     progress = TerminalProgress()
     existed = (kb / "CURRENT").exists()
     opened = KnowledgeBase.open(kb) if existed else None
-    tables = TableArguments(mapping, ids, classes, prefix, header_rows, save_mapping, dry_run, replace)
+    tables = TableArguments(mapping, ids, classes, prefix, header_rows, save_mapping, dry_run, replace, replace_rows)
     table_mapping = shown_mapping(files, tables, opened, progress)
     if dry_run and replace_rows and opened is not None:
         with opened.transaction(dry_run=True, index=False, wait=wait, progress=progress) as changes:

@@ -45,7 +45,7 @@ TABLE_OPTIONS = (
 
 @dataclass(frozen=True)
 class TableArguments:
-    """The values of these options, and that of `--replace`."""
+    """The values of these options, and those of `--replace` and `--replace-rows`."""
 
     mapping: Path | None
     ids: tuple[str, ...]
@@ -55,6 +55,7 @@ class TableArguments:
     save_mapping: Path | None
     dry_run: bool
     replace: str | None
+    replace_rows: bool
 
 
 def table_options(command: Any) -> Any:
@@ -92,7 +93,8 @@ def shown_mapping(
     if base is None:
         mapping = guess_mapping(*tables, progress=progress, **chosen)
     else:
-        mapping = base.guess_mapping(*tables, replace=given.replace, progress=progress, **chosen)
+        how: dict[str, Any] = {"replace": given.replace, "replace_rows": given.replace_rows, "progress": progress}
+        mapping = base.guess_mapping(*tables, **how, **chosen)
     echo(str(mapping), err=True)
     if given.save_mapping is not None:
         mapping.save(given.save_mapping)

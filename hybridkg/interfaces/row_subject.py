@@ -8,6 +8,27 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class KeptColumn:
+    """How a column of a loaded table became triples, so that later loads of the table do the same.
+
+    Args:
+        name: of the column.
+        kind: of its values, a ValueKind.
+        separator: between the values of a cell; empty for one value.
+        predicate: IRI, for a column of references; empty for one of values.
+        start: of a reference: the text of the IRI before the value, which is percent-encoded.
+        end: the text after it.
+    """
+
+    name: str
+    kind: str
+    separator: str = ""
+    predicate: str = ""
+    start: str = ""
+    end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RowSubject:
     """The template of the subjects of a table.
 
@@ -17,6 +38,7 @@ class RowSubject:
         kind: of the values in this column, a ValueKind; empty if the mapping does not tell, or loads differ.
         start: the text of each subject before the value, which is percent-encoded.
         end: the text after it, most often empty.
+        columns: how the columns became triples, in the order of their names.
     """
 
     table: str
@@ -24,6 +46,7 @@ class RowSubject:
     kind: str
     start: str
     end: str = ""
+    columns: tuple[KeptColumn, ...] = ()
 
     @property
     def prefix(self) -> str:

@@ -227,6 +227,7 @@ class KnowledgeBase(Care):
         prefix: str | None = None,
         header_row: int | Mapping[str, int] | None = None,
         replace: str | None = None,
+        replace_rows: bool = False,
         progress: Progress = SILENT,
     ) -> TableMapping:
         """The mapping that `load` of tables without a mapping uses here, with references to tables loaded earlier.
@@ -240,8 +241,8 @@ class KnowledgeBase(Care):
         from hybridkg.tables.inputs import guess_mapping
 
         chosen: dict[str, Any] = {"id": id, "class_": class_, "prefix": prefix, "header_row": header_row}
-        state = newest(self._folder, self._state)
-        return guess_mapping(*tables, **chosen, **known_to_tables(state, replace), progress=progress)
+        known = known_to_tables(newest(self._folder, self._state), replace, replace_rows)
+        return guess_mapping(*tables, **chosen, **known, progress=progress)
 
     def index(
         self,

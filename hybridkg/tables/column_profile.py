@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridkg.interfaces.row_subject import KeptColumn
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
 from hybridkg.tables.kinds import RECOGNISED, first_misfit, is_recognised
 from hybridkg.tables.near_kind import NearKind
@@ -107,10 +108,17 @@ class KeyFlaw:
 
 
 class ColumnProfile:
-    """The findings about one column."""
+    """The findings about one column.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    Args:
+        name: of the column.
+        kept: how it became triples in earlier loads of the table; None if it was not there.
+    """
+
+    def __init__(self, name: str, kept: KeptColumn | None = None) -> None:
+        self.name, self.kept = name, kept
+        self.misfit: tuple[int, str] | None = None
+        """The first row, from 1, with a value that has not the kind that is kept, and that value."""
         self.filled = self.rows = 0
         self.kinds, self.is_list, self.has_json_and_text = Kinds(), False, False
         self._parts = {separator: _Parts(separator) for separator in SEPARATORS}
@@ -134,6 +142,8 @@ class ColumnProfile:
         self.filled += filled
         before = self.kinds.copy()
         self.kinds.see(texts, column.kinds if texts else frozenset())
+        if self.kept is not None and self.misfit is None:
+            self._see_kept(self.kept, texts, column, [before_batch + 1 + i for i in values.rows or range(len(texts))])
         if not column.kinds and not column.is_list and self.kinds.strictest is ValueKind.STRING:
             self._near = self._near or NearKind(before.left, self._values)
             places = range(rows) if values.rows is None else values.rows
@@ -148,6 +158,17 @@ class ColumnProfile:
             self._see_keys(texts, values.rows, before_batch, rows, column.is_list)
         if not column.is_list and (not column.kinds or ValueKind.JSON not in column.kinds):
             self._see_parts(texts, before)
+
+    def _see_kept(self, kept: KeptColumn, texts: Sequence[str], column: TableColumn, rows: Sequence[int]) -> None:
+        """Looks for the first value that has not the kind of earlier loads."""
+        if kept.predicate or kept.kind == ValueKind.STRING:
+            return
+        kind, is_typed = ValueKind(kept.kind), bool(column.kinds) and ValueKind.IRI not in column.kinds
+        split = kept.separator and not column.is_list
+        cells = [text.split(kept.separator) for text in texts] if split else [[text] for text in texts]
+        if not _has_kind(kind, [part for cell in cells for part in cell], is_typed=is_typed):
+            wrong = ((i, part) for i, cell in enumerate(cells) for part in cell)
+            self.misfit = next((rows[i], one) for i, one in wrong if not _has_kind(kind, [one], is_typed=is_typed))
 
     def _see_keys(
         self, texts: Sequence[str], places: Sequence[int] | None, before: int, rows: int, is_list: bool
@@ -187,6 +208,13 @@ class ColumnProfile:
     @property
     def separator(self) -> str:
         """The separator of the values of a cell; empty for none."""
+        if self.kept is not None and not self.is_list and (self.kept.predicate or self.is_as_kept):
+            return self.kept.separator
+        return self.own_separator
+
+    @property
+    def own_separator(self) -> str:
+        """The separator of the values of a cell, whatever it was in earlier loads."""
         if self.is_list or self.kinds.strictest is not ValueKind.STRING:
             return ""
         counted = {separator: parts.found for separator, parts in self._parts.items()}
@@ -206,9 +234,20 @@ class ColumnProfile:
         return next((part for part in parts if part and not part.isspace()), "")
 
     @property
+    def is_as_kept(self) -> bool:
+        """Whether all values have the kind that the column had in earlier loads."""
+        is_value = self.kept is not None and not self.kept.predicate
+        return is_value and self.misfit is None and self.kinds.strictest is not ValueKind.JSON
+
+    @property
     def kind(self) -> ValueKind:
-        """The kind of the values."""
-        separator = self.separator
+        """The kind of the values: that of earlier loads, where all of them have it."""
+        return ValueKind(self.kept.kind) if self.kept is not None and self.is_as_kept else self.own_kind
+
+    @property
+    def own_kind(self) -> ValueKind:
+        """The kind of the values, whatever it was in earlier loads."""
+        separator = self.own_separator
         return self._parts[separator].kinds.strictest if separator else self.kinds.strictest
 
     def why_text(self) -> str:

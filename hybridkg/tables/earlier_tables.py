@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
+from urllib.parse import unquote
 
-from hybridkg.interfaces.row_subject import RowSubject, last_of_names
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject, last_of_names
 from hybridkg.rdf.terms import Literal, NamedNode, Node, Term
 from hybridkg.tables.column_profile import MAX_KEY_LENGTH
-from hybridkg.tables.mapping import iri_safe
+from hybridkg.tables.mapping import RDF_TYPE, iri_safe
+
+MAX_TYPES = 1_000_000
+"""Triples of rdf:type that are read to see whether a table replaces all of its rows."""
 
 FindSubjects: TypeAlias = Callable[[Iterable[Node]], set[Node]]
 """The nodes that are the subject of a triple of the graph."""
@@ -32,6 +36,7 @@ class EarlierTables:
         templates: of the subjects of each table, in the order of their loads.
         find: looks up subjects in the graph, in blocks.
         statements: reads the first triples of a predicate.
+        replaces_rows: whether the load puts its rows in place of earlier ones.
 
     >>> from hybridkg.rdf.terms import NamedNode
     >>> brands = RowSubject("brands", "id", "string", "http://e/Brand/")
@@ -45,11 +50,13 @@ class EarlierTables:
         templates: Sequence[RowSubject] = (),
         find: FindSubjects = _nothing,
         statements: FindStatements = _no_statements,
+        *,
+        replaces_rows: bool = False,
     ):
         self.templates = tuple(templates)
         self.rows = last_of_names(self.templates)
         """The last template of each table: later tables refer to these rows."""
-        self._find, self._statements = find, statements
+        self._find, self._statements, self.replaces_rows = find, statements, replaces_rows
 
     def missing(self, values: Sequence[tuple[RowSubject, str]]) -> list[bool]:
         """Whether the graph has no row of the table with the identifier, for each (table, identifier).
@@ -59,6 +66,23 @@ class EarlierTables:
         nodes = [_node(row, value) for row, value in values]
         known = self._find(dict.fromkeys(node for node in nodes if node is not None))
         return [node is None or node not in known for node in nodes]
+
+    def columns(self, start: str) -> dict[str, KeptColumn]:
+        """The columns of the tables whose subjects begin with a text, by name; of one name, that of the last load."""
+        return {column.name: column for row in self.templates if row.start == start for column in row.columns}
+
+    def identifiers(self, start: str, most: int) -> list[str] | None:
+        """The identifiers of the rows whose subjects begin with a text.
+
+        None if they are more than `most`, or if the graph has more than MAX_TYPES triples of rdf:type.
+        """
+        found: set[str] = set()
+        for number, (subject, _) in enumerate(self._statements(NamedNode(RDF_TYPE), MAX_TYPES + 1), 1):
+            if isinstance(subject, NamedNode) and subject.value.startswith(start):
+                found.add(unquote(subject.value.removeprefix(start)))
+            if number > MAX_TYPES or len(found) > most:
+                return None
+        return [*found]
 
     def literals(self, predicate: str, most: int) -> Iterator[tuple[str, str]]:
         """Subject and text of the literals among the first triples of a predicate."""

@@ -19,7 +19,7 @@ from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.tables.column_profile import KEY_KINDS, ColumnProfile
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.mapping import TermMap
-from hybridkg.tables.names import singular
+from hybridkg.tables.names import reference_names, singular
 from hybridkg.tables.triples import values_of
 
 MIN_DISTINCT_TEXTS = 2
@@ -66,13 +66,14 @@ class ReferredTable:
 
 @dataclass
 class _Candidate:
-    """A column that may refer to a table; `first` is one of its values."""
+    """A column that may refer to a table; `first` is one of its values. `stays_reference`: it was one earlier."""
 
     column: str
     separator: str
     first: str
     target: ReferredTable
     is_named: bool
+    stays_reference: bool
     is_kept: bool = True
     distinct: set[int] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
@@ -99,7 +100,7 @@ class ForeignKeys:
         for one in tables:
             candidates[one.table.name] = keys._with_a_first_row(one, candidates[one.table.name])
         wanted = {one.target.name: one.target.call for found in candidates.values() for one in found if one.target.call}
-        known = {name: _hashes(one) for name, one in wanted.items()}
+        known = {name: hashes_of_key(one) for name, one in wanted.items()}
         for one in tables:
             keys._compare(one, candidates[one.table.name], known)
         return keys
@@ -158,7 +159,7 @@ class ForeignKeys:
         """The first of some values that no row has, neither of the call nor of an earlier load; None for none."""
         left = distinct
         if candidate.target.call is not None:
-            left = [distinct[i] for i in np.flatnonzero(~_contains(known[candidate.target.name], hashes)).tolist()]
+            left = [distinct[i] for i in np.flatnonzero(~is_contained(known[candidate.target.name], hashes)).tolist()]
         if (earlier := candidate.target.earlier) is None or not left:
             return left[0] if left else None
         new = [text for text in left if text not in candidate.found]
@@ -171,12 +172,13 @@ class ForeignKeys:
         return None
 
     def _note(self, table: str, candidate: _Candidate, missing: str) -> None:
-        if candidate.is_named:
+        if candidate.is_named and not candidate.stays_reference:
             shown = missing if len(missing) <= 40 else f"{missing[:40]}..."
+            name = next(reference_names(candidate.column, candidate.target.name, candidate.target.key))
             when = "" if candidate.target.call is not None else ", which was loaded earlier"
             self._notes.setdefault(table, []).append(
                 f"column {candidate.column!r} is no reference to {candidate.target.name!r}{when}: no row there has "
-                f"{shown!r}"
+                f"{shown!r}, so all cells are values, and queries by ex:{name} find none of these rows"
             )
 
 
@@ -208,12 +210,14 @@ def _candidates(one: KeyedTable, targets: Sequence[ReferredTable]) -> list[_Cand
         names = reference_headers(target)
         for profile in one.profiles:
             is_own_key = target.call is one and profile.name == target.key
-            if is_own_key or not profile.filled or profile.kind not in KEY_KINDS:
+            was_value = profile.kept is not None and not profile.kept.predicate
+            if is_own_key or was_value or not profile.filled or profile.kind not in KEY_KINDS:
                 continue
             is_named = _is_named_after(profile.name, names)
             is_text = profile.kind is not ValueKind.INTEGER and target.call is not one and target.kind is not None
             if target.kind in (profile.kind, None) and (is_named or is_text):
-                found.append(_Candidate(profile.name, profile.separator, profile.first, target, is_named))
+                stays = profile.kept is not None and bool(profile.kept.predicate)
+                found.append(_Candidate(profile.name, profile.separator, profile.first, target, is_named, stays))
     return found
 
 
@@ -239,7 +243,7 @@ def _normal(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).strip("_").lower()
 
 
-def _hashes(one: KeyedTable) -> npt.NDArray[np.int64]:
+def hashes_of_key(one: KeyedTable) -> npt.NDArray[np.int64]:
     """The hashes of the values in the key of a table, ascending."""
     place = [*one.table.columns].index(one.key or "")
     found = [np.empty(0, np.int64)]
@@ -249,7 +253,8 @@ def _hashes(one: KeyedTable) -> npt.NDArray[np.int64]:
     return np.unique(np.concatenate(found))
 
 
-def _contains(known: npt.NDArray[np.int64], hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def is_contained(known: npt.NDArray[np.int64], hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether each hash is one of some that are ascending."""
     places = np.searchsorted(known, hashes)
     inside = places < len(known)
     found = np.zeros(len(hashes), bool)

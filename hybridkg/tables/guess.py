@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.row_subject import KeptColumn
 from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.rdf.input_file import extensions
 from hybridkg.rdf.terms import NamedNode
@@ -25,6 +26,7 @@ from hybridkg.tables.column_profile import ColumnProfile
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.foreign_keys import ForeignKeys, KeyedTable
 from hybridkg.tables.former_predicates import former_predicates
+from hybridkg.tables.kept_references import kept_references
 from hybridkg.tables.mapping import (
     RDF_TYPE,
     ROW_NUMBER,
@@ -42,12 +44,15 @@ from hybridkg.tables.names import (
     RDFS_COMMENT,
     RDFS_LABEL,
     class_name,
+    ends_as_reference,
     languages,
     local_names,
     reference_names,
     singular,
 )
 from hybridkg.tables.referring_texts import referring_texts
+from hybridkg.tables.same_rows import copy_note
+from hybridkg.tables.table_source import row_subject
 
 DEFAULT_PREFIX = "http://example.org/"
 
@@ -92,8 +97,6 @@ def guess(
     namespace = _namespace(prefix)
     _check_names(tables)
     ids, classes = _choices(id, "id", tables), _choices(class_, "class", tables)
-    profiles = {table.name: _profiles(table, progress) for table in tables}
-    keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
     known = {**WELL_KNOWN, **(prefixes or {}), "ex": namespace}
     class_iris = {
         table.name: _class(classes[table.name], namespace, known)
@@ -101,11 +104,20 @@ def guess(
         else namespace + class_name(table.name)
         for table in tables
     }
+    starts = {table.name: _start(class_iris[table.name], namespace) for table in tables}
+    profiles = {table.name: _profiles(table, earlier.columns(starts[table.name]), progress) for table in tables}
+    for table in tables:
+        if earlier.replaces_rows:
+            _forget_replaced(table, profiles[table.name], ids.get(table.name), starts[table.name], earlier)
+    keys = {table.name: _key(table, profiles[table.name], ids.get(table.name)) for table in tables}
     _check_subjects(keys, class_iris, classes)
     subjects = {table.name: _subject(keys[table.name], class_iris[table.name], namespace) for table in tables}
     keyed = [KeyedTable(table, profiles[table.name], keys[table.name].column, subjects[table.name]) for table in tables]
     links = ForeignKeys.found(keyed, earlier)
-    further_notes = {one.table.name: [*referring_texts(one, namespace, earlier)] for one in keyed}
+    dangling = kept_references(keyed, links, earlier)
+    further_notes = {
+        one.table.name: [*dangling.get(one.table.name, ()), *referring_texts(one, namespace, earlier)] for one in keyed
+    }
     maps = [
         _table_map(
             table,
@@ -120,13 +132,19 @@ def guess(
         )
         for table in tables
     ]
+    maps = [
+        one
+        if one.name in classes
+        else replace(one, notes=(*one.notes, *copy_note(row_subject(one), earlier.templates)))
+        for one in maps
+    ]
     return TableMapping(tuple(maps), (("ex", namespace),))
 
 
-def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:
-    """The profiles of the columns, by one pass."""
+def _profiles(table: Table, kept: Mapping[str, KeptColumn], progress: Progress) -> list[ColumnProfile]:
+    """The profiles of the columns, by one pass; `kept` are those of earlier loads of the table."""
     progress.start(f"{table.source} (types)", table.size)
-    found, rows = [ColumnProfile(name) for name in table.columns], 0
+    found, rows = [ColumnProfile(name, kept.get(name)) for name in table.columns], 0
     for batch in table.batches():
         for profile, column in zip(found, batch.columns, strict=True):
             profile.see(column, batch.rows)
@@ -141,6 +159,18 @@ def _profiles(table: Table, progress: Progress) -> list[ColumnProfile]:
                 place=table.source,
             )
     return found
+
+
+def _forget_replaced(
+    table: Table, profiles: Sequence[ColumnProfile], chosen: str | None, start: str, earlier: EarlierTables
+) -> None:
+    """Forgets the kinds of earlier loads where this table replaces all of their rows; references stay."""
+    kept = [one for one in profiles if one.kept is not None and not one.kept.predicate]
+    key = _key(table, profiles, chosen).column if kept else None
+    before = earlier.identifiers(start, kept[0].rows) if key is not None else None
+    if before and next(one for one in profiles if one.name == key).has_values(before):
+        for one in kept:
+            one.kept = one.misfit = None
 
 
 def _key(table: Table, profiles: Sequence[ColumnProfile], chosen: str | None) -> _Key:
@@ -208,8 +238,13 @@ def _subject(key: _Key, class_iri: str, namespace: str) -> TermMap:
     """The rows in our own namespace, also where their class is in that of somebody else."""
     if key.is_iri and key.column is not None:
         return TermMap(("", key.column, ""), ValueKind.IRI)
+    return TermMap((_start(class_iri, namespace), key.column or ROW_NUMBER, ""), ValueKind.IRI)
+
+
+def _start(class_iri: str, namespace: str) -> str:
+    """How the IRIs of the rows of a class begin."""
     name = class_iri.removeprefix(namespace) if class_iri.startswith(namespace) else re.split("[/#:]", class_iri)[-1]
-    return TermMap((f"{namespace}{name}/", key.column or ROW_NUMBER, ""), ValueKind.IRI)
+    return f"{namespace}{name}/"
 
 
 def _table_map(
@@ -231,16 +266,31 @@ def _table_map(
     label = _label_header(profiles, stems)
     properties, notes = [PropertyMap((RDF_TYPE,), constant_iri(class_iri))], _key_notes(table, key, profiles)
     if not is_chosen:
-        notes += _near_key_notes(table, key, profiles)
+        notes += _near_key_notes(table, key, profiles) + _guessed_key_notes(table, key, profiles)
     taken = {*local.values()}
+    drifts: list[str] = []
     for profile in profiles:
         stem = stems.get(profile.name, profile.name)
         if not profile.filled:
             notes.append(f"column {profile.name!r} is blank in every row, so it gives no triple")
             continue
+        other, kept = links.target(table.name, profile.name), profile.kept
+        is_same = other is None or kept is None or other.subject.template[::2] == (kept.start, kept.end)
+        if kept is not None and kept.predicate and is_same:
+            target = TermMap((kept.start, profile.name, kept.end), ValueKind.IRI, separator=profile.separator)
+            properties.append(PropertyMap((kept.predicate,), target))
+            taken.add(kept.predicate.removeprefix(namespace))
+            continue
+        if profile.misfit is not None:
+            drifts.append(_drift(table, profile))
+        elif profile.is_as_kept and profile.kind is not profile.own_kind:
+            notes.append(
+                f"column {profile.name!r} is {_named(profile.kind)}, as in earlier loads of this table; its cells "
+                f"alone would be {_named(profile.own_kind)}"
+            )
         if why := profile.why_text():
             notes.append(f"column {profile.name!r} is text, because {why}")
-        if (other := links.target(table.name, profile.name)) is not None:
+        if other is not None:
             if stem == profile.name:
                 local[stem] = next(reference_names(stem, other.name, other.key, taken, local[stem]))
                 taken.add(local[stem])
@@ -267,8 +317,34 @@ def _table_map(
     file_name = re.split(r"[\\/]", table.source)[-1]
     former = former_predicates([profile.name for profile in profiles], namespace, links.former_targets)
     return TableMap(
-        table.name, file_name, table.part, subject, tuple(properties), tuple(notes), rows, tuple(dict.fromkeys(former))
+        table.name,
+        file_name,
+        table.part,
+        subject,
+        tuple(properties),
+        tuple(notes),
+        rows,
+        tuple(dict.fromkeys(former)),
+        tuple(drifts),
     )
+
+
+def _drift(table: Table, profile: ColumnProfile) -> str:
+    """The first cell of a column that is not as the column was in earlier loads."""
+    assert profile.misfit is not None
+    assert profile.kept is not None
+    row, text = profile.misfit
+    shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
+    return (
+        f"{table.place(row)}: row {row:,}, column {profile.name!r}: {shown} is not {_named(profile.kept.kind)}, as the "
+        f"column was in earlier loads, so that all of its cells in this load are {_named(profile.kind)}"
+    )
+
+
+def _named(kind: str) -> str:
+    """A kind in words."""
+    words = {ValueKind.STRING.value: "text", ValueKind.IRI.value: "an IRI", ValueKind.JSON.value: "rdf:JSON"}
+    return words.get(str(kind), f"xsd:{kind}")
 
 
 def _separator_notes(table: Table) -> list[str]:
@@ -293,6 +369,24 @@ def _label_header(profiles: Sequence[ColumnProfile], stems: Mapping[str, str]) -
     texts = [one.name for one in profiles if one.filled and one.kind is ValueKind.STRING and not one.separator]
     headers = {stem.lower(): stem for name in texts[::-1] for stem in [stems.get(name, name)]}
     return next((headers[name] for name in LABELS if name in headers), None)
+
+
+def _guessed_key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:
+    """A remark about a column of numbers that identifies the rows, and whose name does not say so."""
+    for profile in profiles:
+        if profile.name == key.column and profile.rows > 1 and profile.kind is ValueKind.INTEGER:
+            name = profile.name.lower()
+            is_named = name in _usual_keys(table) or name in _CODES or ends_as_reference(profile.name)
+            if not is_named and not _NUMBERS.search(name):
+                return [
+                    f"{profile.name!r} identifies the rows by a guess, because its numbers differ: --id COLUMN chooses "
+                    "another"
+                ]
+    return []
+
+
+_NUMBERS = re.compile(r"(?:^|[\W_])(?:id|nr|no|num|number|key|code)$")
+"""The end of a header, in lower case, of numbers that identify something."""
 
 
 def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> list[str]:

@@ -130,6 +130,7 @@ class TableMap:
         rows: number of rows, where the guess has counted them.
         former: predicates that earlier guesses may have given to these columns, each with the start of the IRIs that
             are its values, or an empty text for any value.
+        drifts: columns whose cells are not as in earlier loads of the table, each with the place of the first cell.
     """
 
     name: str
@@ -140,6 +141,7 @@ class TableMap:
     notes: tuple[str, ...] = field(default=(), compare=False)
     rows: int | None = field(default=None, compare=False)
     former: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    drifts: tuple[str, ...] = field(default=(), compare=False)
 
     def term_maps(self) -> Iterator[TermMap]:
         """The subject and all objects."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,10 @@ _PLURALS = {
 
 _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE)
 """In the order of _PLURALS; each includes those before it."""
+
+
+_WITH_COMMA = re.compile(r"[+-]?(?:\d{1,15}|\d{1,3}(?:[., '\u2019\u00a0\u202f]\d{3}){1,5}),\d{1,15}", re.ASCII)
+"""A decimal with a comma, or an integer whose thousands have one."""
 
 
 @dataclass
@@ -49,6 +54,7 @@ class NearKind:
 
     def __init__(self, kinds: Collection[ValueKind], values: int):
         self._values = values
+        self._commas: _Count | None = _Count(values if ValueKind.DECIMAL in kinds else 0)
         self._counts = {kind: _Count(values) for kind in _PLURALS if kind in kinds}
 
     def see(self, texts: Sequence[str], rows: Sequence[int]) -> None:
@@ -68,8 +74,29 @@ class NearKind:
             if count.fits < MIN_SHARE * self._values:
                 del self._counts[kind]
 
+        self._see_commas(texts, rows)
+
+    def _see_commas(self, texts: Sequence[str], rows: Sequence[int]) -> None:
+        """Counts the numbers, those with commas included."""
+        if self._commas is None:
+            return
+        found = [bool(_WITH_COMMA.fullmatch(text)) for text in texts]
+        self._commas.fits += sum(
+            is_it or is_recognised(ValueKind.DECIMAL, [text]) for is_it, text in zip(found, texts, strict=True)
+        )
+        if not self._commas.row and True in found:
+            first = found.index(True)
+            self._commas.row, self._commas.text = rows[first], texts[first]
+        if self._commas.fits < MIN_SHARE * self._values:
+            self._commas = None
+
     def reason(self) -> str:
         """Why the column is text: its first value that is not of the kind that most have; empty for none."""
+        if (commas := self._commas) is not None and commas.row:
+            return (
+                f"row {commas.row:,} has {commas.text!r}, a number with a comma ({commas.fits:,} of {self._values:,} "
+                "values are numbers); write them with a point, as in 1.50, and without separators of thousands"
+            )
         counts = [(count.fits, kind) for kind, count in self._counts.items() if count.row and count.fits]
         if not counts:
             return ""

@@ -9,6 +9,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import TABLE_READERS, Table, TableReader
 from hybridkg.rdf.input_file import COMPRESSIONS, check_readable, extensions
 from hybridkg.tables.readers.excel import EXCEL, HeaderRow
+from hybridkg.tables.signatures import check_signature
 
 IN_PARTS = frozenset({".parquet", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db"})
 """Extensions of formats that are not read from the first byte to the last, so that they cannot be compressed."""
@@ -59,4 +60,5 @@ def open_tables(path: Path, header_row: HeaderRow = None) -> Sequence[Table]:
             hint=f"unpack it first: {({'.gz': 'gunzip', '.bz2': 'bunzip2'}).get(compression, 'unxz')} {path}",
             place=str(path),
         )
+    check_signature(path)
     return EXCEL.open(path, header_row) if extension in WORKBOOKS else reader.open(path)

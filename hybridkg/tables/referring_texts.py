@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.rdf.well_known import shortened
 from hybridkg.tables.earlier_tables import EarlierTables
 from hybridkg.tables.foreign_keys import KeyedTable, ReferredTable, reference_headers
-from hybridkg.tables.names import local_name
+from hybridkg.tables.names import class_name, local_name
+from hybridkg.tables.same_rows import class_option
 
 FEW = 100
 """Triples of a predicate that are looked at."""
@@ -25,13 +27,24 @@ def referring_texts(one: KeyedTable, namespace: str, earlier: EarlierTables) -> 
     for header in sorted(reference_headers(referred)):
         predicate = namespace + local_name(header)
         found = [*earlier.literals(predicate, FEW)]
-        names = {row.table for row in earlier.rows for subject, _ in found if subject.startswith(row.start)}
+        names = {row.table for row in earlier.templates for subject, _ in found if subject.startswith(row.start)}
         names -= {one.table.name, *told}
         if names and key.has_values([text for _, text in found]):
             told |= names
             tables = ", ".join(map(repr, sorted(names)))
+            rows = [
+                row
+                for row in earlier.templates
+                if row.table in names and any(subject.startswith(row.start) for subject, _ in found)
+            ]
             yield (
                 f"{tables} was loaded earlier and has identifiers of these rows as texts, by "
                 f"{shortened(predicate, {'ex': namespace})}; to make references of them, load it again with "
-                "--replace-rows"
+                + " and with ".join(dict.fromkeys(_options(row, namespace) for row in rows))
             )
+
+
+def _options(row: RowSubject, namespace: str) -> str:
+    """The options of a load that replaces some rows: their class, too, where a guess would give another."""
+    is_guessed = row.start == f"{namespace}{class_name(row.table)}/"
+    return "--replace-rows" if is_guessed else f"--replace-rows {class_option(row.table, row)}".strip()

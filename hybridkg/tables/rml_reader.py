@@ -59,7 +59,8 @@ def read_rml(path: Path) -> TableMapping:
     except RecursionError as e:
         raise LoadError("a mapping that nests too deep", place=str(path)) from e
     except Exception as e:  # rdflib's parsers have no common error
-        raise LoadError(f"not valid Turtle: {str(e).partition(chr(10))[0]}", place=str(path)) from e
+        reason = str(e).partition("\n")[0].replace(" of <>", "").rstrip(":")
+        raise LoadError(f"not valid Turtle: {reason}", place=str(path)) from e
     tables = [*_Reader(path, graph).tables()]
     if not tables:
         raise LoadError(

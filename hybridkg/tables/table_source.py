@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 
-from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
 from hybridkg.interfaces.statement_source import StatementSource
-from hybridkg.interfaces.table_reader import Table
+from hybridkg.interfaces.table_reader import Table, ValueKind
 from hybridkg.rdf.terms import NamedNode, Term
+from hybridkg.tables.kinds import DATATYPES
 from hybridkg.tables.mapping import ROW_NUMBER, TableMap
 from hybridkg.tables.triples import TripleWriter, first_rows
 
@@ -88,7 +90,7 @@ def row_subject(table_map: TableMap) -> RowSubject | None:
     >>> from hybridkg.tables.mapping import TermMap
     >>> subject = TermMap(("http://e/Brand/", "id", ""), ValueKind.IRI)
     >>> row_subject(TableMap("brands", "brands.csv", "", subject, ()))
-    RowSubject(table='brands', column='id', kind='', start='http://e/Brand/', end='')
+    RowSubject(table='brands', column='id', kind='', start='http://e/Brand/', end='', columns=())
     """
     subject = table_map.subject
     if len(subject.template) != 3 or subject.is_reference or subject.columns[0] == ROW_NUMBER:
@@ -96,7 +98,24 @@ def row_subject(table_map: TableMap) -> RowSubject | None:
     start, column, end = subject.template
     literals = [one.target for one in table_map.properties if one.target.columns == (column,)]
     kinds = [str(one.kind) for one in literals if one.is_reference and not one.separator]
-    return RowSubject(table_map.name, column, kinds[0] if kinds else "", start, end)
+    columns = tuple(sorted(_kept_columns(table_map), key=attrgetter("name")))
+    return RowSubject(table_map.name, column, kinds[0] if kinds else "", start, end, columns)
+
+
+def _kept_columns(table_map: TableMap) -> Iterator[KeptColumn]:
+    """The columns with a kind that a guess knows, or with references."""
+    seen: set[str] = set()
+    for one in table_map.properties:
+        term = one.target
+        if len(term.columns) != 1 or term.kind is ValueKind.JSON or ROW_NUMBER in term.columns:
+            continue
+        (name,) = term.columns
+        is_known = term.is_reference and term.datatype == DATATYPES.get(term.kind, "")
+        is_link = term.kind is ValueKind.IRI and not term.is_reference
+        if name not in seen and (is_known or is_link):
+            seen.add(name)
+            link = (one.predicates[0], term.template[0], term.template[2]) if is_link else ()
+            yield KeptColumn(name, str(term.kind), term.separator, *link)
 
 
 def _subject(line: str) -> str:

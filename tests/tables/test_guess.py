@@ -145,15 +145,20 @@ def notes(tmp_path, header, rows, **options):
     return table.subject.columns, table.notes
 
 
+def guess_note(name):
+    return f"{name!r} identifies the rows by a guess, because its numbers differ: --id COLUMN chooses another"
+
+
 def test_a_column_that_would_identify_the_rows_but_for_a_few_cells_is_in_a_note(tmp_path):
     rows = [[f"SKU-{i}", f"name {i % 7}", i] for i in range(1, 31)]
     header = ["sku", "name", "price"]
     assert notes(tmp_path, header, rows) == (("sku",), ())
     rows[20][0] = "SKU-5"
     same = "'sku' would identify the rows, but rows 5 and 21 have the same 'SKU-5'; correct it, or say --id sku"
-    assert notes(tmp_path, header, rows) == (("price",), (same,))
+    assert notes(tmp_path, header, rows) == (("price",), (same, guess_note("price")))
     rows[3][0] = " "
-    assert notes(tmp_path, header, rows)[1] == ("'sku' would identify the rows, but row 4 is blank; correct it",)
+    blank = "'sku' would identify the rows, but row 4 is blank; correct it"
+    assert notes(tmp_path, header, rows)[1] == (blank, guess_note("price"))
     with pytest.raises(LoadError, match=r"(?s)row 4, no value in column 'sku', which identifies.*stock.csv:5"):
         guess_mapping(tmp_path / "stock.csv", id="sku")
 
@@ -167,7 +172,7 @@ def test_duplicates_far_apart_are_found_by_their_rows(tmp_path):
 
 def test_a_column_of_references_does_not_nearly_identify_the_rows(tmp_path):
     rows = [[f"f{i // 3}", f"a{i % 4}", i] for i in range(30)]
-    assert notes(tmp_path, ["film_id", "actor_id", "order"], rows) == (("order",), ())
+    assert notes(tmp_path, ["film_id", "actor_id", "order"], rows) == (("order",), (guess_note("order"),))
 
 
 def test_the_first_of_label_name_title_is_a_label_too(tmp_path):
@@ -271,7 +276,10 @@ def test_a_dangling_reference_stays_a_value_and_a_note(tmp_path):
     directors = write_csv(tmp_path / "directors.csv", ["id"], [["10"], ["11"]])
     table = guess_mapping(films, directors).tables[0]
     assert {one.target.columns: one.target.kind for one in table.properties}[("director_id",)] is ValueKind.INTEGER
-    assert table.notes == ("column 'director_id' is no reference to 'directors': no row there has '99'",)
+    assert table.notes == (
+        "column 'director_id' is no reference to 'directors': no row there has '99', so all cells are values, and "
+        "queries by ex:director find none of these rows",
+    )
 
 
 @pytest.mark.parametrize(

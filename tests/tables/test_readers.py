@@ -289,7 +289,7 @@ CSV = [
     (b"\xff\xfea\x00\n\x00", "invalid UTF-8|NUL byte"),
     (b"a\n" + b"word\n" * 9 + b"x\x00y\n", "a NUL byte.*t.csv:11.*remove it"),
     ("a\nbc\n".encode("utf-16-le"), "a NUL byte.*t.csv:1.*iconv -f UTF-16"),
-    (b'a,b\n1,"x\n', "a quoted cell is not closed"),
+    (b'a,b\n1,"x\n', "the quoted cell that begins here is not closed"),
     (b'a,b\n1,"x"y\n', "not valid CSV.*twice"),
     (gzip.compress(b"a,b\n1,2\n"), "not a table, but a .gz archive|invalid UTF-8|NUL byte"),
     (b",".join(b"c%d" % i for i in range(1_000_000)), "1,000,000 columns, and a table may have 10,000"),

@@ -13,6 +13,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
 from hybridkg.kb.write.described_already import described_already
+from hybridkg.kb.write.drifts import drifts
 from hybridkg.kb.write.loaded_tables import known_to_tables, newest
 from hybridkg.kb.write.open_transaction import TransactionOptions
 from hybridkg.kb.write.replacing import replace_triples
@@ -97,13 +98,13 @@ def load_inputs(
     check_replacing(how.replace, how.replace_rows)
     while True:
         state = newest(folder, state)
-        known = replace(tables, **known_to_tables(state, how.replace))
+        known = replace(tables, **known_to_tables(state, how.replace, how.replace_rows))
         writer = with_chosen_settings(folder, *how.settings)
         if state is not None and tables.mapping is None and any(map(is_table, inputs)):
             writer = writer.expecting(state.generation.name)
-        warnings: list[LoadWarning] = []
         try:
             with with_tables(inputs, known, how.progress) as sources:
+                warnings: list[LoadWarning] = [*drifts(sources)]
                 if not how.replaces and state is not None and state.quads:
                     warnings += described_already(sources, state.store)
                 done = _load(writer, live, sources, texts, how)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 
-from hybridkg.errors import ElsewhereWarning, LoadError
+from hybridkg.errors import ElsewhereWarning, HybridkgError, LoadError
 from hybridkg.interfaces.statement_source import StatementSource
+from hybridkg.kb.write.new_rows import new_rows
 from hybridkg.kb.write.row_identity import check_row_identity
 from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import extensions
@@ -104,14 +105,15 @@ def load_in_place_of(
 
 def load_in_place_of_rows(
     state: TransactionState, sources: Sequence[Source]
-) -> tuple[list[tuple[Source, int]], list[ElsewhereWarning]]:
+) -> tuple[list[tuple[Source, int]], list[HybridkgError]]:
     """Adds inputs to the graph, and removes from each subject of a row of a table what the table does not say any more.
 
     Removed are the triples of the subject in the default graph whose predicate the map of the table has for a column,
     and which no input has.
 
     Returns:
-        The number of statements of each input, and a warning for each table whose rows are in a named graph, too.
+        The number of statements of each input, and warnings about tables whose rows are in a named graph, too, or all
+        new.
 
     Raises:
         LoadError: an input is malformed or too large, none is a table, or the rows of one have other subjects than in
@@ -127,8 +129,9 @@ def load_in_place_of_rows(
         check_row_identity(table, state.building.tables.kept)
     read, declared = _read(state, sources, None)
     old: list[Quad] = []
-    warnings = [warning for table in tables for warning in _rows_elsewhere(state, table)]
+    warnings: list[HybridkgError] = [warning for table in tables for warning in _rows_elsewhere(state, table)]
     for table in tables:
+        before = len(old)
         for quad in _described(state, table):
             old.append(quad)
             if len(old) > MAX_QUADS:
@@ -137,6 +140,8 @@ def load_in_place_of_rows(
                     hint="split the file",
                     place=table.name,
                 )
+        if len(old) == before:
+            warnings += new_rows(table, state.building.tables.kept)
     state.graph.apply(old, (quad for _, quads in read for quad in quads))
     state.keep_prefixes(declared)
     state.keep_tables(sources)

@@ -23,7 +23,7 @@ def newest(folder: Folder, state: Snapshot | None) -> Snapshot | None:
     return open_snapshot(folder)[0]
 
 
-def known_to_tables(state: Snapshot | None, replace: str | None) -> dict[str, Any]:
+def known_to_tables(state: Snapshot | None, replace: str | None, replace_rows: bool) -> dict[str, Any]:
     """The arguments `prefixes` and `earlier` of a guess, from the state of a knowledge base; None if it is damaged.
 
     A load that replaces a graph gets no earlier tables, because it may remove their rows.
@@ -31,15 +31,16 @@ def known_to_tables(state: Snapshot | None, replace: str | None) -> dict[str, An
     if state is None:
         return {}
     rows = state.generation.manifest.tables if replace is None else ()
-    return {"prefixes": state.prefixes.kept, "earlier": loaded_tables(rows, state.store)}
+    return {"prefixes": state.prefixes.kept, "earlier": loaded_tables(rows, state.store, replaces_rows=replace_rows)}
 
 
-def loaded_tables(rows: Sequence[RowSubject], store: GraphStore) -> EarlierTables:
+def loaded_tables(rows: Sequence[RowSubject], store: GraphStore, *, replaces_rows: bool) -> EarlierTables:
     """The tables whose templates a generation keeps, over the graph that has their rows."""
     usable = [row for row in rows[-MAX_TABLES:] if _is_usable(row)]
     if not usable:
         return NO_TABLES
-    return EarlierTables(usable, TripleLookups(store).subjects_in, partial(_statements, store))
+    find, statements = TripleLookups(store).subjects_in, partial(_statements, store)
+    return EarlierTables(usable, find, statements, replaces_rows=replaces_rows)
 
 
 def _is_usable(row: RowSubject) -> bool:

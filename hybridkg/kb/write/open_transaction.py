@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
-from hybridkg.errors import ElsewhereWarning, HybridkgError, LoadError, ParameterError, UserError
+from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -21,6 +21,7 @@ from hybridkg.kb.query_run import QueryRun, source_of
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import configured_profile, has_remote_index, has_text_index
+from hybridkg.kb.write.drifts import drifts
 from hybridkg.kb.write.explaining import explained_update
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
@@ -114,12 +115,15 @@ class Transaction:
         if not inputs and mapping is None:
             raise LoadError("nothing to load", hint="give RDF files, tables or rdflib graphs")
         rows = state.building.tables.kept if replace is None else ()
-        earlier = loaded_tables(rows, state.snapshot(ranked=False).store) if rows else NO_TABLES
+        earlier = NO_TABLES
+        if rows:
+            earlier = loaded_tables(rows, state.snapshot(ranked=False).store, replaces_rows=replace_rows)
         check_replacing(replace, replace_rows)
         options = TableOptions(mapping, id, class_, prefix, state.building.prefixes.kept, earlier, header_row)
         with with_tables(inputs, options, state.progress) as sources:
             check_sources(sources)
-            elsewhere: list[ElsewhereWarning] = []
+            self._warnings += drifts(sources)
+            elsewhere: list[HybridkgError] = []
             with _undone_on_failure(state):
                 if replace_rows:
                     elsewhere = load_in_place_of_rows(state, sources)[1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybridkg.errors import ElsewhereWarning
+from hybridkg.errors import HybridkgError
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
 from hybridkg.kb.write.load_into import graph_named, load_in_place_of, load_in_place_of_rows
@@ -34,7 +34,7 @@ def replace_triples(
     refuse_nested(folder.path)
     with begun(folder, live, how) as (state, outcome):
         state.begin_request()
-        elsewhere: list[ElsewhereWarning] = []
+        elsewhere: list[HybridkgError] = []
         if graph is None:
             read, elsewhere = load_in_place_of_rows(state, inputs)
         else:

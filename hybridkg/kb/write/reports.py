@@ -136,7 +136,8 @@ class LoadReport:
         index: indexes built in the same step; None where none were.
         warnings: W301 for each file without a statement, W302 for prefixes that another input has declared otherwise,
             W303 for each table whose rows are in a named graph and replace nothing there, W304 for each table with rows
-            about entities that are there already.
+            about entities that are there already, W305 for each column of a table with other types than in earlier
+            loads, W306 for each table whose rows were to replace earlier ones, of which there are none.
         removed: triples of a replaced graph, or of replaced rows, that were not in the inputs; None where nothing was
             replaced.
         is_behind: whether the indexes are older than the graph now.

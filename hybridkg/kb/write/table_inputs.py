@@ -19,6 +19,7 @@ from hybridkg.tables.guess import guess
 from hybridkg.tables.inputs import files_of, has_reader, opened_tables, table_sources
 from hybridkg.tables.mapping import TableMapping
 from hybridkg.tables.morph_kgc import materialized
+from hybridkg.tables.opening import reader_of
 from hybridkg.tables.readers.excel import HeaderRow
 from hybridkg.tables.rml_reader import read_rml
 from hybridkg.tables.yarrrml_reader import BeyondRowsError, read_yarrrml
@@ -112,6 +113,11 @@ def with_tables(inputs: Sequence[Any], options: TableOptions, progress: Progress
         return
     path = Path(mapping)
     check_readable(path)
+    if reader_of(path) is not None:
+        raise LoadError(
+            f"a mapping is YARRRML ({', '.join(YARRRML)}) or RML (.ttl), and {str(path)!r} is a table by its name",
+            hint="give the mapping, and the table as an input: hybridkg load KB TABLE --mapping MAPPING",
+        )
     try:
         found = read_yarrrml(path) if path.suffix.lower() in YARRRML else read_rml(path)
     except BeyondRowsError as e:

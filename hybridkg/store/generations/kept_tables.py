@@ -6,12 +6,19 @@ Only templates are kept, never rows: whether a row is there is looked up in the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
+from operator import attrgetter
 
-from hybridkg.interfaces.row_subject import RowSubject, last_of_names
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject, last_of_names
 
 MAX_TABLES = 1_000
 """Templates of tables that a knowledge base keeps: of more, the last ones that were loaded."""
+
+MAX_COLUMNS = 1_000
+"""Columns of a table that are kept, the first ones by name."""
+
+MAX_ALL_COLUMNS = 20_000
+"""Columns of all tables that are kept: about 2 MB of the manifest."""
 
 MAX_LENGTH = 500
 """Characters of each text about a table that is kept."""
@@ -41,6 +48,14 @@ class KeptTables:
         """One for each template of a table; the last one of a name is that of its last load."""
         return tuple(self._kept.values())
 
+    def _forget_columns(self) -> None:
+        """Forgets the columns of the tables that were loaded first, until MAX_ALL_COLUMNS are left."""
+        left = MAX_ALL_COLUMNS
+        for key, one in reversed(self._kept.items()):
+            left -= len(one.columns)
+            if left < 0 and one.columns:
+                self._kept[key] = replace(one, columns=())
+
     @property
     def has_changed(self) -> bool:
         """Whether the tables differ from those of the generation before, in whatever order."""
@@ -51,11 +66,20 @@ class KeptTables:
         texts = row_subject.table, row_subject.column, row_subject.start, row_subject.end
         if max(map(len, texts)) > MAX_LENGTH:
             return
+        columns = self._columns(row_subject)
         before = self._kept.pop(_template(row_subject), row_subject)
         kind = row_subject.kind if before.kind == row_subject.kind else ""
-        self._kept[_template(row_subject)] = replace(row_subject, kind=kind)
+        self._kept[_template(row_subject)] = replace(row_subject, kind=kind, columns=columns)
         while len(self._kept) > MAX_TABLES:
             del self._kept[next(iter(self._kept))]
+        self._forget_columns()
+
+    def _columns(self, row_subject: RowSubject) -> tuple[KeptColumn, ...]:
+        """The columns of a table after a load: those of the load, and of earlier ones the others."""
+        before = [one for one in self._kept.values() if (one.start, one.end) == (row_subject.start, row_subject.end)]
+        found = {column.name: column for one in [*before, row_subject] for column in one.columns}
+        short = [column for column in found.values() if max(map(len, astuple(column))) <= MAX_LENGTH]
+        return tuple(sorted(short, key=attrgetter("name")))[:MAX_COLUMNS]
 
     def has_subjects_of(self, row_subject: RowSubject) -> bool:
         """Whether some table has these subjects, from whatever column."""

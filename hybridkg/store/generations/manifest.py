@@ -10,13 +10,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.interfaces.row_subject import RowSubject
+from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
 from hybridkg.storage.durable import checksum
 
 FORMAT = 1
@@ -93,7 +93,7 @@ class Manifest:
         if self.prefixes:
             value["prefixes"] = dict(self.prefixes)
         if self.tables:
-            value["tables"] = [asdict(one) for one in self.tables]
+            value["tables"] = [_row_subject_value(one) for one in self.tables]
         text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         return f'{OPENING} "checksum": "{_checksum(text)}",\n{text.removeprefix(OPENING)}'
 
@@ -160,7 +160,14 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
 
 
 def _row_subject(value: Mapping[str, Any]) -> RowSubject:
-    return RowSubject(*(str(value[name]) for name in ("table", "column", "kind", "start", "end")))
+    columns = tuple(KeptColumn(*map(str, one)) for one in value.get("columns", []))
+    table, column, kind, start, end = (str(value[name]) for name in ("table", "column", "kind", "start", "end"))
+    return RowSubject(table, column, kind, start, end, columns)
+
+
+def _row_subject_value(one: RowSubject) -> dict[str, Any]:
+    value = {name: getattr(one, name) for name in ("table", "column", "kind", "start", "end")}
+    return value | ({"columns": [[*astuple(column)] for column in one.columns]} if one.columns else {})
 
 
 def _endpoint(value: Mapping[str, Any] | None) -> dict[str, Any]:

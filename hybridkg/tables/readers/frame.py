@@ -33,6 +33,11 @@ class FrameTable:
 
     def __init__(self, frame: Any, name: str = "table"):
         self.source = self.name = name
+        if hasattr(frame, "to_frame") and not hasattr(frame, "columns"):
+            raise LoadError(
+                f"a {type(frame).__name__} is one column, and a table is a DataFrame",
+                hint='make one of it: series.to_frame("name")',
+            )
         self._frame = _with_index(_whole_numbers(frame)) if _is_pandas(frame) else _arrow(frame)
         names = self._frame.columns if _is_pandas(frame) else self._frame.column_names
         self.columns = checked_header([*names], self.source)

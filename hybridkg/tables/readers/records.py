@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hybridkg.errors import LoadError
 from hybridkg.tables.readers.frame import is_frame
 from hybridkg.tables.readers.json_rows import ObjectTable
 
@@ -12,10 +13,13 @@ from hybridkg.tables.readers.json_rows import ObjectTable
 def is_records(value: Any) -> bool:
     """Whether an input is a row, or rows: a dict, or a list or tuple that begins with one.
 
+    One that begins with a number is rows, too, whose error names it, because no statement of RDF is a number.
+
     >>> is_records({"id": 1}), is_records([{"id": 1}, {"id": 2}]), is_records([])
     (True, True, False)
     """
-    return isinstance(value, dict) or (isinstance(value, list | tuple) and bool(value) and isinstance(value[0], dict))
+    is_list = isinstance(value, list | tuple) and bool(value)
+    return isinstance(value, dict) or (is_list and isinstance(value[0], dict | int | float))
 
 
 def is_named_tables(value: Any) -> bool:
@@ -40,6 +44,8 @@ class RecordsTable(ObjectTable):
     """
 
     def __init__(self, records: Mapping[str, Any] | Sequence[Any], name: str = "table"):
+        if isinstance(records, Mapping) and not records:
+            raise LoadError("an empty dict is no row", hint='give its values: {"id": "tt1", "title": "Alien"}')
         self._records = [records] if isinstance(records, Mapping) else records
         super().__init__(name, name)
 

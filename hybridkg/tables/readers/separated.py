@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, dropwhile, islice
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, TableColumn
-from hybridkg.rdf.input_file import BLOCK, CONVERT, InputFile, extensions, looks_compressed
+from hybridkg.rdf.input_file import BLOCK, CONVERT, InputFile
 from hybridkg.tables.headers import MAX_CELL_LENGTH, MAX_LINE_LENGTH, batched, checked_header, rows_of_batch
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class SeparatedTable:
             self._file = file
             open_row = _OpenRow()
             lines = _lines(file, open_row)
-            rows = _rows(self._reader(_start(lines, self.path), lines), self.path, open_row)
+            rows = _rows(self._reader(_start(lines, self.path), lines), self.path, open_row, self.columns)
             next(rows)
             first = 1
             for read in batched(rows, rows_of_batch(width), _characters):
@@ -102,7 +103,7 @@ class SeparatedTable:
             lines = _lines(file, open_row)
             reader = self._reader(_start(lines, self.path), lines)
             number, line = -1, 1
-            with suppress(csv.Error, UnicodeDecodeError):
+            with suppress(csv.Error, LoadError):
                 for cells in reader:
                     open_row.size = 0
                     number += bool(cells)
@@ -155,16 +156,66 @@ class _OpenRow:
             )
 
 
-def _rows(reader: Reader, path: Path, open_row: _OpenRow) -> Iterator[list[str]]:
+def _rows(reader: Reader, path: Path, open_row: _OpenRow, columns: Sequence[str] = ()) -> Iterator[list[str]]:
     """The rows from the header on. Raises LoadError: a quote, a cell or a character is wrong."""
+    number, line = -1, 1  # of the last row that was read, and of the line behind it
     try:
         for row in dropwhile(lambda row: not row, reader):
             open_row.size = 0
+            number += bool(row)
+            line = reader.line_num + 1
             yield row
     except csv.Error as e:
+        if "unexpected end of data" in str(e):
+            raise _not_closed(path, reader.dialect.delimiter, number + 1, line, columns) from e
         raise _malformed(e, reader, path) from e
-    except UnicodeDecodeError as e:
-        raise _not_utf8(path, reader.line_num + 1) from e
+
+
+def _not_closed(path: Path, delimiter: str, row: int, line: int, columns: Sequence[str]) -> LoadError:
+    """The error of the last quoted cell, which has no end.
+
+    Args:
+        path: of the file.
+        delimiter: of the cells.
+        row: the number of the row with the cell; 0 for the header.
+        line: the number of the line in which the row begins, or of an empty one before it.
+        columns: the header.
+    """
+    with InputFile(path) as file:
+        text = "".join(islice(_lines(file, _OpenRow()), line - 1, None))
+    cell, opening = _open_quote(text, delimiter)
+    name = repr(columns[cell]) if cell < len(columns) else str(cell + 1)
+    return LoadError(
+        f"{f'row {row:,}' if row else 'the header'}, column {name}: the quoted cell that begins here is not closed at "
+        "the end of the file",
+        hint='its end is a ", and a double quote inside it is written twice',
+        place=f"{path}:{line + _line_ends(text[:opening].encode())}",
+    )
+
+
+def _open_quote(text: str, delimiter: str) -> tuple[int, int]:
+    """The number of the cell in its row, from 0, and the place of the quote, of the cell that is not closed.
+
+    >>> _open_quote('a,"b""c",d\\n1,"x,y\\nz', ",")
+    (1, 13)
+    """
+    ends = re.compile(f"{re.escape(delimiter)}|\\r\\n|[\\r\\n]")
+    cell = at = 0
+    while at < len(text):
+        if text[at] == '"':
+            closing = _CLOSING.match(text, at + 1)
+            if closing is None:
+                return cell, at
+            at = closing.end()
+        end = ends.search(text, at)
+        if end is None:
+            break
+        cell, at = (cell + 1 if end[0] == delimiter else 0), end.end()
+    return cell, len(text)
+
+
+_CLOSING = re.compile(r'(?:[^"]|"")*+"')
+"""The rest of a quoted cell with its end."""
 
 
 def _malformed(error: csv.Error, reader: Reader, path: Path) -> LoadError:
@@ -176,15 +227,9 @@ def _malformed(error: csv.Error, reader: Reader, path: Path) -> LoadError:
             hint="is a double quote missing at its end? in a quoted cell, a double quote is written twice",
             place=place,
         )
-    if "unexpected end of data" in text:
-        return LoadError("a quoted cell is not closed at the end of the file", hint='its end is a "', place=place)
     return LoadError(
         f"not valid CSV: {text}", hint='in a quoted cell, a double quote is written twice: "6"" nails"', place=place
     )
-
-
-def _not_utf8(path: Path, line: int) -> LoadError:
-    return LoadError("invalid UTF-8", hint=CONVERT, place=f"{path}:{line}")
 
 
 def _delimiter(line: str, delimiters: str, last: str) -> str:
@@ -203,21 +248,10 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _start(lines: Iterator[str], path: Path) -> list[str]:
     """The lines up to the first that is not empty. Raises LoadError: there is none, or it is not text."""
     start: list[str] = []
-    try:
-        for line in islice(lines, MAX_EMPTY_LINES):
-            start.append(line)
-            if line.strip():
-                return start
-    except UnicodeDecodeError as e:
-        with path.open("rb") as file:
-            signature = file.read(6)
-        if compression := "" if extensions(path)[1] else looks_compressed(signature):
-            raise LoadError(
-                f"not a table, but a {compression} archive",
-                hint=f"give it a name that ends in '{extensions(path)[0]}{compression}'",
-                place=str(path),
-            ) from e
-        raise _not_utf8(path, 1) from e
+    for line in islice(lines, MAX_EMPTY_LINES):
+        start.append(line)
+        if line.strip():
+            return start
     raise LoadError("no header: the file is empty, or begins with empty lines", place=str(path))
 
 
@@ -228,7 +262,7 @@ def _lines(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
 
 def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
     """The text of a file in pieces that end with a line. Raises LoadError: a NUL, or a row that is too long."""
-    rest, line = b"", 1
+    rest, line, first = b"", 1, 1  # `first` is the line in which `rest` begins
     while block := file.block():
         open_row.add(len(block), file.path)
         if b"\0" in block:
@@ -243,12 +277,21 @@ def _texts(file: InputFile, open_row: _OpenRow) -> Iterator[str]:
         # A CR at the end of a block may be half of a CR LF.
         end = (block.rfind(b"\n") + 1) or (block.rfind(b"\r", 0, len(block) - 1) + 1)
         if end:
-            yield (rest + block[:end]).decode()
-            rest = block[end:]
+            yield _decoded(rest + block[:end], file.path, first)
+            rest, first = block[end:], line - _line_ends(block[end:])
         else:
             rest += block
     if rest:
-        yield rest.decode()
+        yield _decoded(rest, file.path, first)
+
+
+def _decoded(text: bytes, path: Path, line: int) -> str:
+    """A text that begins with a line of this number. Raises LoadError: it is no UTF-8."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError as e:
+        place = f"{path}:{line + _line_ends(text[: e.start])}"
+        raise LoadError(f"invalid UTF-8: byte 0x{text[e.start]:02X}", hint=CONVERT, place=place) from e
 
 
 def _line_ends(block: bytes) -> int:

@@ -92,7 +92,8 @@ def test_one_value_that_is_no_earlier_row_keeps_all_of_them_texts_and_gives_a_no
     kb.load(brands)
     mapping = kb.guess_mapping(products)
     assert note(mapping, "brand_id") == [
-        "column 'brand_id' is no reference to 'brands', which was loaded earlier: no row there has 'b9'"
+        "column 'brand_id' is no reference to 'brands', which was loaded earlier: no row there has 'b9', so all "
+        "cells are values, and queries by ex:brand find none of these rows"
     ]
     kb.load(products)
     assert makers(kb) == {}
