@@ -151,7 +151,7 @@ def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monk
     Path("cacm.toml").write_text(experiment)
     for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", EVALUATION, re.MULTILINE | re.DOTALL):
         if kind == "python":
-            if "stark-mag/kb" not in block:  # STaRK's data are not in shared; tests/evaluation/synthesis has the function
+            if "stark-mag/kb" not in block:  # which is not in shared
                 exec(block, {})
             continue
         for command, shown in commands(block):
