@@ -128,7 +128,8 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             another encoder than kb.toml now names, W112 a constant that no triple has in its place, W113 a comparison
             or function that never has a value, because of the kinds of values, W114 a parameter without a value,
             W115 a text in a language that neither the stemmers nor the index know, W116 a text without a language
-            whose words only literals of another language have, W117 an aggregate without a value.
+            whose words only literals of another language have, W117 an aggregate without a value, W118 a LIMIT that
+            takes any rows of a ranked pattern, W119 an order with the worst score first.
         message, hint, span: as for every error.
     """
 
