@@ -129,7 +129,8 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             or function that never has a value, because of the kinds of values, W114 a parameter without a value,
             W115 a text in a language that neither the stemmers nor the index know, W116 a text without a language
             whose words only literals of another language have, W117 an aggregate without a value, W118 a LIMIT that
-            takes any rows of a ranked pattern, W119 an order with the worst score first.
+            takes any rows of a ranked pattern, W119 an order with the worst score first, W120 a
+            triple of DELETE DATA that is not in the graph, and is with a similar object.
         message, hint, span: as for every error.
     """
 

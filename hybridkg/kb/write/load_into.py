@@ -152,11 +152,12 @@ MAX_LOOKED_UP = 10_000
 
 def remove_statements(
     state: TransactionState, sources: Sequence[Source], graph: NamedNode | None = None
-) -> list[ElsewhereWarning]:
+) -> tuple[int, list[ElsewhereWarning]]:
     """Removes the triples of inputs from a graph, None for the graphs of the inputs, once all of them have been read.
 
     Returns:
-        A warning if triples of the inputs are not in the default graph, and are in named graphs.
+        The number of triples of the inputs, and a warning if some are not in the default graph, and are in named
+        graphs.
 
     Raises:
         LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
@@ -164,7 +165,7 @@ def remove_statements(
     quads = [quad for source in sources for quad in _ground(state, source, graph)]
     state.graph.apply(quads, [])
     state.changed()
-    return _elsewhere(state, quads)
+    return len(quads), _elsewhere(state, quads)
 
 
 def _elsewhere(state: TransactionState, quads: Sequence[Quad]) -> list[ElsewhereWarning]:
