@@ -36,16 +36,29 @@ def is_small(source: Source) -> bool:
     >>> is_small([("a:s", "a:p", "a:o")])
     True
     """
+    return not too_large(source)
+
+
+def too_large(source: Source) -> str:
+    """Why an input is not small, in words; empty where it is.
+
+    >>> too_large([("a:s", "a:p", "a:o")] * 10_001)
+    'has more than 10,000 triples'
+    """
     if isinstance(source, StatementSource):
         expected = source.expected_statements()
-        return expected is not None and expected <= SMALL_QUADS
+        is_small = expected is not None and expected <= SMALL_QUADS
+        return "" if is_small else f"has more than {SMALL_QUADS:,} triples"
     if isinstance(source, str | Path):
+        compression = COMPRESSION if extensions(Path(source))[1] else 1
         try:
             size = Path(source).stat().st_size
         except OSError:
-            return False
-        return size <= SMALL_BYTES // (COMPRESSION if extensions(Path(source))[1] else 1)
-    return isinstance(source, Sized) and len(source) <= SMALL_QUADS
+            return "cannot be measured"
+        limit = SMALL_BYTES // compression
+        return "" if size <= limit else f"has more than {limit // 1024:,} KB"
+    is_small = isinstance(source, Sized) and len(source) <= SMALL_QUADS
+    return "" if is_small else f"has more than {SMALL_QUADS:,} triples"
 
 
 def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> list[tuple[Source, int]]:
