@@ -269,10 +269,26 @@ class ParameterError(UserError):
     code = "Q203"
 
 
+class NotAnIriError(ParameterError):
+    """A parameter that stands for an IRI has a literal, whose text may be a prefixed name."""
+
+    def __init__(self, message: str, text: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.text = text
+
+
 class UnknownNameError(UserError):
     """A registry, a profile or an index does not have the name."""
 
     code = "R201"
+
+
+class UnknownFieldError(UnknownNameError):
+    """The index has no field with this name."""
+
+    def __init__(self, message: str, name: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.name = name
 
 
 class MissingExtraError(UserError):

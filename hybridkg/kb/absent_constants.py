@@ -22,7 +22,7 @@ from hybridkg.query.source import shown
 from hybridkg.query.value_kinds import NUMERIC
 from hybridkg.rdf.similar import SIMILAR
 from hybridkg.rdf.terms import RDF_TYPE, XSD_STRING, Literal, NamedNode, Term, term_text
-from hybridkg.rdf.well_known import shortened
+from hybridkg.rdf.well_known import iri_of_prefixed, shortened
 
 MAX_PATTERNS = 5
 """Patterns looked up for one query."""
@@ -83,7 +83,15 @@ class ConstantAdvisor:
                     continue
                 found = self._lookup(place, predicate, node)
                 if not found.occurs:
-                    yield _warning(place, predicate, node, found.near, prefixes)
+                    iri = self._meant(place, predicate, node, prefixes)
+                    yield _warning(place, predicate, node, found.near, prefixes, iri)
+
+    def _meant(self, place: str, predicate: str, node: ast.Iri | ast.Lit, prefixes: Mapping[str, str]) -> str:
+        """The IRI of an object that is written as a text with a prefix, as in `--param p=ex:a`; empty for none."""
+        if place == "subject" or not isinstance(node, ast.Lit) or node.language or node.datatype:
+            return ""
+        iri = iri_of_prefixed(node.lexical, prefixes)
+        return iri if iri and self._lookup(place, predicate, ast.Iri(iri)).occurs else ""
 
     def _lookup(self, place: str, predicate: str, node: ast.Iri | ast.Lit) -> Found:
         key = place, predicate, node
@@ -140,15 +148,18 @@ def _is_of(value: Term, day: str) -> bool:
 
 
 def _warning(
-    place: str, predicate: str, node: ast.Iri | ast.Lit, near: Sequence[Term], prefixes: Mapping[str, str]
+    place: str, predicate: str, node: ast.Iri | ast.Lit, near: Sequence[Term], prefixes: Mapping[str, str], iri: str
 ) -> QueryWarning:
     def name(term: Term) -> str:
         return shown(written(term, prefixes), MAX_LENGTH)
 
+    hint = f"did you mean {' or '.join(map(name, near))}?" if near else ""
+    if iri:
+        hint = f"did you mean the IRI {name(NamedNode(iri))}? as a parameter it is <{iri}>"
     return QueryWarning(
         "W112",
         f"no triple has the {place} {name(term_of_constant(node))} with the predicate {shortened(predicate, prefixes)}",
-        hint=f"did you mean {' or '.join(map(name, near))}?" if near else "",
+        hint=hint,
         span=node.span,
     )
 

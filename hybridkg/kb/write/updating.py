@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from hybridkg.config.run_settings import LimitSettings
-from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
+from hybridkg.errors import HybridkgError, LoadError, NotAnIriError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.known_names import iri_hint
 from hybridkg.kb.limits import Limits
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
@@ -284,6 +285,8 @@ def checked_update(
         check_update(update)
         check_update_values(update)
     except HybridkgError as e:
+        if isinstance(e, NotAnIriError):
+            e.hint = iri_hint(e.text, prefixes) or e.hint
         raise e.at(source) from e.__cause__
     return update
 
