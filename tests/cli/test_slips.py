@@ -171,7 +171,7 @@ def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
     ]
     assert run("remove", kb, triples, "--graph", "<e:g>").stdout.startswith("triples: 0 added, 1 removed\n")
     assert run("remove", kb, triples, "--graph", "e:g").stderr == ""
-    assert "is no graph" in run("remove", kb, triples, "--graph", "no graph").stderr
+    assert "is not a graph" in run("remove", kb, triples, "--graph", "no graph").stderr
 
 
 def test_no_larger_number_of_a_named_graph_is_taken_for_one_to_be_removed(tmp_path):

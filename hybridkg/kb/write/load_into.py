@@ -264,4 +264,4 @@ def graph_named(text: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> NamedNod
     try:
         return NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
     except ValueError as e:
-        raise LoadError(f"{text!r} is no graph: {e}", hint="give an absolute IRI, or: default") from e
+        raise LoadError(f"{text!r} is not a graph: {e}", hint="give an absolute IRI, or: default") from e

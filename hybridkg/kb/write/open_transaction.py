@@ -379,7 +379,7 @@ def _entity(entity: Any) -> str:
         try:
             return NamedNode(entity).value
         except ValueError as e:
-            raise ParameterError(f"{entity!r} is no IRI: {e}", hint="an absolute IRI, such as http://...") from None
+            raise ParameterError(f"{entity!r} is not an IRI: {e}", hint="an absolute IRI, such as http://...") from None
     term = from_rdflib(entity)
     if not isinstance(term, NamedNode):
         raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")
