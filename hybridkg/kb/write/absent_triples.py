@@ -62,7 +62,7 @@ def absent_triples(
             )
 
 
-def _similar(store: Store, quad: Quad, wanted: NamedNode | Literal) -> list[Term]:
+def _similar(store: Store, quad: Quad, wanted: NamedNode | Literal) -> Sequence[Term]:
     """At most two objects of the subject and the predicate that differ in case, language or datatype only."""
     own = quads_of_pattern(store, quad.subject, quad.predicate, None, quad.graph_name)
     objects = (one.object for one in islice(own, MAX_VALUES))
