@@ -128,7 +128,9 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             another encoder than kb.toml now names, W112 a constant that no triple has in its place, W113 a comparison
             or function that never has a value, because of the kinds of values, W114 a parameter without a value,
             W115 a text in a language that neither the stemmers nor the index know, W116 a text without a language
-            whose words only literals of another language have, W117 an aggregate without a value.
+            whose words only literals of another language have, W117 an aggregate without a value, W118 a LIMIT that
+            takes any rows of a ranked pattern, W119 an order with the worst score first, W120 a
+            triple of DELETE DATA that is not in the graph, and is with a similar object.
         message, hint, span: as for every error.
     """
 
@@ -289,10 +291,26 @@ class ParameterError(UserError):
     code = "Q203"
 
 
+class NotAnIriError(ParameterError):
+    """A parameter that stands for an IRI has a literal, whose text may be a prefixed name."""
+
+    def __init__(self, message: str, text: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.text = text
+
+
 class UnknownNameError(UserError):
     """A registry, a profile or an index does not have the name."""
 
     code = "R201"
+
+
+class UnknownFieldError(UnknownNameError):
+    """The index has no field with this name."""
+
+    def __init__(self, message: str, name: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.name = name
 
 
 class MissingExtraError(UserError):

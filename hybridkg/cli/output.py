@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -77,7 +78,9 @@ def print_explanation(explanation: ExplainedPlan, fmt: str) -> None:
     if fmt == "json":
         echo_json(explanation.to_json())
         return
-    echo(explanation.text(get_terminal_size().columns if sys.stdout.isatty() else None))
+    # Of a pipe only the variable says how wide it is, as for the tables of rich.
+    is_known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    echo(explanation.text(get_terminal_size().columns if is_known else None))
 
 
 def print_lines(lines: Sequence[str]) -> None:

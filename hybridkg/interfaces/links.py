@@ -39,7 +39,7 @@ class EntityLink:
             NamedNode(self.node)
         except ValueError as e:
             raise TextQueryError(
-                f"a link leads to {self.node!r}, which is no absolute IRI",
+                f"a link leads to {self.node!r}, which is not an absolute IRI",
                 hint="write <http://...>, optionally followed by a number: <http://...> 0.8",
             ) from e
         if not 0 < self.confidence <= 1:

@@ -22,7 +22,7 @@ from hybridkg.query.source import shown
 from hybridkg.query.value_kinds import NUMERIC
 from hybridkg.rdf.similar import SIMILAR
 from hybridkg.rdf.terms import RDF_TYPE, XSD_STRING, Literal, NamedNode, Term, term_text
-from hybridkg.rdf.well_known import shortened
+from hybridkg.rdf.well_known import iri_of_prefixed, shortened
 
 MAX_PATTERNS = 5
 """Patterns looked up for one query."""
@@ -78,14 +78,20 @@ class ConstantAdvisor:
         if where is None or query.form.dataset or isinstance(query.form, ast.AskQuery):
             return
         for pattern in islice(_needed(where), MAX_PATTERNS):
-            assert isinstance(pattern.predicate, ast.Iri)
-            predicate = pattern.predicate.value
-            for place, node in (("subject", pattern.subject), ("object", pattern.object)):
-                if not isinstance(node, ast.Iri | ast.Lit) or not has_predicate(predicate):
+            for place, predicate, node in _constants(pattern):
+                if not has_predicate(predicate):
                     continue
                 found = self._lookup(place, predicate, node)
                 if not found.occurs:
-                    yield _warning(place, predicate, node, found.near, prefixes)
+                    iri = self._meant(place, predicate, node, prefixes)
+                    yield _warning(place, predicate, node, found.near, prefixes, iri)
+
+    def _meant(self, place: str, predicate: str, node: ast.Iri | ast.Lit, prefixes: Mapping[str, str]) -> str:
+        """The IRI of an object that is written as a text with a prefix, as in `--param p=ex:a`; empty for none."""
+        if place == "subject" or not isinstance(node, ast.Lit) or node.language or node.datatype:
+            return ""
+        iri = iri_of_prefixed(node.lexical, prefixes)
+        return iri if iri and self._lookup(place, predicate, ast.Iri(iri)).occurs else ""
 
     def _lookup(self, place: str, predicate: str, node: ast.Iri | ast.Lit) -> Found:
         key = place, predicate, node
@@ -106,9 +112,9 @@ class ConstantAdvisor:
 
         A number or a date that differs in a digit is another one, so of dates only those of the same day are similar.
         """
-        word = _word(term)
+        word = folded(term)
         values = self._values_of(place, predicate).get(word[:1], [])
-        same = [value for value in values if _word(value) == word]
+        same = [value for value in values if folded(value) == word]
         if same or (isinstance(term, Literal) and term.datatype.value in NUMERIC):
             return same[:2]
         if isinstance(term, Literal) and (day := _DAY.match(term.value)):
@@ -117,7 +123,7 @@ class ConstantAdvisor:
         matcher = difflib.SequenceMatcher()
         matcher.set_seq2(word)
         for number, value in enumerate(values[:MAX_COMPARED]):
-            matcher.set_seq1(_word(value))
+            matcher.set_seq1(folded(value))
             if matcher.real_quick_ratio() >= SIMILAR and matcher.quick_ratio() >= SIMILAR:
                 scored.append((-matcher.ratio(), number, value))
         return [value for ratio, _, value in sorted(scored, key=lambda one: one[:2])[:2] if -ratio >= SIMILAR]
@@ -131,7 +137,7 @@ class ConstantAdvisor:
             values = {}
             for term in sorted((row[0] for row in rows if isinstance(row[0], NamedNode | Literal)), key=term_text):
                 if len(term.value) <= MAX_LENGTH:
-                    values.setdefault(_word(term)[:1], []).append(term)
+                    values.setdefault(folded(term)[:1], []).append(term)
             self._values.put((place, predicate), values)
         return values
 
@@ -142,30 +148,29 @@ def _is_of(value: Term, day: str) -> bool:
 
 
 def _warning(
-    place: str, predicate: str, node: ast.Iri | ast.Lit, near: Sequence[Term], prefixes: Mapping[str, str]
+    place: str, predicate: str, node: ast.Iri | ast.Lit, near: Sequence[Term], prefixes: Mapping[str, str], iri: str
 ) -> QueryWarning:
     def name(term: Term) -> str:
-        return shown(_shown(term, prefixes), MAX_LENGTH)
+        return shown(written(term, prefixes), MAX_LENGTH)
 
+    hint = f"did you mean {' or '.join(map(name, near))}?" if near else ""
+    if iri:
+        hint = f"did you mean the IRI {name(NamedNode(iri))}? as a parameter it is <{iri}>"
     return QueryWarning(
         "W112",
         f"no triple has the {place} {name(term_of_constant(node))} with the predicate {shortened(predicate, prefixes)}",
-        hint=f"did you mean {' or '.join(map(name, near))}?" if near else "",
+        hint=hint,
         span=node.span,
     )
 
 
 def _needed(group: ast.Group) -> Iterator[ast.TriplePattern]:
-    """The triple patterns with a predicate and a constant that a solution needs, of UNION in some branch."""
+    """The triple patterns with a constant beside a predicate that a solution needs, of UNION in some branch."""
     for element in group.elements:
         match element:
             case ast.Triples(items):
                 for item in items:
-                    if (
-                        isinstance(item, ast.TriplePattern)
-                        and isinstance(item.predicate, ast.Iri)
-                        and _has_constant(item)
-                    ):
+                    if isinstance(item, ast.TriplePattern) and any(_constants(item)):
                         yield item
             case ast.Group():
                 yield from _needed(element)
@@ -178,16 +183,43 @@ def _needed(group: ast.Group) -> Iterator[ast.TriplePattern]:
                 yield from _needed(query.where)
 
 
-def _has_constant(item: ast.TriplePattern) -> bool:
-    """Whether a subject or an object is a constant, apart from a class, which W107 is about."""
+def _constants(item: ast.TriplePattern) -> Iterator[tuple[str, str, ast.Iri | ast.Lit]]:
+    """(place, predicate, constant) of the ends of a pattern, apart from a class, which W107 is about.
+
+    At an end of a path the predicate is that of the first or the last step: `"city"` in `?x :type/:label "city"` is an
+    object of `:label`.
+    """
     is_type = isinstance(item.predicate, ast.Iri) and item.predicate.value == RDF_TYPE
-    return isinstance(item.subject, ast.Iri) or (isinstance(item.object, ast.Iri | ast.Lit) and not is_type)
+    for node, at_end in ((item.subject, False), (item.object, True)):
+        step = None if at_end and is_type else _step(item.predicate, at_end=at_end)
+        if step is not None and isinstance(node, ast.Iri | ast.Lit):
+            yield (*step, node)
 
 
-def _word(term: Term) -> str:
+def _step(path: ast.Syntax, *, at_end: bool) -> tuple[str, str] | None:
+    """The place and the predicate of the last step of a path, or of its first; None where there are several.
+
+    >>> from hybridkg.query.parser import parse
+    >>> path = parse("SELECT * { ?x <e:p>/^<e:q> ?y }").form.where.elements[0].items[0].predicate
+    >>> _step(path, at_end=True), _step(path, at_end=False)
+    (('subject', 'e:q'), ('subject', 'e:p'))
+    """
+    match path:
+        case ast.Iri(iri):
+            return ("object" if at_end else "subject"), iri
+        case ast.PathInverse(inner):
+            return _step(inner, at_end=not at_end)
+        case ast.PathSequence(parts):
+            return _step(parts[-1 if at_end else 0], at_end=at_end)
+        case ast.PathRepeat(inner, "+"):
+            return _step(inner, at_end=at_end)
+    return None  # an alternative, a variable, or a path that may have no step
+
+
+def folded(term: Term) -> str:
     """The part of a term that a user may misspell, folded.
 
-    >>> _word(Literal("Linux", language="en")), _word(NamedNode("http://e/os/Linux"))
+    >>> folded(Literal("Linux", language="en")), folded(NamedNode("http://e/os/Linux"))
     ('linux', 'linux')
     """
     assert isinstance(term, NamedNode | Literal)
@@ -197,7 +229,7 @@ def _word(term: Term) -> str:
     return " ".join(text.casefold().split())
 
 
-def _shown(term: Term, prefixes: Mapping[str, str]) -> str:
+def written(term: Term, prefixes: Mapping[str, str]) -> str:
     """A term as it is written in a query."""
     if isinstance(term, NamedNode):
         return shortened(term.value, prefixes)

@@ -51,7 +51,7 @@ def read_duration(text: str) -> float:
     """
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|)", text.strip())
     if match is None:
-        raise ParameterError(f"{text!r} is no duration", hint="for example 10s, 500ms or 2m; 0 for no limit")
+        raise ParameterError(f"{text!r} is not a duration", hint="for example 10s, 500ms or 2m; 0 for no limit")
     return float(match[1]) * UNITS[match[2]]
 
 

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
+SUBCLASS_OF = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+OWL = "http://www.w3.org/2002/07/owl#"
+FILLERS = ("someValuesFrom", "allValuesFrom", "hasValue", "onClass")
+"""What a restriction of OWL says about its property."""
+
 MAX_NAMES_CHECKED = 50
 """Predicates and classes looked up for one query; about 50 us each, once for each generation."""
 
@@ -220,19 +225,35 @@ class Advisor:
         return self._quads <= MAX_TRIPLES_COUNTED
 
     @cached_property
-    def _schema(self) -> Schema:
+    def schema(self) -> Schema:
+        """The classes and predicates of the graph, of a large one those of a sample."""
         from hybridkg.graph.schema import read_schema
 
         return read_schema(self._store, sample=None if self._is_small else MAX_TRIPLES_COUNTED)
 
     def _similar(self, kind: str, iri: str, prefixes: Mapping[str, str]) -> str:
-        counts = self._schema.classes if kind == "class" else self._schema.predicates
+        if kind == "predicate" and (pattern := self._restricted(iri, prefixes)):
+            return pattern
+        counts = self.schema.classes if kind == "class" else self.schema.predicates
         near = similar_iris(iri, counts)[:2]
         if not near:
             return "list what there is: hybridkg schema KB"
         unit = "instances" if kind == "class" else "triples"
         names = (_shown(name, prefixes) + (f" ({counts[name]:,} {unit})" if self._is_small else "") for name in near)
         return "did you mean " + ", or ".join(names)
+
+    def _restricted(self, iri: str, prefixes: Mapping[str, str]) -> str:
+        """The pattern for a property that only restrictions of OWL use; empty for others."""
+        for filler in FILLERS:
+            pattern = f"?r <{OWL}onProperty> <{iri}> ; <{OWL}{filler}> ?y"
+            if self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"):
+                on, leads = (_shown(OWL + name, prefixes) for name in ("onProperty", filler))
+                below = _shown(SUBCLASS_OF, prefixes)
+                return (
+                    f"it is used in {_shown(OWL + 'Restriction', prefixes)}: "
+                    f"?x {below} [ {on} {_shown(iri, prefixes)} ; {leads} ?y ]"
+                )
+        return ""
 
 
 def _cut(terms: Sequence[TermStatistics], span: Span) -> Iterator[QueryWarning]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
@@ -42,11 +42,23 @@ class Labels:
         """The labels by node; terms without one are missing."""
         ranks = {iri: rank for rank, iri in enumerate(self.predicates)}
         best: dict[Node, tuple[int, bool, str, str]] = {}
+        for subject, predicate, text in self._texts(terms):
+            language = (text.language or "").lower()
+            is_foreign = language.partition("-")[0] not in ("", ENGLISH)
+            key = ranks[predicate], is_foreign, language, " ".join(text.value.split())
+            best[subject] = min(best.get(subject, key), key)
+        return {node: text for node, (*_, text) in best.items()}
+
+    def all_of(self, terms: Iterable[Term]) -> dict[Node, list[str]]:
+        """All labels by node, of every language and label predicate, in alphabetical order."""
+        labels: dict[Node, set[str]] = {}
+        for subject, _, text in self._texts(terms):
+            labels.setdefault(subject, set()).add(" ".join(text.value.split()))
+        return {node: sorted(texts) for node, texts in labels.items()}
+
+    def _texts(self, terms: Iterable[Term]) -> Iterator[tuple[Node, str, Literal]]:
+        """(node, predicate, text) of each label that is not blank."""
         nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
         for subject, predicate, text in TripleLookups(self.store).outgoing(nodes, tuple(self.predicates)):
             if isinstance(text, Literal) and text.value.strip():
-                language = (text.language or "").lower()
-                is_foreign = language.partition("-")[0] not in ("", ENGLISH)
-                key = ranks[predicate.value], is_foreign, language, " ".join(text.value.split())
-                best[subject] = min(best.get(subject, key), key)
-        return {node: text for node, (*_, text) in best.items()}
+                yield subject, predicate.value, text

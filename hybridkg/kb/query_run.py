@@ -17,6 +17,7 @@ from hybridkg.kb.blank_aggregates import blank_cells
 from hybridkg.kb.brief_run import briefly, is_brief, is_planned_here
 from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
+from hybridkg.kb.known_names import with_known_names
 from hybridkg.kb.limits import Limits, checked_limit
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
@@ -109,6 +110,7 @@ class QueryRun:
         self.close()
         if isinstance(error, HybridkgError):
             forget_frames(error)
+            with_known_names(error, self._session.snapshot)
             if self._query is not None:
                 self._query.wording.own(error)
             error.at(self._source)

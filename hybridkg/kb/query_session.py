@@ -25,6 +25,8 @@ from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
+from hybridkg.query.invalid_constants import invalid_constants
+from hybridkg.query.ranked_order import arbitrary_rows
 from hybridkg.query.services import blamed
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal
@@ -155,8 +157,12 @@ class QuerySession:
         is_empty = not solutions.size or _counts_nothing(request.template.query, solutions)
         if is_empty and limit != 0 and not request.template.shape.skips_rows:
             warnings += self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
+            warnings += invalid_constants(request.query)
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
+        modifiers = None if isinstance(request.query.form, ast.AskQuery) else request.query.form.modifiers
+        if modifiers is not None and modifiers.limit is not None and solutions.size >= modifiers.limit:
+            own += [wording.own(warning) for warning in arbitrary_rows(request.query.form)]
         own.sort(key=lambda warning: warning.span.start if warning.span else 0)
         return build_result(
             request.template.shape,

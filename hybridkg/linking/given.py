@@ -66,7 +66,7 @@ def _link_from(value: object) -> EntityLink:
             return EntityLink(_iri(node), float(confidence))
         case (NamedNode() | str() as node, Literal() as written):
             return EntityLink(_iri(node), confidence_of(written.value))
-    raise TextQueryError(f"{value!r} is no link", hint="pass IRIs, or pairs (IRI, confidence)")
+    raise TextQueryError(f"{value!r} is not a link", hint="pass IRIs, or pairs (IRI, confidence)")
 
 
 def _iri(node: NamedNode | str) -> str:
@@ -80,7 +80,7 @@ def confidence_of(written: str) -> float:
     try:
         return float(written)
     except ValueError:
-        raise TextQueryError(f"the confidence {written[:40]!r} is no number") from None
+        raise TextQueryError(f"the confidence {written[:40]!r} is not a number") from None
 
 
 def strongest(links: Iterable[EntityLink]) -> tuple[EntityLink, ...]:

@@ -100,7 +100,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 problem = (
                     f"line of more than {MAX_LINE_LENGTH:,} bytes" if total <= MAX_FILE_BYTES else "file too large"
                 )
-                raise LoadError(f"{problem}: this is no file of links", place=f"{path}:{number}")
+                raise LoadError(f"{problem}: this is not a file of links", place=f"{path}:{number}")
             try:
                 text = line.decode().rstrip("\r\n")
             except UnicodeDecodeError:

@@ -180,7 +180,7 @@ def _checked(reranker: Reranker, candidates: RerankCandidates, context: Executio
     if answer.scores.shape != (len(candidates),):
         raise RerankerError(f"{reranker.name} gave {answer.scores.size:,} scores for {len(candidates):,} rows")
     if not np.isfinite(answer.scores).all():
-        raise RerankerError(f"{reranker.name} gave a score that is no finite number")
+        raise RerankerError(f"{reranker.name} gave a score that is not a finite number")
     return answer
 
 

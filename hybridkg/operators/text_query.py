@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError
+from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownFieldError, UnknownNameError
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Argument, FieldChoice, TextQuery, alternatives_of
 from hybridkg.interfaces.vector_index import VectorQuery
@@ -87,8 +87,9 @@ def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex
         return _checked_vectors(text, item)
     for field in item.fields:
         if field.name not in text.fields:
-            raise UnknownNameError(
+            raise UnknownFieldError(
                 f"no field {field.name!r} in this knowledge base; its fields: {', '.join(text.fields)}",
+                field.name,
                 hint=did_you_mean(field.name, list(text.fields)),
                 span=field.span,
             )

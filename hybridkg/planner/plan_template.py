@@ -72,7 +72,7 @@ def _term(value: ast.Value) -> Term:
     try:
         return term_of(value)  # type: ignore[arg-type]
     except UnsupportedPatternError as e:
-        raise UnboundParameterError("a value is no term of RDF") from e
+        raise UnboundParameterError("a value is not a term of RDF") from e
 
 
 def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> GraphFragment:

@@ -151,7 +151,7 @@ def parse_update(
             return ast.Update((), "", tuple(builder.prefixes.items()))
         from hybridkg.query.diagnostics.syntax_help import explain
 
-        raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
+        raise explain(machine(), query, stop.states, stop.token, in_update=True).at(query.source) from None
     except HybridkgError as e:
         raise e.at(query.source) from e.__cause__
 

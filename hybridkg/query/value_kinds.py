@@ -244,7 +244,7 @@ class _Reader:
         yield QueryWarning(
             "W113",
             f"?{left.name} is {words}{self._why(source)}, and this compares it with {others}: they {never}",
-            hint=_converted(left.name, op, right, source, other) or _comparable(left.name, source, other),
+            hint=_converted(left.name, op, right, source, other) or _comparable(left.name, source, other, right),
             span=node.span,
         )
 
@@ -299,10 +299,10 @@ def _converted(name: str, op: str, right: ast.Syntax, source: Source, other: Sou
             value = f'"{value}"^^xsd:{datatype}'
     text = f"STR(?{name})" if "language" in source.kinds else f"?{name}"
     converted = f"xsd:{datatype}({text}) {op} {shown(value)}"
-    return f"convert it: {converted} leaves out what is no {'number' if datatype == 'decimal' else 'date'}"
+    return f"convert it: {converted} leaves out what is not a {'number' if datatype == 'decimal' else 'date'}"
 
 
-def _comparable(name: str, source: Source, other: Source) -> str:
+def _comparable(name: str, source: Source, other: Source, right: ast.Syntax) -> str:
     """The suggested form of a comparison."""
     if source.kinds == {NODE}:
         if other.kinds <= STRINGS:
@@ -315,6 +315,9 @@ def _comparable(name: str, source: Source, other: Source) -> str:
             return f'add the language of the text, as in "..."@en, or compare STR(?{name})'
         if source.kinds == {NUMBER}:
             return "write the number without quotes"
+        if source.kinds == {"boolean"}:
+            word = right.lexical if isinstance(right, ast.Lit) else ""
+            return f"write {word if word in ('true', 'false') else 'true or false'} without quotes"
         if source.kinds <= DATES:
             return 'write the date with its type: "2020-01-31"^^xsd:date, "2020-01-31T12:00:00"^^xsd:dateTime'
     if other.kinds == {"language"} and source.kinds == {"string"}:

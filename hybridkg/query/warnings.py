@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -10,8 +10,10 @@ from hybridkg.errors import QueryWarning, Span
 from hybridkg.query import ast
 from hybridkg.query.checks.check_select import is_grouped, keys, outside_aggregates
 from hybridkg.query.checks.check_values import no_value_hint
+from hybridkg.query.ranked_order import order_warnings
 from hybridkg.query.scope import bound_by, bound_somewhere
-from hybridkg.query.walk import children, variables, walk
+from hybridkg.query.walk import children, rebuild, variables, walk
+from hybridkg.query.write import write
 from hybridkg.registry import did_you_mean
 
 LITERAL_FUNCTIONS = frozenset(
@@ -33,7 +35,9 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     """
     nodes = tuple(walk(query.form))
     unbound = [*_unbound(nodes, given), *_forgotten(nodes, given), *_lost_in_groups(nodes, given)]
-    warnings = [*_products(nodes), *unbound, *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
+    having = _aliases_in_having(nodes, dict(query.prefixes))
+    ranked = [*_unused_scores(nodes), *_literals(nodes), *_mixed(nodes), *order_warnings(query.form)]
+    warnings = [*_products(nodes), *unbound, *having, *ranked]
     return sorted(warnings, key=lambda warning: (warning.span or Span()).start)
 
 
@@ -145,6 +149,7 @@ def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
     """Variables that are read but never bound: mostly misspellings."""
     bound = bound_somewhere(nodes)
     names = [f"?{name}" for name in sorted(bound)]
+    in_having = _named_in_having(nodes)
     seen: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen and node.name not in given:
@@ -154,12 +159,60 @@ def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
                     "W102", f"the parameter ${node.name} has no value", hint=no_value_hint(node.name), span=node.span
                 )
                 continue
+            # An alias of SELECT has no value in HAVING yet.
+            hidden = in_having.get(node.name, frozenset())
+            visible = [name for name in names if name not in hidden]
             yield QueryWarning(
                 "W102",
                 f"nothing binds ?{node.name}",
-                hint=did_you_mean(f"?{node.name}", names) or f"it binds: {', '.join(names[:8]) or 'no variable'}",
+                hint=did_you_mean(f"?{node.name}", visible) or f"it binds: {', '.join(visible[:8]) or 'no variable'}",
                 span=node.span,
             )
+
+
+def _aliases(query: ast.SelectQuery) -> dict[str, ast.Expression]:
+    """The expressions of the SELECT clause by the names that it gives them."""
+    return {item.variable.name: item.expression for item in query.projection or () if item.expression is not None}
+
+
+def _named_in_having(nodes: Nodes) -> dict[str, frozenset[str]]:
+    """For each variable of a HAVING, the aliases of its SELECT, as `?n`."""
+    return {
+        name: frozenset(f"?{alias}" for alias in _aliases(query))
+        for query in nodes
+        if isinstance(query, ast.SelectQuery)
+        for part in query.modifiers.having
+        for name in variables(part)
+    }
+
+
+def _aliases_in_having(nodes: Nodes, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
+    """Columns that HAVING reads before they are computed (SPARQL 1.1 section 18.2.4)."""
+    for query in nodes:
+        if not isinstance(query, ast.SelectQuery):
+            continue
+        aliases, own_keys = _aliases(query), keys(query)
+        for part in query.modifiers.having:
+            read = {name: span for name, span in outside_aggregates(part) if name in aliases and name not in own_keys}
+            for name, span in read.items():
+                written = " ".join(write(_replaced(part, aliases), prefixes=prefixes).split())
+                yield QueryWarning(
+                    "W102",
+                    f"?{name} is computed after HAVING, so it has no value there and no group is kept",
+                    hint=f"write HAVING({written})",
+                    span=span,
+                )
+
+
+def _replaced(node: ast.Expression, aliases: Mapping[str, ast.Expression]) -> ast.Expression:
+    """The expression with the aliases replaced, outside its aggregates."""
+
+    def change(below: ast.Syntax) -> ast.Syntax:
+        if isinstance(below, ast.Var):
+            return aliases.get(below.name, below)
+        return below if isinstance(below, ast.Aggregate | ast.Exists) else rebuild(below, change)
+
+    return change(node)  # type: ignore[return-value]  # an expression for an expression
 
 
 def _forgotten(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:

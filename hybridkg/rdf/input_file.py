@@ -8,7 +8,7 @@ import gzip
 import lzma
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, cast
@@ -48,15 +48,18 @@ def extensions(path: Path) -> tuple[str, str]:
     return last, ""
 
 
-def check_readable(path: Path) -> None:
-    """Checks that a file can be read. Raises LoadError: it is missing, a folder, or may not be read."""
-    InputFile(path).close()
+def check_readable(path: Path, known: Callable[[], Collection[str]] | None = None) -> None:
+    """Checks that a file can be read. Raises LoadError: it is missing, a folder, or may not be read.
+
+    `known` are the extensions of the files of a folder that its error names; by default it names any.
+    """
+    InputFile(path, known).close()
 
 
 class InputFile:
     """A file opened for reading, decompressed by its extension. Raises LoadError: missing, a folder, or unreadable."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, known: Callable[[], Collection[str]] | None = None):
         self.path = path
         try:
             if (path / "CURRENT").is_file():
@@ -65,7 +68,7 @@ class InputFile:
                     hint="give the RDF files that it was made from",
                 )
             if path.is_dir():
-                raise LoadError(f"{str(path)!r} is a folder, not a file", hint=_files_hint(path))
+                raise LoadError(f"{str(path)!r} is a folder, not a file", hint=_files_hint(path, known))
             self._raw = path.open("rb", buffering=0)
         except FileNotFoundError as e:
             if address := URL.fullmatch(str(path)):
@@ -182,9 +185,14 @@ def _neighbour(path: Path) -> str:
     return f"did you mean {str(path.parent / near[0])!r}?" if near else ""
 
 
-def _files_hint(folder: Path) -> str:
-    names = _names(folder)[:3]
-    return f"give its files, such as {', '.join(repr(str(folder / name)) for name in names)}" if names else ""
+def _files_hint(folder: Path, known: Callable[[], Collection[str]] | None) -> str:
+    names = _names(folder)
+    if known is not None:
+        wanted = known()
+        names = [name for name in names if extensions(Path(name))[0] in wanted]
+        if not names:
+            return f"none of its files is of a known kind: {', '.join(wanted)}"
+    return f"give its files, such as {', '.join(repr(str(folder / name)) for name in names[:3])}" if names else ""
 
 
 def _names(folder: Path) -> Sequence[str]:

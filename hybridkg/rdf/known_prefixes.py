@@ -38,17 +38,17 @@ def why_not_kept(name: str, namespace: str) -> str:
     """The reason why a prefix cannot be kept, in a few words; empty where it can.
 
     >>> why_not_kept("films", "http://example.org/films/"), why_not_kept("1a", "http://e/"), why_not_kept("a", "rel/")
-    ('', "'1a' is no name of a prefix", "'rel/' is no absolute IRI")
+    ('', "'1a' is not a prefix name", "'rel/' is not an absolute IRI")
     """
     if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
-        return f"{name[:MAX_NAME_LENGTH]!r} is no name of a prefix"
+        return f"{name[:MAX_NAME_LENGTH]!r} is not a prefix name"
     if len(namespace) > MAX_NAMESPACE_LENGTH:
         return f"its namespace has more than {MAX_NAMESPACE_LENGTH} characters"
     try:
         NamedNode(namespace)
     except ValueError:
-        return f"{namespace!r} is no absolute IRI"
-    return "" if not _UNQUOTABLE.search(namespace) else f"{namespace!r} is no absolute IRI"
+        return f"{namespace!r} is not an absolute IRI"
+    return "" if not _UNQUOTABLE.search(namespace) else f"{namespace!r} is not an absolute IRI"
 
 
 class KnownPrefixes(Mapping[str, str]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import Quad, QuerySolutions, Store
 
 from hybridkg.rdf.terms import Literal, NamedNode, Triple
 
@@ -37,3 +37,14 @@ def all_as_stored(terms: Sequence[TermT]) -> list[TermT]:
     for quad in store:
         result[int(cast(NamedNode, quad.subject).value[2:])] = cast(TermT, quad.object)
     return result
+
+
+def is_value(text: str, datatype: str) -> bool:
+    """Whether a text is one that a datatype of XML Schema allows, to which Oxigraph can cast.
+
+    >>> date = "http://www.w3.org/2001/XMLSchema#date"
+    >>> is_value("2024-02-29", date), is_value("2025-02-29", date)
+    (True, False)
+    """
+    rows = Store().query(f"SELECT ({NamedNode(datatype)}({Literal(text)}) AS ?value) {{ }}")
+    return next(iter(cast(QuerySolutions, rows)))["value"] is not None

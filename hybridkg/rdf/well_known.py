@@ -49,6 +49,17 @@ def shortened(iri: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> str:
     return abbreviation(iri, prefixes) or f"<{iri}>"
 
 
+def iri_of_prefixed(text: str, prefixes: Mapping[str, str]) -> str:
+    """The IRI that a text names with one of the prefixes; empty for any other text.
+
+    >>> iri_of_prefixed("e:a", {"e": "http://e/"}), iri_of_prefixed("e: a", {"e": "http://e/"})
+    ('http://e/a', '')
+    """
+    prefix, colon, local = text.partition(":")
+    is_name = bool(colon) and prefix in prefixes and _LOCAL_NAME.fullmatch(local) is not None
+    return prefixes[prefix] + local if is_name else ""
+
+
 def abbreviation(iri: str, prefixes: Mapping[str, str]) -> str:
     """The prefixed name of an IRI; empty where no prefix fits.
 

@@ -282,7 +282,9 @@ class Result(ABC):
             UnsupportedQueryError: the query was a SELECT or ASK.
         """
         if not self.is_graph:
-            raise UnsupportedQueryError("the result has rows, and is no graph", hint="ask with CONSTRUCT or DESCRIBE")
+            raise UnsupportedQueryError(
+                "the result has rows, and is not a graph", hint="ask with CONSTRUCT or DESCRIBE"
+            )
         return (Triple(*cells) for cells in self.rows())  # type: ignore[arg-type]
 
     def iri_names(self) -> IriNames:

@@ -22,7 +22,7 @@ from hybridkg.rdf.input_file import InputFile, check_readable
 from hybridkg.rdf.terms import DefaultGraph, Quad
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
-from hybridkg.store.rdf_io.formats import format_of
+from hybridkg.store.rdf_io.formats import format_of, known_extensions
 from hybridkg.store.rdf_io.part_writer import PART, PartWriter
 from hybridkg.store.rdf_io.rdf_parsing import quads_of
 from hybridkg.store.rdf_io.rdflib_input import name_of, prefixes_of_rdflib, quads_of_rdflib
@@ -60,7 +60,7 @@ def check_sources(sources: Sequence[Source]) -> None:
     """Checks sources before work begins. Raises LoadError: an unreadable file, an unknown format, or no source."""
     for source in sources:
         if isinstance(source, Path | str):
-            check_readable(Path(source))
+            check_readable(Path(source), known_extensions)
             format_of(Path(source))
         elif isinstance(source, list | tuple | set | frozenset) and any(
             isinstance(one, Path) or (type(one) is str and "." in one) for one in source

@@ -146,7 +146,7 @@ def test_what_a_template_can_never_fill_is_a_warning(same):
             "error[L301]: no file to remove\n  hint: hybridkg remove {kb} FILE... or hybridkg",
         ),
         (["remove", "{kb}", "missing.ttl"], "missing.ttl"),
-        (["load", "{kb}", "{films}", "--replace", "a graph"], "error[L301]: 'a graph' is no graph: "),
+        (["load", "{kb}", "{films}", "--replace", "a graph"], "error[L301]: 'a graph' is not a graph: "),
         (["load", "{kb}", "--text", "{films}", "--replace", "default"], "text documents belong to no graph, so they"),
         (["update", "{kb}", "CLEAR ALL", "--wait", "long"], "long"),
         (["update", "{kb}", "INSERT DATA { <a:b> <a:b> $x }", "--param", "y=1"], "y"),

@@ -195,6 +195,14 @@ def test_stats_show_counts_and_fields(films):
     assert "mean length" in run("stats", films).stdout
 
 
+def test_a_plan_is_as_wide_as_the_variable_says_where_there_is_no_terminal(films, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = run("explain", films, SPACE + " LIMIT 3").stdout
+    monkeypatch.delenv("COLUMNS")
+    wide = run("explain", films, SPACE + " LIMIT 3").stdout
+    assert max(map(len, narrow.splitlines())) < max(map(len, wide.splitlines()))
+
+
 def test_explain_names_the_strategy_and_the_operators(films):
     text = run("explain", films, SPACE + " LIMIT 3").stdout
     assert text.startswith("strategy: text_topk, est. ")

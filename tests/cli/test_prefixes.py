@@ -40,7 +40,7 @@ def test_prefixes_are_listed_added_and_removed(kb):
     ("arguments", "message"),
     [
         (("--add", "films"), "'films' is not NAME=IRI"),
-        (("--add", "films=relative"), "is no absolute IRI"),
+        (("--add", "films=relative"), "is not an absolute IRI"),
         (("--remove", "rdf"), "did you mean 'rdfs'?"),
     ],
 )

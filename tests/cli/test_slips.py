@@ -130,13 +130,30 @@ def test_an_update_that_changes_nothing_says_why(films):
     name = "<http://example.org/films/Alien> <http://example.org/films/year>"
     none = run("update", films, "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(?o = 123456) }").stdout
     assert none.endswith("note: nothing has changed: the WHERE has no solution\n")
-    for text in (f"INSERT DATA {{ {name} 1979 }}", f"DELETE DATA {{ {name} 1800 }}"):
-        assert run("update", films, text).stdout.endswith(
-            "note: nothing has changed: the graph was in this state already\n"
-        )
+    again = run("update", films, f"INSERT DATA {{ {name} 1979 }}").stdout
+    assert again.endswith("note: nothing has changed: the graph was in this state already\n")
+    absent = run("update", films, f"DELETE DATA {{ {name} 1800 }}")
+    assert (absent.stdout.splitlines()[-1], absent.stderr) == (
+        "note: nothing has changed: the graph has none of these triples",
+        "",
+    )
+    mistyped = run("update", films, f'DELETE DATA {{ {name} "1979" }}')
+    assert mistyped.stdout.endswith("note: nothing has changed\n")
+    assert "warning[W120]: there is no such triple to be removed: " in mistyped.stderr
+    assert mistyped.stderr.endswith("hint: did you mean 1979?\n")
+    unbound = run("update", films, f"INSERT {{ {name} ?z }} WHERE {{ {name} ?y }}")
+    assert "W102" in unbound.stderr
+    assert unbound.stdout.endswith("note: nothing has changed\n")
     same = f"INSERT {{ {name} ?y }} WHERE {{ {name} ?y }}"
     assert "in this state already" in run("update", films, same).stdout
     assert "nothing has changed" not in run("update", films, f"INSERT DATA {{ {name} 1 }}", "--dry-run").stderr
+
+
+def test_a_file_with_no_triple_of_the_graph_is_named(films, tmp_path):
+    other = tmp_path / "other.nt"
+    other.write_text("<e:s> <e:p> <e:a> .\n<e:s> <e:p> <e:c> .\n")
+    said = run("remove", films, other).stdout.splitlines()[-1]
+    assert said == f"note: nothing has changed: none of the 2 triples of {other} is in {films.name}"
 
 
 def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
@@ -154,7 +171,7 @@ def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
     ]
     assert run("remove", kb, triples, "--graph", "<e:g>").stdout.startswith("triples: 0 added, 1 removed\n")
     assert run("remove", kb, triples, "--graph", "e:g").stderr == ""
-    assert "is no graph" in run("remove", kb, triples, "--graph", "no graph").stderr
+    assert "is not a graph" in run("remove", kb, triples, "--graph", "no graph").stderr
 
 
 def test_no_larger_number_of_a_named_graph_is_taken_for_one_to_be_removed(tmp_path):

@@ -79,7 +79,7 @@ def test_symmetric_edges_stay_also_those_of_several_types():
 
 
 def test_numbers_that_have_no_mean_or_no_room_are_refused():
-    with pytest.raises(LoadError, match="the mean 1, which is no relation"):
+    with pytest.raises(LoadError, match="the mean 1, which is not a relation"):
         neighbours_of([(0, 1, 0), (0, 1, 2)], names={0: "a", 2: "b"})
     with pytest.raises(LoadError, match="which are no small ones"):
         neighbours_of([(0, 1, 0)], names={0: "a", 1 << 60: "b"})

@@ -267,7 +267,7 @@ def test_the_command(folder, films, monkeypatch):
         ("topics = 't'\nqrels = 'q'\n[systems.a]\nquery = 'x'\nexpect = 3", "did you mean 'expected'", 5),
         ("topics = 't'\nqrels = 'q'\n[systems.'../a']\nquery = 'x'", "cannot name a system", 3),
         ("topics = 't'\nqrels = 'q'\ndepth = 0\n[systems.a]\nquery = 'x'", "'depth' must be from 1", 3),
-        ("topics = 't'\nqrels = 'q'\nbaseline = 'b'\n[systems]\na = 'x'", "the baseline 'b' is no system", 3),
+        ("topics = 't'\nqrels = 'q'\nbaseline = 'b'\n[systems]\na = 'x'", "the baseline 'b' is not a system", 3),
         ("topics = 't'\nqrels = 'q'\n[systems.a]\ntune = { modl = 'bm25' }", "did you mean 'model'", 4),
         ("topics = 't'\n[systems]\na = 'x'", "needs 'qrels'", None),
         ("topics = ", "not TOML", None),

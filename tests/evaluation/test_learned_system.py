@@ -94,7 +94,7 @@ def test_features_and_ties():
 
 
 def test_mistakes(tmp_path):
-    with pytest.raises(ConfigError, match="no system before it; those: bad"):
+    with pytest.raises(ConfigError, match="not a system before it; those: bad"):
         Experiment(
             None, {"bad": BAD, "svm": SystemSpec("", "learn", {"features": ("god",)}), "good": GOOD}, TOPICS, QRELS,
             folds=folds(tmp_path),

@@ -44,6 +44,9 @@ def warned(kb, text, params=None):
         ("?x :genre <x:zzz>", "no triple has the object <x:zzz> with the predicate :genre", ""),
         ("{ ?x :by 1 } UNION { ?x :year 1 }", "no triple has the object 1 with the predicate :year", ""),
         ("?x MATCH 'mars' . ?x :genre :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
+        ("?x :next/rdfs:label 'alien'", 'no triple has the object "alien" with the predicate rdfs:label', '"Alien"'),
+        ("?x ^:genre/:genre+ :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
+        (":drama ^:genre ?x", "no triple has the object :drama with the predicate :genre", ":Drama"),
         ("{ SELECT ?x { ?x :genre :drama } }", "no triple has the object :drama with the predicate :genre", ":Drama"),
     ],
 )  # fmt: skip

@@ -149,10 +149,10 @@ def test_changing_prefixes_keeps_every_index(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"1a": "http://e/"}, "'1a' is no name of a prefix"),
-        ({"a b": "http://e/"}, "'a b' is no name of a prefix"),
-        ({"a": "films/"}, "'films/' is no absolute IRI"),
-        ({"a": "http://e/<"}, "is no absolute IRI"),
+        ({"1a": "http://e/"}, "'1a' is not a prefix name"),
+        ({"a b": "http://e/"}, "'a b' is not a prefix name"),
+        ({"a": "films/"}, "'films/' is not an absolute IRI"),
+        ({"a": "http://e/<"}, "is not an absolute IRI"),
         ({"a": "http://e/" + "x" * 500}, "its namespace has more than 500 characters"),
         ({"a": 1}, "both of type str"),
         ({1: None}, "both of type str"),

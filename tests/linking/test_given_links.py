@@ -33,10 +33,10 @@ def test_links_written_as_text_are_read_back_each_node_once_with_its_highest_con
     [
         ("http://e/a", "no link begins with 'http://e/a'"),
         ("<http://e/a> <http://e/b", "no link begins with '<http://e/b'"),
-        ("<http://e/a> much", "the confidence 'much' is no number"),
+        ("<http://e/a> much", "the confidence 'much' is not a number"),
         ("<http://e/a> 2", "has confidence 2; it must be above 0 and at most 1"),
         ("<http://e/a> nan", "has confidence nan"),
-        ("<e/a>", "'e/a', which is no absolute IRI"),
+        ("<e/a>", "'e/a', which is not an absolute IRI"),
         ("<http://e/a> 0.5 0.6", "no link begins with '<http://e/a> 0.5 0.6'"),
     ],
 )
@@ -60,7 +60,7 @@ def test_values_of_many_kinds_are_links():
     values = ["x:a", "<x:b>", NamedNode("x:c"), (NamedNode("x:d"), Literal(0.5)), ("x:e", 1), EntityLink("x:f", 0.1)]
     assert [link.node for link in links_from(values)] == [f"x:{name}" for name in "abcdef"]
     for wrong in (7, None, ("x:a",), ("x:a", True), Literal("x:a")):
-        with pytest.raises(TextQueryError, match="is no link"):
+        with pytest.raises(TextQueryError, match="is not a link"):
             links_from([wrong])
 
 
@@ -101,8 +101,8 @@ def test_texts_of_a_file_are_compared_without_case_and_blanks(tmp_path):
     [
         (b"\t<x:a>\t1", "no text in the first column"),
         (b"q\t<x:a>\t1\t2", "4 columns"),
-        (b"q\tnoiri\t1", "'noiri', which is no absolute IRI"),
-        (b"q\t<x:a>\thigh", "the confidence 'high' is no number"),
+        (b"q\tnoiri\t1", "'noiri', which is not an absolute IRI"),
+        (b"q\t<x:a>\thigh", "the confidence 'high' is not a number"),
         (b"q\t<x:a>\t-1", "confidence -1"),
         (b"q\xff\t<x:a>", "not UTF-8"),
         (b"q" * 70_000, "a line of more than 65,536 bytes".removeprefix("a ")),

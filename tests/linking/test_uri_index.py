@@ -129,7 +129,7 @@ def test_in_degree_counts_triples_up_to_a_bound(monkeypatch):
     "iri", ["e", "", "http://e/a> ?p ?o . } #", "http://e/a b", 'http://e/"', "_:b", "http://e/{x}"]
 )
 def test_a_link_holds_an_iri_that_a_query_can_write(iri):
-    with pytest.raises(TextQueryError, match="no absolute IRI"):
+    with pytest.raises(TextQueryError, match="not an absolute IRI"):
         EntityLink(iri)
 
 

@@ -82,6 +82,7 @@ KINDS = {
     "x:by": {"node"},
     "x:any": {"node", "string", "number"},
     "x:odd": {"other"},
+    "x:is": {"boolean"},
 }
 SPOKEN = [
     ('?x <x:name> ?n . ?n MATCH "worm"', "W104",
@@ -99,6 +100,9 @@ SPOKEN = [
     ('?x <x:year> ?n FILTER(?n = "1979")', "W113",
      "?n is a number (as every object of x:year), and this compares it with "
      "a text: they are never equal", "write the number without quotes"),
+    ('?x <x:is> ?n FILTER(?n = "true")', "W113",
+     "?n is true or false (as every object of x:is), and this compares it with "
+     "a text: they are never equal", "write true without quotes"),
     ('?x <x:title> ?n FILTER(?n IN ("Alien"))', "W113",
      "?n is a text with a language tag (as every object of x:title), "
      "and this compares it with a text without a language tag: they are never equal",
@@ -112,10 +116,10 @@ SPOKEN = [
      'write the date with its type: "2020-01-31"^^xsd:date, "2020-01-31T12:00:00"^^xsd:dateTime'),
     ("?x <x:name> ?n FILTER(50 > ?n)", "W113",
      "?n is a text (as every object of x:name), and this compares it with a number: they cannot be compared",
-     "convert it: xsd:decimal(?n) < 50 leaves out what is no number"),
+     "convert it: xsd:decimal(?n) < 50 leaves out what is not a number"),
     (f'?x <x:title> ?n FILTER(?n >= "2020-01-31"^^<{XSD}date>)', "W113",
      "?n is a text (as every object of x:title), and this compares it with a date: they cannot be compared",
-     'convert it: xsd:date(STR(?n)) >= "2020-01-31"^^xsd:date leaves out what is no date'),
+     'convert it: xsd:date(STR(?n)) >= "2020-01-31"^^xsd:date leaves out what is not a date'),
     ("?x <x:born> ?n FILTER(?n < 1980)", "W113",
      "?n is a date (as every object of x:born), and this compares it with a number: they cannot be compared",
      "compare a part of the date, as in YEAR(?n)"),

@@ -22,6 +22,10 @@ SPOKEN = [
     ("SELECT ?x { ?x <e:p> ?y } GROUP BY ?x ORDER BY ?y", "W102", "no group has a value of ?y, which is neither"),
     ("SELECT ?x (SUM(?y) AS ?n) { ?x <e:p> ?y } GROUP BY ?x HAVING (?y > 1)", "W102", "no group has a value of ?y"),
     ("SELECT * { { SELECT ?x { ?x <e:p> ?y } GROUP BY ?x ORDER BY ?y } }", "W102", "no group has a value of ?y"),
+    ("SELECT ?x (COUNT(?y) AS ?n) { ?x <e:p> ?y } GROUP BY ?x HAVING (?n > 1)", "W102", "?n is computed after HAVING"),
+    ('SELECT ?f { ?f MATCH "x" AS ?s } ORDER BY ?s', "W119", "ORDER BY ?s puts the lowest score first"),
+    ('SELECT ?f { ?f MATCH "x" AS ?s } ORDER BY ASC(?s) ?f LIMIT 3', "W119", "ORDER BY ?s puts the lowest score first"),
+    ('SELECT * { { SELECT ?f { ?f MATCH "x" } LIMIT 2 } ?f <e:p> ?o }', "W118", "LIMIT takes any 2 of the rows"),
     ('SELECT ?f { ?f MATCH "x" AS ?s }', "W103", "nothing uses the score ?s"),
     ('SELECT ?f { ?f NEAR "x" AS ?s }', "W103", "nothing uses the score ?s"),
     ('SELECT * { BIND(STR(1) AS ?x) ?x MATCH "a" }', "W104", "?x can only be a literal (BIND makes it one)"),
@@ -46,9 +50,15 @@ SILENT = [
     "SELECT ?n { { SELECT (COUNT(*) AS ?n) { ?a <e:p> ?b } } }",
     "SELECT * { { ?a <e:p> ?b } UNION { ?c <e:p> ?d } }",
     "SELECT * { ?a <e:p> ?b MINUS { ?c <e:p> ?d } }",
-    "SELECT ?x (COUNT(?y) AS ?n) { ?x <e:p> ?y } GROUP BY ?x HAVING (?n > 1) ORDER BY DESC(?n) MAX(?y) ?x",
+    "SELECT ?x (COUNT(?y) AS ?n) { ?x <e:p> ?y } GROUP BY ?x HAVING (COUNT(?y) > 1) ORDER BY DESC(?n) MAX(?y) ?x",
     "SELECT ?x (COUNT(?y) AS ?n) { ?x <e:p> ?y } GROUP BY ?x HAVING (EXISTS { ?x <e:q> ?z }) ORDER BY ?x",
     'SELECT * { ?f MATCH "x" AS ?s }',
+    'SELECT * { ?f MATCH "x" AS ?s } ORDER BY DESC(?s)',
+    'SELECT * { ?f MATCH "x" AS ?s ; <e:p> ?o } ORDER BY ?o ?s'.replace(" ;", " . ?f"),
+    'SELECT * { { SELECT ?f { ?f MATCH "x" } } ?f <e:p> ?o }',
+    'SELECT * { { SELECT ?f { ?f MATCH "x" TOP 5 } LIMIT 2 } ?f <e:p> ?o }',
+    'SELECT * { { SELECT (COUNT(*) AS ?n) { ?f MATCH "x" } LIMIT 2 } }',
+    'SELECT * { ?f <e:p> ?o FILTER EXISTS { SELECT ?f { ?f MATCH "x" } LIMIT 1 } }',
     "SELECT ?f { ?f MATCH ?words . ?f <e:p> ?words }",
     'SELECT * { ?x MATCH "a" AS ?s . ?x NEAR "a" AS ?v } RANK BY minmax(?s) + minmax(?v)',
     'SELECT * { ?x MATCH "a" AS ?s . ?x MATCH "b" AS ?t } RANK BY ?s + ?t',
@@ -96,3 +106,21 @@ def test_a_parameter_is_no_variable_that_nothing_binds():
 def test_a_query_that_writes_every_variable_with_a_dollar_has_no_parameter():
     assert advise(parse("SELECT * { $x <e:p> $y }")) == []
     assert advise(parse("SELECT $x { $x <e:p> ?y FILTER(?x > 1) }")) == []
+
+
+@pytest.mark.parametrize(
+    ("having", "hint"),
+    [
+        ("?n > 1", "write HAVING(COUNT(?y) > 1)"),
+        ("?n > 1 && ?m < MAX(?y) + 1", "write HAVING(COUNT(?y) > 1 && (SUM(?y) + 1) * 2 < MAX(?y) + 1)"),
+    ],
+)
+def test_the_hint_about_an_alias_in_having_is_the_condition_that_works(having, hint):
+    columns = "?x (COUNT(?y) AS ?n) ((SUM(?y) + 1) * 2 AS ?m)"
+    found = advise(parse(f"SELECT {columns} {{ ?x <e:p> ?y }} GROUP BY ?x HAVING ({having})"))
+    assert {(warning.code, warning.hint) for warning in found} == {("W102", hint)}
+
+
+def test_a_misspelled_variable_in_having_is_not_led_to_an_alias():
+    (found,) = advise(parse("SELECT ?x (COUNT(?y) AS ?num) { ?x <e:p> ?y } GROUP BY ?x HAVING (?numm > 1)"))
+    assert "?num" not in found.hint

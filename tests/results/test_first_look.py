@@ -76,7 +76,7 @@ def test_a_notebook_shows_a_mistake_without_a_traceback_and_an_explanation_in_co
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "None is no value of RDF"),
+        (None, "None is not a value of RDF"),
         (b"abc", "no RDF term for a value of type 'bytes'"),
     ],
 )

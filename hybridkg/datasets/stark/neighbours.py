@@ -123,7 +123,7 @@ def _undirected(
         means = np.add.reduceat(numbers, first) // counts
         if unknown := set(np.unique(means).tolist()) - known:
             raise LoadError(
-                f"edges of several types between two nodes have the mean {min(unknown)}, which is no relation"
+                f"edges of several types between two nodes have the mean {min(unknown)}, which is not a relation"
             )
         sources, targets = np.divmod(pairs, nodes)
         keys[end : end + len(pairs)] = np.sort((sources * relations + means) * nodes + targets)

@@ -200,7 +200,7 @@ def check_texts(field: str, value: object, place: str) -> list[str]:
         try:
             text.encode()
         except UnicodeEncodeError as e:
-            raise LoadError(f"field {field!r} has half a surrogate pair, which is no character", place=place) from e
+            raise LoadError(f"field {field!r} has half a surrogate pair, which is not a character", place=place) from e
     return texts
 
 

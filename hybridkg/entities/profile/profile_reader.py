@@ -203,7 +203,7 @@ class _Reader:
         if len(operators) != 1 or operators[0][0].removeprefix(SH) not in PATH_PROPERTIES:
             shown = ", ".join(p for p, _ in operators) or repr(str(node))
             raise self._error(
-                f"{subject}: this is no property path: {shown}",
+                f"{subject}: this is not a property path: {shown}",
                 hint="an IRI, a list, or [ sh:PROPERTY path ] with one of " + ", ".join(PATH_PROPERTIES),
             )
         operator, inner = operators[0][0].removeprefix(SH), operators[0][1]

@@ -123,7 +123,7 @@ class Experiment:
         if not self._order:
             raise ParameterError("an experiment needs a system")
         if spec.baseline and spec.baseline not in self._order:
-            raise ParameterError(f"the baseline {spec.baseline!r} is no system; systems: {', '.join(self._order)}")
+            raise ParameterError(f"the baseline {spec.baseline!r} is not a system; systems: {', '.join(self._order)}")
         if bad := next((name for name in self._order if not NAME.fullmatch(name)), None):
             raise ParameterError(f"{bad!r} cannot name a system", hint="letters, digits and . _ + ( ) = , -")
         if len({name.casefold() for name in self._order}) < len(self._order):

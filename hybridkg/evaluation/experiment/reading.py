@@ -104,7 +104,7 @@ class _Reader:
         read["systems"] = tuple(self._system(name, value, tolerance) for name, value in systems.items())
         if read.get("baseline") and read["baseline"] not in systems:
             raise self._wrong(
-                f"the baseline {read['baseline']!r} is no system; systems: {', '.join(systems)}",
+                f"the baseline {read['baseline']!r} is not a system; systems: {', '.join(systems)}",
                 "baseline",
                 hint=did_you_mean(read["baseline"], list(systems)),
             )

@@ -114,7 +114,7 @@ def _steps(text: str, base: SearchedBase) -> list[_Step]:
     names = [name.strip() for name in _divided(text)]
     if not all(names) or len(names) > MAX_STEPS:
         raise UserError(
-            f"{text!r} is no path of 1 to {MAX_STEPS} steps",
+            f"{text!r} is not a path of 1 to {MAX_STEPS} steps",
             hint="names of classes and predicates, divided by '>': author>paper",
         )
     return [_step(name, base) for name in names]

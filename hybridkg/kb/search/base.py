@@ -59,6 +59,10 @@ class SearchedBase:
         """The label of each node that has one, by the label predicates of the profile in their order."""
         return Labels(self.snapshot.store, self.label_predicates).of(terms)
 
+    def all_labels_of(self, terms: Iterable[Term]) -> dict[Node, list[str]]:
+        """The labels of each node that has one, in every language."""
+        return Labels(self.snapshot.store, self.label_predicates).all_of(terms)
+
     def types_of(self, nodes: Sequence[Node]) -> dict[Node, tuple[str, ...]]:
         """IRIs of the classes of each node that has one, by the predicates of hk:types, the rarest class first."""
         found: dict[Node, set[str]] = {}

@@ -67,8 +67,8 @@ def mistake_in(body: str, start: int, source: SourceName, words: Vocabulary) -> 
         return None
     span = Span(start + first.start("name"), start + first.end("name"))
     near = words.nearest(name)
-    hint = f"did you mean {near}?" if near else "list what there is: hybridkg schema KB"
-    message = f"{shown(name)!r} is no property: a property is a prefixed name or an IRI"
+    hint = f"did you mean {near}?" if near else "list what there is: hybridkg schema KB; in Python: kb.schema()"
+    message = f"{shown(name)!r} is not a property: a property is a prefixed name or an IRI"
     return QueryCheckError(message, hint=hint, span=span, source=source)
 
 

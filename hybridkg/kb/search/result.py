@@ -195,7 +195,7 @@ class SearchResult(Sequence[Hit]):
     def notes(self) -> tuple[str, ...]:
         """Which indexes do not know the last changes, then the advice."""
         stale = self.result.stale_indexes
-        renew = "renew it with: hybridkg index KB"
+        renew = "renew it with: hybridkg index KB; in Python: kb.index()"
         return (*(f"the {index} index is older than the graph; {renew}" for index in stale), *self.advice)
 
     @property

@@ -49,12 +49,18 @@ class SearchOptions:
 def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> SearchResult:
     """The entities that match a text; see `ReadableKnowledgeBase.search`."""
     snapshot = snapshot_of(kb)
-    if not isinstance(text, str) or not text.strip():
-        raise QuerySyntaxError("there is no word to search for", hint="write some: hybridkg search KB words")
+    if not isinstance(text, str):
+        raise UserError(
+            f"the text of a search is a string, not a {type(text).__name__}", hint="write all words into one string"
+        )
+    if not text.strip():
+        raise QuerySyntaxError("there is no word to search for", hint="write some words")
     if type(options.limit) is not int or not 1 <= options.limit <= MAX_LIMIT:
         raise UserError(f"the limit of a search is a number from 1 to {MAX_LIMIT:,}, not {options.limit!r}")
     if snapshot.text is None:
-        raise IndexMissingError("there is no text index to search in", hint="build it: hybridkg index KB")
+        raise IndexMissingError(
+            "there is no text index to search in", hint="build it: hybridkg index KB\nin Python: kb.index()"
+        )
     base = SearchedBase(kb, snapshot, {"timeout": options.timeout, "cancel": options.cancel})
     queries = SearchQueries(
         text,

@@ -59,19 +59,32 @@ def _named(name: str, classes: Mapping[str, int], base: SearchedBase) -> list[st
     found = [iri for iri in classes if iri.endswith(name) and last_part(iri) == name]
     found = found or [iri for iri in classes if same_words(local_name(iri), name)]
     if not found:
-        frequent = list(classes)[:MAX_LABELLED]
-        labels = base.labels_of(map(NamedNode, frequent))
-        found = [iri for iri in frequent if same_words(labels.get(NamedNode(iri), ""), name)]
+        found = [
+            iri for iri, labels in _labelled(classes, base).items() if any(same_words(label, name) for label in labels)
+        ]
     return found
 
 
+def _labelled(classes: Mapping[str, int], base: SearchedBase) -> dict[str, list[str]]:
+    """The labels of the most frequent classes, in every language."""
+    frequent = list(classes)[:MAX_LABELLED]
+    labels = base.all_labels_of(map(NamedNode, frequent))
+    return {iri: labels.get(NamedNode(iri), []) for iri in frequent}
+
+
 def _near(name: str, base: SearchedBase) -> list[str]:
-    """IRIs of classes with a similar name."""
+    """IRIs of classes with a similar local name or label."""
     iri = _as_iri(name, base.prefixes)
     if iri is not None:
         return similar_iris(iri, base.classes)
-    near = difflib.get_close_matches(name.lower(), [last_part(iri).lower() for iri in base.classes], MAX_SHOWN)
-    return [iri for part in near for iri in base.classes if last_part(iri).lower() == part]
+    named: dict[str, list[str]] = {}
+    for iri in base.classes:
+        named.setdefault(last_part(iri).lower(), []).append(iri)
+    for iri, labels in _labelled(base.classes, base).items():
+        for label in labels:
+            named.setdefault(label.lower(), []).append(iri)
+    near = difflib.get_close_matches(name.lower(), named, MAX_SHOWN)
+    return [iri for part in near for iri in named[part]]
 
 
 def _by_other_predicate(name: str, base: SearchedBase) -> UnknownNameError | None:

@@ -88,7 +88,8 @@ class BackupManifest:
                     f"there is no folder {str(folder)!r}", hint="the backup comes first: hybridkg restore FOLDER KB"
                 ) from e
             raise NotAKnowledgeBaseError(
-                f"{str(folder)!r} is no backup: it has no file {MANIFEST!r}", hint="hybridkg backup KB FOLDER makes one"
+                f"{str(folder)!r} is not a backup: it has no file {MANIFEST!r}",
+                hint="hybridkg backup KB FOLDER makes one",
             ) from e
         except OSError as e:
             raise storage_error(e, f"reading {str(path)!r}") from e
@@ -246,7 +247,7 @@ def _check_target(target: Path, hint: str) -> None:
         if not os.path.lexists(target):
             return
         if not target.is_dir():
-            raise NotAKnowledgeBaseError(f"{str(target)!r} is no folder", hint=hint)
+            raise NotAKnowledgeBaseError(f"{str(target)!r} is not a folder", hint=hint)
         first = min((entry.name for entry in target.iterdir()), default=None)
     except OSError as e:
         raise storage_error(e, f"looking at {str(target)!r}") from e
@@ -306,7 +307,7 @@ def _check_unchanged(source: Path, about: BackupManifest) -> None:
     for file in _files(source / MODELS):
         if file.relative_to(source).as_posix() not in about.files:
             raise CorruptError(
-                f"{str(file)!r} is no part of the backup", hint="move it away, and copy it by hand later"
+                f"{str(file)!r} is not part of the backup", hint="move it away, and copy it by hand later"
             )
 
 

@@ -23,7 +23,7 @@ def clear(graph: ChangingGraph, operation: ast.ClearGraphs) -> None:
     match operation.graphs:
         case ast.Iri() as name:
             if not operation.silent:
-                _check_exists(graph, name)
+                _check_exists(graph, name, "DROP" if operation.drop else "CLEAR")
             targets: Iterable[GraphName] = [NamedNode(name.value)]
         case "DEFAULT":
             targets = [DefaultGraph()]
@@ -44,7 +44,7 @@ def create(graph: ChangingGraph, operation: ast.CreateGraph) -> None:
     if not operation.silent and graph.has_graph(NamedNode(operation.graph.value)):
         raise UserError(
             f"the graph <{operation.graph.value}> exists already",
-            hint="CREATE SILENT GRAPH takes one that exists",
+            hint="CREATE SILENT accepts a graph that exists",
             span=operation.graph.span,
         )
 
@@ -58,7 +58,7 @@ def copy_graph(graph: ChangingGraph, operation: ast.CopyGraph) -> None:
     source, target = _name(operation.source), _name(operation.target)
     if operation.source is not None and not graph.has_graph(NamedNode(operation.source.value)):
         if not operation.silent:
-            _check_exists(graph, operation.source)
+            _check_exists(graph, operation.source, operation.kind)
         return
     if source == target:
         return
@@ -73,12 +73,12 @@ def _name(iri: ast.Iri | None) -> GraphName:
     return DefaultGraph() if iri is None else NamedNode(iri.value)
 
 
-def _check_exists(graph: ChangingGraph, name: ast.Iri) -> None:
+def _check_exists(graph: ChangingGraph, name: ast.Iri, word: str) -> None:
     if graph.has_graph(NamedNode(name.value)):
         return
     names = [str(one.value) for one in graph.named_graphs()]
     raise UserError(
         f"there is no graph <{name.value}>",
-        hint=did_you_mean(name.value, names) or "SILENT takes one that is empty",
+        hint=did_you_mean(name.value, names) or f"{word} SILENT accepts a missing graph",
         span=name.span,
     )

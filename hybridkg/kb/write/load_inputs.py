@@ -18,7 +18,7 @@ from hybridkg.kb.write.loaded_tables import known_to_tables, newest
 from hybridkg.kb.write.open_transaction import TransactionOptions
 from hybridkg.kb.write.replacing import replace_triples
 from hybridkg.kb.write.reports import LoadReport
-from hybridkg.kb.write.small_load import can_follow, load_small
+from hybridkg.kb.write.small_load import can_follow, load_small, why_not_followed
 from hybridkg.kb.write.table_inputs import TableOptions, check_replacing, is_table, with_tables
 from hybridkg.kb.write.transaction import load
 from hybridkg.store.generations.folder import AnotherGenerationError, Folder
@@ -133,7 +133,9 @@ def _load(
         is_quick = live().quads <= QUICKLY_INDEXED
         options = TransactionOptions(None, how.wait, False, how.progress, how.confirm, rebuilds=is_quick)
         return Loaded(load_small(folder, live(), sources, paths, options), True)
+    why = "" if index is not None else why_not_followed(folder, sources, paths)
     if index is None:
         index = any(how.settings) or not has_text_index(folder)
     chosen = configured_profile(folder) if index else None
-    return Loaded(load(folder, sources, paths, chosen, how.progress, how.confirm, how.wait), False)
+    report = load(folder, sources, paths, chosen, how.progress, how.confirm, how.wait)
+    return Loaded(replace(report, not_followed=why) if report.is_behind else report, False)

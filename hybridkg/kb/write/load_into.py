@@ -38,16 +38,29 @@ def is_small(source: Source) -> bool:
     >>> is_small([("a:s", "a:p", "a:o")])
     True
     """
+    return not too_large(source)
+
+
+def too_large(source: Source) -> str:
+    """Why an input is not small, in words; empty where it is.
+
+    >>> too_large([("a:s", "a:p", "a:o")] * 10_001)
+    'has more than 10,000 triples'
+    """
     if isinstance(source, StatementSource):
         expected = source.expected_statements()
-        return expected is not None and expected <= SMALL_QUADS
+        is_small = expected is not None and expected <= SMALL_QUADS
+        return "" if is_small else f"has more than {SMALL_QUADS:,} triples"
     if isinstance(source, str | Path):
+        compression = COMPRESSION if extensions(Path(source))[1] else 1
         try:
             size = Path(source).stat().st_size
         except OSError:
-            return False
-        return size <= SMALL_BYTES // (COMPRESSION if extensions(Path(source))[1] else 1)
-    return isinstance(source, Sized) and len(source) <= SMALL_QUADS
+            return "cannot be measured"
+        limit = SMALL_BYTES // compression
+        return "" if size <= limit else f"has more than {limit // 1024:,} KB"
+    is_small = isinstance(source, Sized) and len(source) <= SMALL_QUADS
+    return "" if is_small else f"has more than {SMALL_QUADS:,} triples"
 
 
 def load_into(state: TransactionState, sources: Sequence[Source], graph: NamedNode | None) -> list[tuple[Source, int]]:
@@ -177,11 +190,12 @@ def _rows_elsewhere(state: TransactionState, table: TableSource) -> Iterator[Els
 
 def remove_statements(
     state: TransactionState, sources: Sequence[Source], graph: NamedNode | None = None
-) -> list[ElsewhereWarning]:
+) -> tuple[int, list[ElsewhereWarning]]:
     """Removes the triples of inputs from a graph, None for the graphs of the inputs, once all of them have been read.
 
     Returns:
-        A warning if triples of the inputs are not in the default graph, and are in named graphs.
+        The number of triples of the inputs, and a warning if some are not in the default graph, and are in named
+        graphs.
 
     Raises:
         LoadError: an input is malformed or too large, or has a blank node; nothing has changed.
@@ -189,7 +203,7 @@ def remove_statements(
     quads = [quad for source in sources for quad in _ground(state, source, graph)]
     state.graph.apply(quads, [])
     state.changed()
-    return _elsewhere(state, quads)
+    return len(quads), _elsewhere(state, quads)
 
 
 def _elsewhere(state: TransactionState, quads: Sequence[Quad]) -> list[ElsewhereWarning]:
@@ -275,4 +289,4 @@ def graph_named(text: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> NamedNod
     try:
         return NamedNode(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
     except ValueError as e:
-        raise LoadError(f"{text!r} is no graph: {e}", hint="give an absolute IRI, or: default") from e
+        raise LoadError(f"{text!r} is not a graph: {e}", hint="give an absolute IRI, or: default") from e

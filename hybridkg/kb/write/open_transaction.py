@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ from hybridkg.rdf.terms import NamedNode, from_rdflib
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.next_generation import Building
-from hybridkg.store.loading import Source, check_sources
+from hybridkg.store.loading import Source, check_sources, name_of_source
 from hybridkg.tables.earlier_tables import NO_TABLES
 from hybridkg.tables.mapping import TableMapping
 
@@ -63,6 +63,7 @@ class Transaction:
         self._exact = True
         self._solutions: int | None = None
         self._warnings: list[HybridkgError] = []
+        self._reasons: list[str | None] = []
         self.report: UpdateReport | None = None
 
     def update(self, text: str, params: Parameters | None = None, **limits: Any) -> UpdateReport:
@@ -90,6 +91,7 @@ class Transaction:
         if run.solution_count is not None:
             self._solutions = (self._solutions or 0) + run.solution_count
         self._warnings += run.warnings
+        self._reasons.append(run.why_nothing)
         return report_of(run, state)
 
     def load(
@@ -112,6 +114,7 @@ class Transaction:
             LoadError: an input is malformed. After that of a large one nothing else can be done in the transaction.
         """
         state = self._open
+        self._reasons.append("")
         if not inputs and mapping is None:
             raise LoadError("nothing to load", hint="give RDF files, tables or rdflib graphs")
         rows = state.building.tables.kept if replace is None else ()
@@ -152,11 +155,14 @@ class Transaction:
             raise LoadError("nothing to remove", hint="give RDF files or rdflib graphs")
         check_sources(inputs)
         with _undone_on_failure(state):
-            warnings = remove_statements(
+            count, warnings = remove_statements(
                 state, inputs, None if graph is None else graph_named(graph, state.live.prefixes)
             )
         self._warnings += warnings
-        return report_of(None, state, warnings)
+        names = ", ".join(name_of_source(one) for one in inputs)
+        reason = f"none of the {count:,} triples of {names} is in {state.folder.path.name}"
+        self._reasons.append(None if warnings else reason if count else "")
+        return replace(report_of(None, state, warnings), reason=self._reasons[-1])
 
     def text(self, entity: Any, /, **fields: str | Sequence[str]) -> None:
         """Replaces fields of the text of an entity that is not in the graph; an empty list removes a field.
@@ -212,6 +218,7 @@ class Transaction:
             warnings=tuple(self._warnings),
             change=change,
             solutions=self._solutions,
+            reason=self._reasons[0] if len(self._reasons) == 1 else "",
             in_named_graphs=in_hidden_graphs(state.folder.config, change.added, state.loaded),
         )
 
@@ -238,6 +245,7 @@ def report_of(run: UpdateRun | None, state: TransactionState, warnings: Sequence
         is_behind=state.step is None,
         change=change,
         solutions=None if run is None else run.solution_count,
+        reason="" if run is None else run.why_nothing,
         in_named_graphs=in_hidden_graphs(state.folder.config, change.added),
     )
 
@@ -376,7 +384,7 @@ def _entity(entity: Any) -> str:
         try:
             return NamedNode(entity).value
         except ValueError as e:
-            raise ParameterError(f"{entity!r} is no IRI: {e}", hint="an absolute IRI, such as http://...") from None
+            raise ParameterError(f"{entity!r} is not an IRI: {e}", hint="an absolute IRI, such as http://...") from None
     term = from_rdflib(entity)
     if not isinstance(term, NamedNode):
         raise ParameterError(f"only an IRI names an entity with a text of its own, not {entity!r}")

@@ -205,6 +205,7 @@ class UpdateReport:
         is_dry_run: whether nothing has been written.
         solutions: those of all WHEREs together; None without a WHERE.
         in_named_graphs: added triples in named graphs that queries see by GRAPH only; None if not counted.
+        reason: why nothing has changed, if so, in words; empty for the usual, None where a warning has said it.
     """
 
     added: int
@@ -221,6 +222,7 @@ class UpdateReport:
     not_followed: str = field(default="", kw_only=True)
     solutions: int | None = field(default=None, kw_only=True)
     in_named_graphs: int | None = field(default=0, kw_only=True, repr=False)
+    reason: str | None = field(default="", kw_only=True, repr=False)
 
     @property
     def rebuilt(self) -> str:
@@ -234,7 +236,9 @@ class UpdateReport:
             return ""
         if self.solutions == 0:
             return "nothing has changed: the WHERE has no solution"
-        return "nothing has changed: the graph was in this state already"
+        if self.reason is None:
+            return "nothing has changed"
+        return f"nothing has changed: {self.reason or 'the graph was in this state already'}"
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the triples; of an EXPLAIN, that of the plans."""

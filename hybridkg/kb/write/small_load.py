@@ -12,7 +12,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.write.configured import has_text_index
 from hybridkg.kb.write.hidden_graphs import in_hidden_graphs
-from hybridkg.kb.write.load_into import is_small, load_into
+from hybridkg.kb.write.load_into import is_small, load_into, too_large
 from hybridkg.kb.write.open_transaction import TransactionOptions, begun
 from hybridkg.kb.write.reports import LoadReport
 from hybridkg.kb.write.transaction import prefix_warnings, warnings_of
@@ -20,7 +20,7 @@ from hybridkg.kb.write.transaction_state import TransactionState
 from hybridkg.rdf.input_file import InputFile
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.writer_lock import refuse_nested
-from hybridkg.store.loading import Source, check_sources
+from hybridkg.store.loading import Source, check_sources, name_of_source
 
 
 def can_follow(folder: Folder, inputs: Sequence[Source], texts: Sequence[Path]) -> bool:
@@ -28,6 +28,18 @@ def can_follow(folder: Folder, inputs: Sequence[Source], texts: Sequence[Path]) 
     if folder.config.graph != EMBEDDED or not has_text_index(folder):
         return False
     return all(map(is_small, [*inputs, *texts])) and not folder.current().behind()
+
+
+def why_not_followed(folder: Folder, inputs: Sequence[Source], texts: Sequence[Path]) -> str:
+    """Why the indexes of a knowledge base do not follow a load by themselves, in words; empty where it has none."""
+    if not has_text_index(folder):
+        return ""
+    if folder.current().behind():
+        return "the indexes were older than the graph before"
+    for source in (*inputs, *texts):
+        if reason := too_large(source):
+            return f"{name_of_source(source)} {reason}, and by themselves the indexes follow smaller loads only"
+    return ""
 
 
 def load_small(

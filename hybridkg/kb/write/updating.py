@@ -15,14 +15,16 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from hybridkg.config.run_settings import LimitSettings
-from hybridkg.errors import HybridkgError, LoadError, QueryWarning, SourceName, UserError
+from hybridkg.errors import HybridkgError, LoadError, NotAnIriError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb.known_names import iri_hint
 from hybridkg.kb.limits import Limits
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_session import QuerySession
+from hybridkg.kb.write.absent_triples import absent_triples
 from hybridkg.kb.write.graph_operations import clear, copy_graph, create
 from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction import prefix_warnings
@@ -73,6 +75,9 @@ class UpdateOptions:
         return QueryOptions(None, None, left, self.max_rows, self.max_megabytes, self.cancel, self.name)
 
 
+CONTRADICTING = frozenset(("W102", "W120"))
+"""Codes of warnings that have said why nothing has changed."""
+
 CHECKED_EVERY = 1_000
 """Quads of templates between checks of the time limit; about 3 ms."""
 
@@ -99,6 +104,15 @@ class UpdateRun:
         """Solutions of all WHEREs so far; None without a WHERE."""
         self.warnings: list[HybridkgError] = [*_never_bound(update, SourceName(options.name, text))]
 
+    @property
+    def why_nothing(self) -> str | None:
+        """Why nothing has changed, if so, in words; empty for the usual reason, None where a warning has said it."""
+        if any(warning.code in CONTRADICTING for warning in self.warnings):
+            return None
+        operations = self._update.operations
+        is_removal = bool(operations) and all(isinstance(one, ast.DeleteData) for one in operations)
+        return "the graph has none of these triples" if is_removal else ""
+
     def run(self) -> None:
         """Runs the operations; an error of one undoes them all."""
         self._state.begin_request()
@@ -116,10 +130,16 @@ class UpdateRun:
         graph = self._state.graph
         before = graph.size()
         match operation:
-            case ast.InsertData(quads):
-                graph.apply([], self._data(quads))
-            case ast.DeleteData(quads):
-                graph.apply(self._data(quads), [])
+            case ast.InsertData(templates):
+                graph.apply([], self._data(templates))
+            case ast.DeleteData(templates):
+                quads = list(self._data(templates))
+                source = SourceName(self._options.name, self._text)
+                absent = absent_triples(
+                    graph.store, templates, quads, self._state.prefixes.under(self._update.prefixes)
+                )
+                self.warnings += [warning.at(source) for warning in absent]
+                graph.apply(quads, [])
             case ast.Modify():
                 self._modify(operation)
             case ast.LoadFile():
@@ -265,6 +285,8 @@ def checked_update(
         check_update(update)
         check_update_values(update)
     except HybridkgError as e:
+        if isinstance(e, NotAnIriError):
+            e.hint = iri_hint(e.text, prefixes) or e.hint
         raise e.at(source) from e.__cause__
     return update
 

@@ -217,7 +217,7 @@ def _read(file: Path, scope: str, defaults: CostModel) -> dict[str, float] | str
 def _above_zero(value: Any) -> float:
     number = float(value)
     if not 0 < number < math.inf:
-        raise ValueError(f"{value!r} is no cost")
+        raise ValueError(f"{value!r} is not a cost")
     return number
 
 

@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from hybridkg.query.diagnostics.entry import Help
 
+QUERY_STARTS = Help(
+    "a query starts with SELECT, ASK, CONSTRUCT or DESCRIBE",
+    "PREFIX, BASE and EXPLAIN may stand before it; an update starts with INSERT, DELETE, WITH, LOAD, CLEAR, ...",
+    (
+        "{ ?s ?p ?o }",
+        "?s ?p ?o",
+        "WHERE { }",
+        '"words"',
+        "<e:s> ?p ?o",
+        "words",
+        "EXPLAIN { }",
+        "EXPLAIN WHERE { }",
+        "PREFIX ex: <e:> { }",
+    ),
+)
+"""Also the help for every other word at the start."""
+
 COLUMNS: tuple[Help, ...] = (
     Help(
         "columns of SELECT are separated by spaces, not by commas",
@@ -127,19 +144,5 @@ COLUMNS: tuple[Help, ...] = (
         "start with SELECT, ASK, CONSTRUCT or DESCRIBE; an update with INSERT, DELETE, LOAD, CLEAR, ...",
         ("PREFIX ex: <e:>", "EXPLAIN", "EXPLAIN ANALYZE"),
     ),
-    Help(
-        "a query starts with SELECT, ASK, CONSTRUCT or DESCRIBE",
-        "PREFIX, BASE and EXPLAIN may stand before it; an update starts with INSERT, DELETE, WITH, LOAD, CLEAR, ...",
-        (
-            "{ ?s ?p ?o }",
-            "?s ?p ?o",
-            "WHERE { }",
-            '"words"',
-            "<e:s> ?p ?o",
-            "words",
-            "EXPLAIN { }",
-            "EXPLAIN WHERE { }",
-            "PREFIX ex: <e:> { }",
-        ),
-    ),
+    QUERY_STARTS,
 )

@@ -136,7 +136,7 @@ PATTERNS: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "a group is not closed",
+        "the closing brace of a group is missing",
         'add "}" before {found}',
         (
             "SELECT * { ?s ?p ?o",
@@ -158,7 +158,7 @@ PATTERNS: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "a parenthesis is not closed",
+        "a closing parenthesis is missing",
         'add ")" before {found}',
         (
             "SELECT * { FILTER(?x > 1 }",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import HybridkgError, QuerySyntaxError, UnknownNameError, UnsupportedQueryError
 from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.query.diagnostics import HELP, Help
+from hybridkg.query.diagnostics.columns import QUERY_STARTS
 from hybridkg.query.diagnostics.expected import found, in_words, kind, symbols
 from hybridkg.query.iris import is_absolute
 from hybridkg.query.lexer import END, FUSION, UNKNOWN_WORD, Token
@@ -49,16 +50,42 @@ _BROKEN_IRI = re.compile(r"""<[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20]*([ 
 _IN_RANK_BY = re.compile(r"\bRANK\s+BY\b[^{}]*\Z", re.IGNORECASE)
 """The text before a word in an expression of RANK BY."""
 
+_AFTER_A = re.compile(r"[\s;{]a\s+\Z")
+"""The text before a class."""
+
+_FIRST_WORDS = frozenset(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"))
+"""Keywords that the parser accepts together at the start of a query only."""
+
+_FIRST_OF_UPDATES = frozenset(("INSERT", "DELETE", "LOAD", "CLEAR"))
+"""Keywords that the parser accepts together at the start of an operation of an update only."""
+
+UPDATE_STARTS = "an update starts with INSERT, DELETE, WITH, LOAD, CLEAR, CREATE, DROP, COPY, MOVE or ADD"
+UPDATE_HINT = (
+    "such as INSERT DATA { ... } or DELETE { ... } INSERT { ... } WHERE { ... }; PREFIX and BASE stand before it"
+)
+
 SIMILAR = 0.75
 """Minimum ratio of difflib between a word and the keyword that it misspells."""
 
 
-def explain(machine: Machine, query: SourceText, states: Sequence[int], token: Token) -> HybridkgError:
-    """The error for the first token that the parser, with this stack of states, does not accept."""
+def explain(
+    machine: Machine, query: SourceText, states: Sequence[int], token: Token, *, in_update: bool = False
+) -> HybridkgError:
+    """The error for the first token that the parser, with this stack of states, does not accept.
+
+    Args:
+        machine: the parser.
+        query: the text.
+        states: its stack of states.
+        token: the token.
+        in_update: whether the caller wants an update, not a query.
+    """
     span = query.span(token.start, token.end)
     word = token.text.upper()
     expected = symbols(machine.tables, states)
     keywords = sorted(machine.tables.words.intersection(expected))
+    if token.text[:1].isalnum() and query.text[: token.start].endswith(("'", '"')):
+        return _text_ended(query, token)
     if token.type == UNKNOWN_WORD:
         if word in UNSUPPORTED:
             what, hint = UNSUPPORTED[word]
@@ -74,6 +101,10 @@ def explain(machine: Machine, query: SourceText, states: Sequence[int], token: T
                 f"{shown(token.text)!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span
             )
     help_ = help_table(machine).get((states[-1], kind(token.type)))
+    if token.type != END and in_update and _FIRST_OF_UPDATES.issubset(expected):
+        return QuerySyntaxError(UPDATE_STARTS, hint=UPDATE_HINT, span=span)
+    if token.type != END and _FIRST_WORDS.issubset(expected):
+        help_ = help_ or QUERY_STARTS
     if token.text == "<" and "IRIREF" in expected and (broken := _BROKEN_IRI.match(query.text, token.start)):
         wrong = broken[1]
         what = "a space" if wrong == " " else repr(wrong)
@@ -94,14 +125,28 @@ def explain(machine: Machine, query: SourceText, states: Sequence[int], token: T
         )
     alternatives = in_words(expected, machine.tables)
     if token.type == UNKNOWN_WORD:
+        is_text = "STRING_LITERAL2" in expected and _AFTER_A.search(query.text, 0, token.start) is None
+        quoted = f'a text is in quotes: "{shown(token.text)}"\n' if is_text else ""
         return QuerySyntaxError(
             f"{shown(token.text)!r} is neither a keyword, a variable nor an IRI",
-            hint=f"variables start with '?', IRIs look like <http://...> or prefix:name\nexpected: {alternatives}",
+            hint=f"{quoted}variables start with '?', IRIs look like <http://...> or prefix:name\n"
+            f"expected: {alternatives}",
             span=span,
         )
     if token.type == END:
         return QuerySyntaxError(f"the text ends too early; expected {alternatives}", span=span)
     return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
+
+
+def _text_ended(query: SourceText, token: Token) -> HybridkgError:
+    """The error for a word directly behind the quote that has ended a text."""
+    quote = query.text[token.start - 1]
+    name, other = ("apostrophe", "double") if quote == "'" else ("quotation mark", "single")
+    return QuerySyntaxError(
+        f"the text ended at the {name} before {found(token)}",
+        hint=f"put the text into {other} quotes, or write \\{quote} for the {name}",
+        span=query.span(token.start - 1, token.end),
+    )
 
 
 def _no_fusion(query: SourceText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:

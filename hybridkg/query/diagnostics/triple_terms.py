@@ -6,7 +6,7 @@ from hybridkg.query.diagnostics.entry import Help
 
 TRIPLE_TERMS: tuple[Help, ...] = (
     Help(
-        "a reified triple names a node of a pattern, and is no value",
+        "a reified triple names a node of a pattern, and is not a value",
         "write a triple term: <<( ?s ?p ?o )>>",
         (
             "SELECT * { BIND(<< ?s ?p ?o >> AS ?t) }",

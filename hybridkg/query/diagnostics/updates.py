@@ -121,7 +121,7 @@ UPDATES: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "a group is not closed",
+        "the closing brace of a group is missing",
         'add "}" before {found}',
         (
             "INSERT DATA { <e:s> <e:p> 1",

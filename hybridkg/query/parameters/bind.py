@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
-from hybridkg.errors import ParameterError
+from hybridkg.errors import NotAnIriError, ParameterError
 from hybridkg.query import ast
 from hybridkg.query.checks.check_update import NO_VALUE_HINT, first_variable
 from hybridkg.query.checks.check_values import no_value
@@ -172,7 +172,7 @@ def _constant(name: str, value: object) -> Bound:
         return value
     if value is None:
         raise ParameterError(
-            f"the parameter {name!r} has a value that cannot stand in a query: None is no value of RDF",
+            f"the parameter {name!r} has a value that cannot stand in a query: None is not a value of RDF",
             hint="give a value, or leave the parameter and its variable out",
         )
     try:
@@ -191,7 +191,7 @@ def _kind(value: ast.Lit | ast.TripleTerm) -> str:
 def _reason(error: Exception) -> str:
     """The reason why a term is invalid, from the message of the exception."""
     if isinstance(error, UnicodeError):
-        return "it holds half of a surrogate pair, which is no character"
+        return "it holds half of a surrogate pair, which is not a character"
     text = str(error)
     return text[:1].lower() + text[1:]
 
@@ -338,8 +338,9 @@ def _substituted(form: Form, values: Mapping[str, Bound], renamed: Mapping[str, 
     ) -> ast.TriplePattern | ast.TripleTerm:
         for before, after in ((written.subject, triple.subject), (written.predicate, triple.predicate)):
             if isinstance(before, ast.Var) and isinstance(after, ast.Lit | ast.TripleTerm):
-                raise ParameterError(
+                raise NotAnIriError(
                     f"a {_kind(after)} parameter stands where a triple has its subject or predicate",
+                    after.lexical if isinstance(after, ast.Lit) else "",
                     hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                     span=written.span,
                 )
@@ -355,8 +356,9 @@ def _substituted(form: Form, values: Mapping[str, Bound], renamed: Mapping[str, 
 
     def _check_name(name: ast.Syntax | None) -> None:
         if isinstance(name, ast.Lit | ast.TripleTerm):
-            raise ParameterError(
+            raise NotAnIriError(
                 f"a {_kind(name)} parameter stands where a graph or a service has its name",
+                name.lexical if isinstance(name, ast.Lit) else "",
                 hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
                 span=name.span,
             )

@@ -126,5 +126,5 @@ def read_scores(text: str, count: int) -> list[float] | str:
     if len(answer) != count:
         return f"returned {len(answer):,} score{'' if len(answer) == 1 else 's'} for {count:,} candidates"
     if not all(isinstance(s, int | float) and not isinstance(s, bool) and 0 <= s <= 1 for s in answer):
-        return "returned a score that is no number between 0 and 1"
+        return "returned a score that is not a number between 0 and 1"
     return [float(score) for score in answer if not math.isnan(score)]

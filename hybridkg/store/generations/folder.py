@@ -60,13 +60,10 @@ def checked_path(path: str | Path) -> Path:
     return Path(path)
 
 
-<<<<<<< HEAD
 class AnotherGenerationError(Exception):
     """The live generation is not the one from which a writer has decided what to write."""
 
 
-=======
->>>>>>> h-fixtab2
 def _refuse_lost_current(path: Path) -> None:
     """Refuses a folder without CURRENT that has a generation with data: a copy that is not whole, or a mistake by hand.
 
@@ -94,13 +91,6 @@ def _refuse_lost_current(path: Path) -> None:
         )
 
 
-<<<<<<< HEAD
-=======
-class AnotherGenerationError(Exception):
-    """The live generation is not the one from which a writer has decided what to write."""
-
-
->>>>>>> h-fixtab2
 class Folder:
     """A knowledge base on disk. Safe for many readers, concurrent with one writer.
 

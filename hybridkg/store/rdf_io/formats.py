@@ -36,6 +36,11 @@ FORMATS = {
 }
 
 
+def known_extensions() -> list[str]:
+    """The extensions of RDF and of tables."""
+    return [*FORMATS, *table_extensions()]
+
+
 def format_of(path: Path) -> Format:
     """The format of a file, by its extension.
 

@@ -6,6 +6,7 @@ the square of the nesting depth. So expat reads every block first.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.parsers import expat
 
@@ -13,6 +14,17 @@ from hybridkg.errors import LoadError
 
 MAX_DEPTH = 1_000
 """Nested elements; hand-written RDF/XML has fewer than 20."""
+
+
+OTHER_FORMATS = (
+    (
+        re.compile(rb"\s*+(?:#.*\n\s*+)*+(?:@prefix\b|@base\b|(?i:prefix|base)\s|<\w[\w+.-]*:[^>\s]*>\s|_:)"),
+        "Turtle",
+        ".ttl",
+    ),
+    (re.compile(rb"\s*[\[{]"), "JSON-LD", ".jsonld"),
+)
+"""How a document of another format begins, its name, and its extension."""
 
 
 class XmlGuard:
@@ -32,6 +44,10 @@ class XmlGuard:
         except expat.ExpatError as e:
             ended = "the file ends too early" if self._begun else "the file has no element"
             reason = expat.ErrorString(e.code) if block else ended
+            for pattern, name, extension in () if self._begun else OTHER_FORMATS:
+                if pattern.match(block):
+                    raise self._error(f"not XML, and it looks like {name}", f"rename it to NAME{extension}") from e
+            reason = reason.removeprefix("not well-formed (").removesuffix(")")
             raise self._error(f"not well-formed XML: {reason}", "") from e
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:

@@ -57,7 +57,7 @@ class ModelFolder:
             raise ConfigError(f"the model {str(self.path)!r} cannot be read: {e}") from e
         if not any(path.name in (MODULES, "config.json") for path in files):
             raise ConfigError(
-                f"{str(self.path)!r} is no sentence-transformers model: it has neither {MODULES!r} nor 'config.json'"
+                f"{str(self.path)!r} is not a sentence-transformers model: it has neither {MODULES!r} nor 'config.json'"
             )
         if not any(path.suffix == ".safetensors" for path in files):
             raise ConfigError(

@@ -154,7 +154,9 @@ def embedded(server: ModelServer, model: str, texts: Sequence[str]) -> list[list
         vector = item.get("embedding") if isinstance(item, dict) else None
         number = item.get("index", place) if isinstance(item, dict) else place
         if not isinstance(vector, list) or not 0 < len(vector) <= MAX_VECTOR or not all(map(_is_finite, vector)):
-            raise ModelServerError(f"the model server {server.url} returned a vector that is no list of finite numbers")
+            raise ModelServerError(
+                f"the model server {server.url} returned a vector that is not a list of finite numbers"
+            )
         if not isinstance(number, int) or not 0 <= number < len(texts) or number in by_number:
             raise ModelServerError(f"the model server {server.url} does not number its vectors by text")
         by_number[number] = vector

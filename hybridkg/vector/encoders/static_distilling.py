@@ -39,7 +39,7 @@ def token_vectors(source: ModelFolder, folder: Path, choice: ModelChoice) -> tup
         model = loaded(source, "cuda" if cuda else "cpu", choice)
         first = model[0]
         if type(first).__name__ != "Transformer" or not hasattr(model.tokenizer, "backend_tokenizer"):
-            raise EncoderError(f"the model {source.name!r} is no transformer with a fast tokenizer")
+            raise EncoderError(f"the model {source.name!r} is not a transformer with a fast tokenizer")
         tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
         tokenizer.no_truncation()

@@ -125,13 +125,13 @@ MISTAKES = [
     ),
     (
         '<> a hk:Profile ; hk:fields ( [ hk:name "t" ; hk:path "e:a" ] ) .',
-        "error[P501]: field 't': this is no property path: 'e:a'\n --> FILE\n"
+        "error[P501]: field 't': this is not a property path: 'e:a'\n --> FILE\n"
         "  hint: an IRI, a list, or [ sh:PROPERTY path ] with one of inversePath, alternativePath, zeroOrMorePath, "
         "oneOrMorePath, zeroOrOnePath",
     ),
     (
         '<> a hk:Profile ; hk:fields ( [ hk:name "t" ; hk:path [ sh:inverse e:a ] ] ) .',
-        "error[P501]: field 't': this is no property path: http://www.w3.org/ns/shacl#inverse\n --> FILE\n"
+        "error[P501]: field 't': this is not a property path: http://www.w3.org/ns/shacl#inverse\n --> FILE\n"
         "  hint: an IRI, a list, or [ sh:PROPERTY path ] with one of inversePath, alternativePath, zeroOrMorePath, "
         "oneOrMorePath, zeroOrOnePath",
     ),

@@ -125,8 +125,8 @@ def test_steps_are_names_prefixed_names_or_iris(kb, triples):
 @pytest.mark.parametrize(
     ("steps", "error", "message"),
     [
-        ("A>", UserError, "'A>' is no path of 1 to 6 steps"),
-        (">".join("ABCABCA"), UserError, "no path of 1 to 6 steps"),
+        ("A>", UserError, "'A>' is not a path of 1 to 6 steps"),
+        (">".join("ABCABCA"), UserError, "not a path of 1 to 6 steps"),
         ("authors", UnknownNameError, "no class and no predicate has the name 'authors'"),
         ("^A", UnknownNameError, "no class and no predicate has the name '^A'"),
     ],

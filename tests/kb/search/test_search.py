@@ -148,6 +148,28 @@ def test_a_type_is_found_by_its_label(tmp_path):
         assert [hit.label for hit in kb.search("ada", types="Human being")] == ["Ada"]
 
 
+@pytest.mark.parametrize("name", ["film", "Bildwerk", "œuvre"])
+def test_a_type_is_found_by_its_label_in_any_language(tmp_path, name):
+    labels = '"film"@en , "Bildwerk"@de , "œuvre"@fr'
+    with made(tmp_path, f':Q5 rdfs:label {labels} . :a a :Q5 ; rdfs:label "Ada" .') as kb:
+        assert [hit.label for hit in kb.search("ada", types=name)] == ["Ada"]
+
+
+@pytest.mark.parametrize("name", ["humann", "Menschh"])
+def test_a_misspelled_label_of_a_type_is_an_error_with_the_near_class(tmp_path, name):
+    with made(tmp_path, ':Q5 rdfs:label "human"@en , "Mensch"@de . :a a :Q5 ; rdfs:label "Ada" .') as kb:
+        with pytest.raises(UnknownNameError) as e:
+            kb.search("ada", types=name)
+        assert e.value.hint == "did you mean :Q5 ('human', 1 instance)"
+
+
+def test_a_text_of_a_search_that_is_no_string_is_an_error_that_says_so(kb):
+    with pytest.raises(UserError) as e:
+        kb.search(["kettle"])
+    assert e.value.message == "the text of a search is a string, not a list"
+    assert "hybridkg" not in e.value.hint
+
+
 def test_an_unknown_type_is_an_error_with_near_names_and_counts(kb):
     with pytest.raises(UnknownNameError) as e:
         kb.search("space", types="Filmm")
@@ -225,7 +247,7 @@ def test_a_wrong_condition_has_its_caret_in_the_fragment(kb, fragment, at, messa
         ("?y < 1980", 3, "write a property and a variable, then a filter: :property ?y . FILTER(?y < 1980)"),
         ("label='Alien'", 5, "write a property and a value: rdfs:label 'Alien'"),
         ("year ?p", 0, "did you mean :year?"),
-        ("nothing-like-it 5", 0, "list what there is: hybridkg schema KB"),
+        ("nothing-like-it 5", 0, "list what there is: hybridkg schema KB; in Python: kb.schema()"),
     ],
 )
 def test_a_comparison_or_a_bare_word_as_a_condition_is_answered_with_the_right_form(kb, fragment, at, hint):

@@ -143,7 +143,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_stays_as_it_is(path, tmp_path
         kb.backup(tmp_path / "b")
         with pytest.raises(NotAKnowledgeBaseError, match=r"'.*full' is not empty; it holds 'a'"):
             kb.backup(full)
-        with pytest.raises(NotAKnowledgeBaseError, match="is no folder"):
+        with pytest.raises(NotAKnowledgeBaseError, match="is not a folder"):
             kb.backup(full / "a")
         with pytest.raises(NotAKnowledgeBaseError, match=r"lies in .*films.kb"):
             kb.backup(path / "inside")
@@ -199,7 +199,7 @@ def test_a_backup_that_was_written_to_is_not_restored(path, tmp_path):
 
 
 def test_only_a_backup_is_restored(path, tmp_path):
-    with pytest.raises(NotAKnowledgeBaseError, match=r"is no backup: it has no file 'backup.json'"):
+    with pytest.raises(NotAKnowledgeBaseError, match=r"is not a backup: it has no file 'backup.json'"):
         KnowledgeBase.restore(path, tmp_path / "r.kb")
     with pytest.raises(NotAKnowledgeBaseError, match="there is no folder"):
         KnowledgeBase.restore(tmp_path / "nothing", tmp_path / "r.kb")

@@ -72,7 +72,7 @@ def test_the_command_has_both_switches(tmp_path, more):
     assert second.stderr.startswith("statements: 1\ntriples: 1 new\nindex:\n  fields: ")
     assert "the change is not searchable yet" not in second.stderr
     more.write_text(f"{more.read_text()}\n<http://e/later> <http://www.w3.org/2000/01/rdf-schema#label> 'space' .")
-    assert "the change is not searchable yet" in run("load", tmp_path / "kb", more, "--no-index").stderr
+    assert "the change is not searchable yet; run" in run("load", tmp_path / "kb", more, "--no-index").stderr
     assert "index:" in run("load", tmp_path / "kb", more, "--index").stderr
 
 
@@ -185,3 +185,13 @@ def test_a_profile_is_named_also_where_a_folder_of_that_name_is(kb, tmp_path, mo
     assert kb.load(FILMS, profile="default").index is not None
     kb.index("acl")
     assert read_config(commented(kb)).profile == "acl"
+
+
+def test_a_load_that_the_indexes_do_not_follow_says_why(tmp_path, more):
+    kb, lines = tmp_path / "kb", tmp_path / "lines.jsonl"
+    lines.write_text("".join(f'{{"id": {i}, "name": "a name", "size": {i}}}\n' for i in range(4_000)))
+    run("load", kb, more)
+    too_many = run("load", kb, lines).stderr
+    assert f"not searchable yet ({lines} has more than 10,000 triples, and by themselves" in too_many
+    more.write_text("<http://e/b> <http://e/p> 1 .")
+    assert "not searchable yet (the indexes were older than the graph before)" in run("load", kb, more).stderr

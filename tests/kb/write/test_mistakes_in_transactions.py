@@ -45,7 +45,7 @@ def test_a_load_that_fails_before_anything_was_added_leaves_its_transaction_alon
 @pytest.mark.parametrize(
     ("entity", "field", "message"),
     [
-        ("no iri", "x", "'no iri' is no IRI: "),
+        ("no iri", "x", "'no iri' is not an IRI: "),
         ("http://e/a", 3, "field 'review' must be a text or a list of texts, not a number"),
         ("http://e/a", [3], "field 'review' must be a text or a list of texts, not a number"),
     ],

@@ -10,7 +10,7 @@ from sampling import examples
 from hybridkg.errors import HybridkgError, QueryCheckError, SourceName
 from hybridkg.query.checks.check import check
 from hybridkg.query.diagnostics import HELP
-from hybridkg.query.parser import parse
+from hybridkg.query.parser import parse, parse_update
 
 
 def error(text: str, kind: type[HybridkgError] = HybridkgError) -> HybridkgError:
@@ -247,3 +247,39 @@ def test_no_text_leads_to_anything_but_our_own_errors(text):
         found = e.at(SourceName("query", text))
     assert found is None or found.render()
     assert found is None or found.span is None or 0 <= found.span.start <= found.span.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["MATCH (p:Product) RETURN p", "kettle red", "PREFIX e: <e:> LIMIT 5", "EXPLAIN LIMIT 5", "5"]
+)
+def test_any_other_word_at_the_start_is_told_how_a_query_starts(text):
+    assert error(text).message == "a query starts with SELECT, ASK, CONSTRUCT or DESCRIBE"
+
+
+@pytest.mark.parametrize("text", ["UPDATE { ?s ?p ?o }", "PREFIX e: <e:> words", "INSERT DATA { } ; { }", "LIMIT"])
+def test_any_other_word_at_the_start_is_told_how_an_update_starts(text):
+    with pytest.raises(HybridkgError) as caught:
+        parse_update(text)
+    assert caught.value.message.startswith("an update starts with INSERT, DELETE, ")
+
+
+@pytest.mark.parametrize("pattern", ["?x <e:p> EUR", "?x <e:p> 1 , EUR", "FILTER(?x = EUR)"])
+def test_a_bare_word_where_a_text_may_stand_is_shown_in_quotes(pattern):
+    assert error(f"SELECT * {{ {pattern} }}").hint.startswith('a text is in quotes: "EUR"\n')
+
+
+def test_a_bare_word_where_a_class_stands_is_not_shown_as_a_text():
+    assert "a text is in quotes" not in error("SELECT * { ?x a Product }").hint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("?x <e:n> 'O'Neil'", r"put the text into double quotes, or write \' for the apostrophe"),
+        ("?x MATCH 'O'Neil' AS ?s", r"put the text into double quotes, or write \' for the apostrophe"),
+        ('?x MATCH "5"TV" AS ?s', r"put the text into single quotes, or write \" for the quotation mark"),
+    ],
+)
+def test_a_quote_inside_a_text_is_told_to_have_ended_it(pattern, hint):
+    found = error(f"SELECT * {{ {pattern} }}")
+    assert (found.message[:18], found.hint) == ("the text ended at ", hint)

@@ -40,6 +40,12 @@ BROKEN = {
     "empty.rdf": ("", ":1:", "not well-formed XML: the file has no element"),
     "empty.owl.gz": (b"", ":1:", "not well-formed XML: the file has no element"),
     "comment.rdf": ("<?xml version='1.0'?>\n<!-- nothing -->\n", ":3:", "not well-formed XML: the file has no element"),
+    "turtle.rdf": ("# a comment\n@prefix e: <http://e/> .\n", ":1:", "not XML, and it looks like Turtle"),
+    "sparql.owl": ("PREFIX e: <http://e/>\n", ":1:", "not XML, and it looks like Turtle"),
+    "triples.rdf": (GOOD, ":1:", "not XML, and it looks like Turtle"),
+    "json.rdf": ('{"@id": "http://e/a"}', ":1:", "not XML, and it looks like JSON-LD"),
+    "words.rdf": ("some words", ":1:", "not well-formed XML: syntax error"),
+    "amp.rdf": (XML % "<e:a>&</e:a>", ":6:", "not well-formed XML: invalid token"),
     "cut-tag.rdf": (OPEN_XML[:-8], ":5:", "not well-formed XML"),
     "tags.rdf": (XML % "<e:a></e:b>", ":6:", "mismatched tag"),
     "relative.rdf": (XML % '<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description>', ":6", "no scheme"),
@@ -98,10 +104,11 @@ def test_a_missing_file_suggests_its_neighbour(folder, tmp_path, load_into):
 def test_a_folder_is_not_a_file(folder, tmp_path, load_into):
     inside = tmp_path / "data"
     inside.mkdir()
-    (inside / "a.nt").write_text("")
+    for name in ("a.aaa", "b.pdf", "c.csv", "d.nt.gz"):
+        (inside / name).write_text("")
     with pytest.raises(LoadError, match="is a folder, not a file") as caught:
         load_into(folder, inside)
-    assert "a.nt" in caught.value.hint
+    assert caught.value.hint == f"give its files, such as {str(inside / 'c.csv')!r}, {str(inside / 'd.nt.gz')!r}"
 
 
 @pytest.mark.parametrize("extension", ["nt", "nq", "ttl", "trig", "nt.gz"])

@@ -110,11 +110,11 @@ FAULTS = {
     ),
     "NaN": (
         lambda served: [changed(served, lambda a: a["data"][0].update(embedding=[float("nan")] * 8))],
-        "no list of finite numbers",
+        "not a list of finite numbers",
     ),
     "text": (
         lambda served: [changed(served, lambda a: a["data"][0].update(embedding="AAAA"))],
-        "no list of finite numbers",
+        "not a list of finite numbers",
     ),
     "twice": (
         lambda served: [changed(served, lambda a: a["data"][0].update(index=0))],

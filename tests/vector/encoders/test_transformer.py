@@ -154,7 +154,7 @@ def test_the_real_model_is_copied_and_queries_need_no_torch(tmp_path):
     ("change", "error", "message"),
     [
         (lambda model: (model / "model.safetensors").unlink(), ConfigError, "has no weights: no file"),
-        (lambda model: [path.unlink() for path in model.glob("*.json")], ConfigError, "is no sentence-transformers"),
+        (lambda model: [path.unlink() for path in model.glob("*.json")], ConfigError, "is not a sentence-transformers"),
         (lambda model: (model / "modules.json").write_text("[{"), ConfigError, "cannot be read"),
         (lambda model: (model / "model.safetensors").write_bytes(b"damaged"), EncoderError, "cannot be copied into"),
         (

@@ -45,7 +45,7 @@ class LearnedSystem:
         before = collection.systems[: collection.systems.index(spec.name)]
         if unknown := next((name for name in self._features if name not in before), ""):
             raise ConfigError(
-                f"the system {spec.name!r} learns from {unknown!r}, which is no system before it; "
+                f"the system {spec.name!r} learns from {unknown!r}, which is not a system before it; "
                 f"those: {', '.join(before) or 'none'}",
                 hint=did_you_mean(unknown, list(before)),
             )

@@ -1,0 +1,70 @@
+"""Warnings about triples of DELETE DATA that are not in the graph, where a similar one is.
+
+`DELETE DATA { :tea :price "1.99" }` removes nothing where the price is a number. Any other triple that is not there is
+no mistake: SPARQL Update (section 3.1.2) leaves it out without an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from pyoxigraph import Store
+
+from hybridkg.errors import QueryWarning
+from hybridkg.kb.absent_constants import MAX_LENGTH, folded, written
+from hybridkg.query import ast
+from hybridkg.query.source import shown
+from hybridkg.rdf.terms import Literal, NamedNode, Quad, Term
+from hybridkg.store.changes import quads_as_stored
+from hybridkg.store.quad_patterns import quads_of_pattern
+
+MAX_LOOKED_UP = 10_000
+"""Triples of one operation that are looked up, at about 10 us each."""
+
+MAX_VALUES = 1_000
+"""Values of one property of a subject that are compared."""
+
+MAX_WARNINGS = 5
+
+
+def absent_triples(
+    store: Store, templates: Sequence[ast.QuadTemplate], quads: Sequence[Quad], prefixes: Mapping[str, str]
+) -> Iterator[QueryWarning]:
+    """W120 for the triples of DELETE DATA that the store does not have, and has with a similar object.
+
+    Args:
+        store: the graph before the operation.
+        templates: the triples as written.
+        quads: the same, as terms.
+        prefixes: those that shorten IRIs.
+    """
+    nodes = [triple.object for template in templates for triple in template.triples]
+    found = 0
+    for node, quad in islice(zip(nodes, quads_as_stored(quads), strict=True), MAX_LOOKED_UP):
+        if found == MAX_WARNINGS:
+            return
+        if quad in store or not isinstance(quad.object, NamedNode | Literal):
+            continue
+        near = _similar(store, quad, quad.object)
+        if near:
+            found += 1
+            triple = " ".join(
+                shown(written(term, prefixes), MAX_LENGTH)
+                for term in (quad.subject, quad.predicate, quad.object)
+                if isinstance(term, NamedNode | Literal)
+            )
+            yield QueryWarning(
+                "W120",
+                f"there is no such triple to be removed: {triple}",
+                hint=f"did you mean {' or '.join(shown(written(term, prefixes), MAX_LENGTH) for term in near)}?",
+                span=node.span,
+            )
+
+
+def _similar(store: Store, quad: Quad, wanted: NamedNode | Literal) -> Sequence[Term]:
+    """At most two objects of the subject and the predicate that differ in case, language or datatype only."""
+    own = quads_of_pattern(store, quad.subject, quad.predicate, None, quad.graph_name)
+    objects = (one.object for one in islice(own, MAX_VALUES))
+    word = folded(wanted)
+    return sorted((one for one in objects if isinstance(one, NamedNode | Literal) and folded(one) == word), key=str)[:2]

@@ -1,0 +1,55 @@
+"""Warnings about constants that are no value of their datatype."""
+
+from __future__ import annotations
+
+import pytest
+
+from hybridkg.query.invalid_constants import CHECKED, invalid_constants
+from hybridkg.query.parser import parse
+from hybridkg.rdf.stored import is_value
+from hybridkg.rdf.terms import XSD
+from hybridkg.store.oxigraph import OxigraphStore
+
+HEAD = f"PREFIX xsd: <{XSD}> SELECT * "
+
+
+def warned(condition):
+    return [w.message for w in invalid_constants(parse(f"{HEAD} {{ ?x <x:on> ?d FILTER({condition}) }}"))]
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "what"),
+    [
+        ('?d > xsd:date("2025-13-01")', "2025-13-01", "a date"),
+        ('?d > "2025-02-29"^^xsd:date', "2025-02-29", "a date"),
+        ('?d IN ("today"^^xsd:dateTime)', "today", "a date with a time"),
+        ('?d = "yes"^^xsd:boolean', "yes", "true or false"),
+        ('xsd:integer("1.5") < ?d', "1.5", "a whole number"),
+    ],
+)
+def test_a_constant_that_is_no_value_of_its_datatype_is_named(condition, text, what):
+    assert warned(condition) == [f"{text!r} is not {what}, so what is computed with it never has a value"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ['?d > xsd:date("2024-02-29")', "?d > 5 && ?d < 1.5e3", "xsd:date(?d) = ?x", '?d = "x"^^<x:own>', '<x:f>("x") = 1'],
+)
+def test_other_constants_have_no_warning(condition):
+    assert warned(condition) == []
+
+
+def test_a_constant_of_a_triple_may_be_as_it_is_in_the_data():
+    query = parse(f'{HEAD} {{ ?x <x:on> "2025-13-01"^^xsd:date VALUES ?y {{ "z"^^xsd:date }} }}')
+    assert list(invalid_constants(query)) == []
+
+
+@pytest.mark.parametrize("datatype", CHECKED)
+@pytest.mark.parametrize(
+    "text", ["", "x", "1", "-1.5", "true", "2024-02-29", "2025-02-29", "12:00:00", "2024-02-29T12:00:00Z"]
+)
+def test_a_value_is_what_the_store_compares(datatype, text):
+    _, valid = CHECKED[datatype]
+    compared = f'PREFIX xsd: <{XSD}> SELECT (("{text}"^^<{datatype}> <= {valid}) AS ?c) {{ }}'
+    (row,) = OxigraphStore.memory([]).select(compared).rows
+    assert is_value(text, datatype) == (row[0] is not None)
