@@ -32,8 +32,8 @@ STARK = "stark"
 )
 @click.option(
     "--documents",
-    metavar="plain,relations",
-    help=f"{STARK}: also write STaRK's documents of nodes, plain or with relations or both, as text fields.",
+    metavar="plain,...",
+    help=f"{STARK}: also write STaRK's documents of nodes as text fields: plain, candidates, relations.",
 )
 @click.option("--out", metavar="DIR", type=PATH, help="Folder to make; default: ./NAME.")
 def dataset(

@@ -67,6 +67,8 @@ EDGE_NOTES = {
 
 DOCUMENT_NOTES = {
     "plain": "The text field `document` has STaRK's document of each node without its relations, byte for byte.",
+    "candidates": "The text field `document_candidate` has the same document of possible answers alone, so that the "
+    "statistics of a MATCH on it are those of STaRK's BM25.",
     RELATIONS: "The text field `document_rel` has the document with its relations, which are those of STaRK's code, "
     "also where the edges of the graph are those of the files.",
 }
@@ -88,7 +90,8 @@ def make_stark(
         qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
         out: the new folder.
         edges: `files` or `stark`, one of EDGE_SETS.
-        documents: `plain`, `relations` or both: STaRK's documents of nodes as text fields `document`, `document_rel`.
+        documents: some of `plain`, `candidates` and `relations`: STaRK's documents of nodes as text fields `document`,
+            `document_candidate` and `document_rel`.
         progress: receives the progress.
 
     Raises:
