@@ -170,6 +170,7 @@ ENCODERS = Registry(
     {
         "lsa": "hybridkg.vector.encoders.lsa:Lsa",
         "openai": "hybridkg.vector.encoders.openai:OpenAI",
+        "published": "hybridkg.vector.encoders.published:Published",
         "model2vec": "hybridkg.vector.encoders.static:Model2Vec",
         "sentence-transformers": "hybridkg.vector.encoders.transformer:SentenceTransformers",
     },

@@ -375,12 +375,18 @@ def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
     [
         (["stark", "--from", "x"], "stark is made of --skb DIR and --qa DIR"),
         (["stark", "--skb", "x"], "stark is made of --skb DIR and --qa DIR"),
-        (["cranfield", "--from", "x", "--qa", "y"], "--skb, --qa, --edges and --documents are for stark only"),
+        (
+            ["cranfield", "--from", "x", "--qa", "y"],
+            "--documents and --embeddings are for stark only",
+        ),
         (
             ["stark", "--skb", "x", "--qa", "y", "--documents", "plane"],
             "no form of documents 'plane'; known: plain, cand",
         ),
-        (["cranfield", "--from", "x", "--edges", "files"], "--skb, --qa, --edges and --documents are for stark only"),
+        (
+            ["cranfield", "--from", "x", "--edges", "files"],
+            "--documents and --embeddings are for stark only",
+        ),
         (["cranfield"], "Missing option '--from'"),
         (["stark", "--skb", "nowhere", "--qa", "y"], "no folder or archive 'nowhere'"),
     ],
