@@ -113,6 +113,7 @@ def test_what_cannot_be_run_is_left_out_and_told(folder):
     assert "DPR was not run: not implemented" in report
     assert "rerank was not run: llm needs a model" in report
     assert "| 1,400 |" in report
+    assert "| DPR |  |  |  |  |  | 2,000 |" in report
     assert figures["not_run"]["elsewhere"].startswith("no knowledge base")
     ran = CliRunner().invoke(cli, ["run", str(path), "--out", str(folder / "out")])
     assert ran.exit_code == 0, ran.output

@@ -127,7 +127,8 @@ def method(outcome: ExperimentOutcome) -> Iterator[Part]:
 
 def _times(outcome: ExperimentOutcome) -> Iterator[Part]:
     rows = []
-    compared = any(one.spec.seconds is not None for one in outcome.runs.values())
+    left = {name: one.spec.seconds for name, one in outcome.skipped.items() if one.spec.seconds is not None}
+    compared = bool(left) or any(one.spec.seconds is not None for one in outcome.runs.values())
     for name, one in outcome.runs.items():
         latency, took = one.latency(), one.took
         if latency is not None or took is not None:
@@ -135,6 +136,7 @@ def _times(outcome: ExperimentOutcome) -> Iterator[Part]:
             seconds = ("", "") if took is None else (f"{took.seconds:,.1f}", f"{took.cpu_seconds:,.1f}")
             published = one.spec.seconds
             rows.append((name, *ms, *seconds, *(["" if published is None else f"{1e3 * published:,.0f}"] * compared)))
+    rows += [(name, "", "", "", "", "", f"{1e3 * seconds:,.0f}") for name, seconds in left.items()]
     if rows:
         machine = f" Machine: {', '.join(map(str, outcome.machine()))}." if outcome.surroundings else ""
         theirs = " Published: milliseconds of one topic, on another machine." if compared else ""
