@@ -170,8 +170,8 @@ ENCODERS = Registry(
     {
         "lsa": "hybridkg.vector.encoders.lsa:Lsa",
         "openai": "hybridkg.vector.encoders.openai:OpenAI",
-        "published": "hybridkg.vector.encoders.published:Published",
         "model2vec": "hybridkg.vector.encoders.static:Model2Vec",
+        "published": "hybridkg.vector.encoders.published:Published",
         "sentence-transformers": "hybridkg.vector.encoders.transformer:SentenceTransformers",
     },
     extra="models",
