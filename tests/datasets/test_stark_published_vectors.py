@@ -72,6 +72,9 @@ def files(tmp_path_factory):
     asked = {i: DRAW.standard_normal((1, 8)).astype(np.float32) for i in range(len(questions))}
     save_vectors(emb / "doc/candidate_emb_dict.pt", documents)
     save_vectors(emb / "query/query_emb_dict.pt", {str(i): row for i, row in asked.items()})
+    save_vectors(emb / "query_human_generated_eval/query_emb_dict.pt", {0: documents[numbers[3]]})
+    human = folder / "qa" / "stark_qa" / "stark_qa_human_generated_eval.csv"
+    human.write_text(f'id,query,answer_ids,answer_ids_source\n0,"of  people","[{numbers[3]}]",[]\n')
     return folder, documents, asked
 
 
@@ -105,6 +108,9 @@ def test_near_ranks_by_the_published_vectors(files, made):
             found = kb.query(NEAR, {"text": text})
             assert [str(row["e"]) for row in found] == want
             np.testing.assert_allclose([row.scores["s"] for row in found], np.sort(similar)[::-1], atol=1e-6)
+        (text,) = read_topics(made / "topics-human.tsv").texts.values()
+        best = next(iter(kb.query(NEAR, {"text": text})))
+        assert (text, best["e"].rpartition("/")[2]) == ("of people", str(sorted(documents)[3]))
         with pytest.raises(EncoderError, match="no published vector for the text 'other words'"):
             kb.query(NEAR, {"text": "other words"})
 
