@@ -32,8 +32,14 @@ STARK = "stark"
 )
 @click.option(
     "--documents",
-    metavar="plain,relations",
-    help=f"{STARK}: also write STaRK's documents of nodes, plain or with relations or both, as text fields.",
+    metavar="plain,...",
+    help=f"{STARK}: also write STaRK's documents of nodes as text fields: plain, candidates, relations.",
+)
+@click.option(
+    "--embeddings",
+    metavar="DIR",
+    type=PATH,
+    help=f"{STARK}: the folder of published vectors, emb/KB/MODEL; needs --documents relations.",
 )
 @click.option("--out", metavar="DIR", type=PATH, help="Folder to make; default: ./NAME.")
 def dataset(
@@ -48,6 +54,7 @@ def dataset(
     qa: Path | None,
     edges: str | None,
     documents: str | None,
+    embeddings: Path | None,
     out: Path | None,
 ) -> None:
     """Make a judged collection ready to be searched and measured, in a new folder.
@@ -78,8 +85,8 @@ def dataset(
     DATASETS.get(name)  # an unknown name is reported before missing options
     if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):
         raise click.UsageError(f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only")
-    if name != STARK and (skb or qa or edges or documents):
-        raise click.UsageError(f"--skb, --qa, --edges and --documents are for {STARK} only")
+    if name != STARK and (skb or qa or edges or documents or embeddings):
+        raise click.UsageError(f"--skb, --qa, --edges, --documents and --embeddings are for {STARK} only")
     progress, folder, catchall = TerminalProgress(), out or Path(name), not no_catchall
     if name == DBPEDIA:
         if dumps is None or collection is None or given is not None:
@@ -91,7 +98,9 @@ def dataset(
         if skb is None or qa is None or given is not None:
             raise click.UsageError(f"{STARK} is made of --skb DIR and --qa DIR")
         forms = [form.strip() for form in documents.split(",")] if documents else ()
-        made = make_stark(skb, qa, folder, edges=edges or "files", documents=forms, progress=progress)
+        made = make_stark(
+            skb, qa, folder, edges=edges or "files", documents=forms, embeddings=embeddings, progress=progress
+        )
     else:
         if given is None:
             raise click.UsageError("Missing option '--from'.")

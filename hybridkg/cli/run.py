@@ -69,8 +69,13 @@ def _print_verdicts(outcome: ExperimentOutcome) -> None:
 
     verdicts = outcome.verdicts()
     if total := [one for one in verdicts if one.expected.category == ALL]:
-        rows = [[v.system, v.expected.measure, f"{v.expected.value:.4f}", f"{v.found:.4f}", v.verdict] for v in total]
+        rows = [[v.system, v.expected.measure, f"{v.expected.value:.4f}", _figure(v.found), v.verdict] for v in total]
         print_figures(["system", "measure", "published", "ours", "verdict"], rows, left=("system", "measure"))
     if within := [one for one in verdicts if one.expected.category != ALL]:
-        counts = (f"{sum(one.verdict == name for one in within)} {name}" for name in ("OK", "close", "off"))
+        names = dict.fromkeys(["OK", "close", "off"] if not outcome.spec.published else [v.verdict for v in within])
+        counts = (f"{sum(one.verdict == name for one in within)} {name}" for name in names)
         echo(f"published figures of categories (report.md): {', '.join(counts)}")
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

@@ -137,6 +137,7 @@ class EncodingSettings:
     """The other settings of the table `[vectors]`: the unit of encoding, and the use of the encoder's model.
 
     Args:
+        fields: names of the fields that are encoded, with commas; empty for all.
         what: unit with a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
         chunk: maximum units of text in a chunk.
         overlap: maximum units that consecutive chunks share; below `chunk`.
@@ -153,6 +154,7 @@ class EncodingSettings:
         per_minute: maximum requests to that server; 0 for no limit.
     """
 
+    fields: str = ""
     what: str = "entity"
     chunk: int = 256
     overlap: int = 64

@@ -97,7 +97,10 @@ def _write(
     if contents.documents is not None:
         counts["documents"] = _write_lines(documents, contents.documents, progress)
     texts = [] if contents.documents is None else [documents]
-    with KnowledgeBase.create(folder / "kb") as kb:
+    KnowledgeBase.create(folder / "kb").close()
+    if contents.prepare is not None:
+        contents.prepare(folder / "kb")
+    with KnowledgeBase.open(folder / "kb") as kb:
         built = kb.load(triples, text=texts, index=True, profile=recipe.profile, progress=progress).index
     assert built is not None
     for path in (triples, *texts):

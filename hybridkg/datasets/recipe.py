@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
@@ -84,6 +85,8 @@ class Contents:
         more_files: lines of other files with their ends, by file name.
         counts: figures to show, in this order.
         documents: lines of text documents with their ends; None for none.
+        prepare: writes files and settings into the folder of the knowledge base, behind the documents and before it is
+            loaded.
     """
 
     triples: Iterable[str]
@@ -96,6 +99,7 @@ class Contents:
     more_files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     documents: Iterable[str] | None = None
+    prepare: Callable[[Path], None] | None = None
 
 
 @dataclass(frozen=True)

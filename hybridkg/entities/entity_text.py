@@ -39,12 +39,12 @@ def whole(text: str, fields: Sequence[int]) -> list[Span]:
     return [(0, len(text))]
 
 
-def verbalised(texts: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[PieceBatch]:
+def verbalised(texts: ExtractedText, fields: Sequence[int], cut: Cut = whole) -> Iterator[PieceBatch]:
     """The text of every entity in pieces, batch by batch; the pieces of an entity may be in several batches.
 
     Args:
         texts: the text of a knowledge base.
-        fields: number of its fields.
+        fields: positions of the fields that are read, ascending.
         cut: function from a text to its pieces.
 
     Returns:
@@ -63,9 +63,9 @@ def verbalised(texts: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[
         yield batch
 
 
-def _texts(extracted: ExtractedText, fields: int) -> Iterator[tuple[int, str, list[int]]]:
+def _texts(extracted: ExtractedText, fields: Sequence[int]) -> Iterator[tuple[int, str, list[int]]]:
     """(id, text, starts of the entity's fields in it), ascending."""
-    streams = [_placed(extracted, position) for position in range(fields)]
+    streams = [_placed(extracted, position) for position in fields]
     for entity, values in groupby(merge(*streams, key=lambda one: one[:2]), key=lambda one: one[0]):
         begins, parts, length = [], [], 0
         for _, _, own in values:

@@ -47,6 +47,7 @@ ANALYZERS = Registry(
     "hybridkg.analyzers",
     {
         "all_words": "hybridkg.text.analysis.standard:all_words",
+        "bm25s": "hybridkg.text.analysis.bm25s:Bm25sAnalyzer",
         "identifier": "hybridkg.text.analysis.identifier:IdentifierAnalyzer",
         "plain": "hybridkg.text.analysis.standard:plain",
         "standard": "hybridkg.text.analysis.standard:standard",

@@ -171,6 +171,7 @@ ENCODERS = Registry(
         "lsa": "hybridkg.vector.encoders.lsa:Lsa",
         "openai": "hybridkg.vector.encoders.openai:OpenAI",
         "model2vec": "hybridkg.vector.encoders.static:Model2Vec",
+        "published": "hybridkg.vector.encoders.published:Published",
         "sentence-transformers": "hybridkg.vector.encoders.transformer:SentenceTransformers",
     },
     extra="models",

@@ -5,7 +5,7 @@ A new kind is one file and one line here, or a package with an entry point in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from hybridkg.config.settings import Config
 
 INDEX_FILE = "index"
-"""The file in the folder of the vectors with the kind of index; missing for the first kind."""
+"""The file in the folder of the vectors with the kind of index, and on further lines the fields whose text has vectors,
+if these are not all; missing for the first kind."""
 
 ENCODER = "encoder"
 """The subfolder of the encoder."""
@@ -307,10 +308,7 @@ def kind_of(folder: Path) -> str:
         CorruptError: the file of the kind cannot be read, or names none.
     """
     file = folder / INDEX_FILE
-    try:
-        name = file.read_text(encoding="ascii").strip() if file.exists() else VECTOR_INDEXES.default
-    except (OSError, UnicodeDecodeError) as e:
-        raise CorruptError(f"cannot read {INDEX_FILE!r} of the vectors", hint="index again", place=str(file)) from e
+    name = next(iter(_lines_of(file)), VECTOR_INDEXES.default)
     if name not in VECTOR_INDEXES:
         raise CorruptError(
             f"vectors in an index of kind {name!r}; this hybridkg has {', '.join(VECTOR_INDEXES.names())}",
@@ -318,3 +316,24 @@ def kind_of(folder: Path) -> str:
             place=str(file),
         )
     return name
+
+
+def encoded_fields(folder: Path) -> tuple[str, ...]:
+    """The fields whose text has the vectors of a folder, in the order of the profile; empty for all.
+
+    Raises:
+        CorruptError: the file cannot be read.
+    """
+    return tuple(_lines_of(folder / INDEX_FILE)[1:])
+
+
+def write_kind(folder: Path, name: str, fields: Sequence[str] = ()) -> None:
+    """Writes what `kind_of` and `encoded_fields` read."""
+    (folder / INDEX_FILE).write_text("".join(f"{line}\n" for line in (name, *fields)), encoding="utf-8")
+
+
+def _lines_of(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    except (OSError, UnicodeDecodeError) as e:
+        raise CorruptError(f"cannot read {INDEX_FILE!r} of the vectors", hint="index again", place=str(file)) from e

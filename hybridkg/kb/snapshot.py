@@ -24,7 +24,7 @@ from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
 from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, encoded_fields, kind_of
 from hybridkg.kb.data_warnings import Advisor
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
@@ -191,7 +191,15 @@ class Snapshot:
         if index is None:
             return {"state": state}
         note = {"note": f"{self._other_encoder}; hybridkg index encodes them again"} if self._other_encoder else {}
-        return {**index.about(), "state": state, **note}
+        chosen = {"fields": ", ".join(self.encoded_fields)} if self.encoded_fields else {}
+        return {**index.about(), **chosen, "state": state, **note}
+
+    @cached_property
+    def encoded_fields(self) -> tuple[str, ...]:
+        """The fields whose text has vectors, in the order of the profile; empty for all, and without usable vectors."""
+        if self.ranked is None or self.vectors is None:
+            return ()
+        return encoded_fields(self.generation.path / VECTORS)
 
     @property
     def _other_encoder(self) -> str:
@@ -320,6 +328,7 @@ class Snapshot:
             graph=self.graph,
             price=price,
             reranking=self._rerank_place,
+            encoded_fields=self.encoded_fields,
         )
 
     def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:

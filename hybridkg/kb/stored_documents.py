@@ -18,6 +18,9 @@ from hybridkg.rdf.terms import Node
 PLAIN, WITH_RELATIONS = "document", "document_rel"
 """The fields."""
 
+OF_CANDIDATES = "document_candidate"
+"""The field with the documents of possible answers alone: statistics of a MATCH on it are those of STaRK's BM25."""
+
 _WHITE_SPACE = re.compile(r"\s{2,}")
 
 

@@ -120,6 +120,7 @@ class ExecutionContext:
         max_bytes: approximate maximum memory of the rows of an operator.
         graph: the projection, None without an up-to-date one.
         reranking: files and server of rerankers.
+        encoded_fields: the fields whose text has vectors, in the order of the profile; empty for all.
     """
 
     store: GraphStore
@@ -133,6 +134,7 @@ class ExecutionContext:
     price: Price = field(kw_only=True)
     graph: GraphIndex | None = None
     reranking: RerankPlace = field(default_factory=RerankPlace)
+    encoded_fields: Sequence[str] = ()
     counts_by_match: dict[tuple[str, int], int] = field(default_factory=dict)
     """Counts recorded by `record_count`."""
     found: dict[RankedQuery, MatchCount] = field(default_factory=dict)

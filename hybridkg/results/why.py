@@ -217,7 +217,7 @@ class ScoreExplainer:
         span = index.vectors.nearest(query, int(ids[0])) if passages else None
         found: tuple[Passage, ...] = ()
         if passages:
-            (texts,) = self.context.texts([entity], [])
+            (texts,) = self.context.texts([entity], self.context.encoded_fields)
             whole = 0, sum(len(text) + 1 for _, text, _ in texts)
             found = _passages(texts, *(span or whole))
         model = f"similarity ({index.vectors.made_by})"

@@ -55,7 +55,8 @@ def test_missing_keys_have_defaults():
         ),
         (
             "[vectors]\nencoder = 'lsa'\nbach = 3",
-            "no setting 'vectors.bach'; known: vectors.encoder, vectors.index, vectors.what, vectors.chunk, "
+            "no setting 'vectors.bach'; known: vectors.encoder, vectors.index, vectors.fields, vectors.what, "
+            "vectors.chunk, "
             "vectors.overlap, vectors.unit, vectors.aggregate, vectors.device, vectors.batch, vectors.max_length, "
             "vectors.query_prompt, vectors.passage_prompt, vectors.url, vectors.timeout, vectors.per_minute",
             "did you mean 'vectors.batch'?",
@@ -63,7 +64,8 @@ def test_missing_keys_have_defaults():
         ),
         (
             "[encoding]\nindex = 'flat'",
-            "no setting 'encoding.index'; known: encoding.what, encoding.chunk, encoding.overlap, encoding.unit, "
+            "no setting 'encoding.index'; known: encoding.fields, encoding.what, encoding.chunk, "
+            "encoding.overlap, encoding.unit, "
             "encoding.aggregate, encoding.device, encoding.batch, encoding.max_length, encoding.query_prompt, "
             "encoding.passage_prompt, encoding.url, encoding.timeout, encoding.per_minute",
             "",

@@ -37,7 +37,7 @@ from hybridkg.kb.stored_documents import compacted
 NODES = 300
 BASE = "https://w3id.org/hybridkg/stark/"
 KBS = sorted(MADE)
-DOCUMENTS = ("plain", "relations")
+DOCUMENTS = ("plain", "candidates", "relations")
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,10 @@ def test_the_edges_and_the_release_are_in_the_notes(sources, tmp_path):
 @pytest.mark.parametrize("kb", KBS)
 def test_documents_are_stored_as_text_fields_byte_for_byte(made, tmp_path, kb):
     layout = read_layout(find_files(made / kb / "skb", tmp_path))
-    lines = list(documents_of(layout, ("plain", "relations"), neighbours_in(layout), tmp_path))
+    lines = list(documents_of(layout, DOCUMENTS, neighbours_in(layout), tmp_path))
+    candidates = set(read_candidates(made / kb / "made" / "candidates.txt"))
+    assert {one["id"] for one in map(json.loads, lines) if "document_candidate" in one} == candidates
+    assert all(one.get("document_candidate", one["document"]) == one["document"] for one in map(json.loads, lines))
     with KnowledgeBase.open(made / kb / "made" / "kb") as base:
         for line in map(json.loads, lines[:: NODES // 20]):
             plain, related = base.document(line["id"]), base.document(line["id"], relations=True)
@@ -160,7 +163,7 @@ def test_documents_are_stored_as_text_fields_byte_for_byte(made, tmp_path, kb):
     assert shown.stdout == line["document_rel"] + "\n" * (not line["document_rel"].endswith("\n"))
     about = tomllib.loads((made / kb / "made" / "dataset.toml").read_text())
     assert about["counts"]["documents"] == NODES
-    assert sum("The text field `document" in note for note in about["notes"]) == 2
+    assert sum("The text field `document" in note for note in about["notes"]) == 3
     assert not [path.name for path in (made / kb / "made").iterdir() if path.suffix in (".nt", ".jsonl")]
 
 
@@ -168,7 +171,10 @@ def test_one_form_of_documents_has_one_field(sources, tmp_path):
     layout = read_layout(find_files(sources / "amazon" / "skb", tmp_path))
     plain = [json.loads(line) for line in documents_of(layout, ("plain",), None, tmp_path)]
     related = [json.loads(line) for line in documents_of(layout, ("relations",), neighbours_in(layout), tmp_path)]
+    candidates = [json.loads(line) for line in documents_of(layout, ("candidates",), None, tmp_path)]
     assert {tuple(line) for line in plain} == {("id", "document")}
+    assert {tuple(line) for line in candidates} == {("id", "document_candidate")}
+    assert 0 < len(candidates) < len(plain)
     assert {tuple(line) for line in related} == {("id", "document_rel")}
 
 
@@ -309,7 +315,8 @@ def test_the_fields_of_the_profiles_hold_text(made, kb):
         index = base._snapshot.text
         assert index is not None
         filled = {name for name in names if index.field_totals(name)["entities"]}
-    made_here = {"name", "type", "source", "details", "target", "indication", "ppi", "associated_with"}
+    documents = {"document", "document_candidate", "document_rel"}
+    made_here = {"name", "type", "source", "details", "target", "indication", "ppi", "associated_with", *documents}
     assert filled == (made_here if kb == "prime" else set(names))
 
 
@@ -368,12 +375,18 @@ def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
     [
         (["stark", "--from", "x"], "stark is made of --skb DIR and --qa DIR"),
         (["stark", "--skb", "x"], "stark is made of --skb DIR and --qa DIR"),
-        (["cranfield", "--from", "x", "--qa", "y"], "--skb, --qa, --edges and --documents are for stark only"),
+        (
+            ["cranfield", "--from", "x", "--qa", "y"],
+            "--documents and --embeddings are for stark only",
+        ),
         (
             ["stark", "--skb", "x", "--qa", "y", "--documents", "plane"],
-            "no form of documents 'plane'; known: plain, rel",
+            "no form of documents 'plane'; known: plain, cand",
         ),
-        (["cranfield", "--from", "x", "--edges", "files"], "--skb, --qa, --edges and --documents are for stark only"),
+        (
+            ["cranfield", "--from", "x", "--edges", "files"],
+            "--documents and --embeddings are for stark only",
+        ),
         (["cranfield"], "Missing option '--from'"),
         (["stark", "--skb", "nowhere", "--qa", "y"], "no folder or archive 'nowhere'"),
     ],

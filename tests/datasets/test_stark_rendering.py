@@ -559,6 +559,8 @@ def test_compact_texts_worked_by_hand(text, wanted):
 
 def test_forms():
     assert check_forms(["relations"]) == ("relations",)
-    with pytest.raises(ParameterError, match="no form of documents 'relation'; known: plain, relations") as e:
+    with pytest.raises(
+        ParameterError, match="no form of documents 'relation'; known: plain, candidates, relations"
+    ) as e:
         check_forms(["plain", "relation"])
     assert e.value.hint == "did you mean 'relations'?"

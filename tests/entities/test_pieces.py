@@ -78,7 +78,7 @@ class Found:
 
 
 def pieces_of(found, fields, **settings):
-    batches = list(verbalised(found, fields, cutting(EncodingSettings(**settings))))
+    batches = list(verbalised(found, range(fields), cutting(EncodingSettings(**settings))))
     assert all(0 < len(batch.ids) <= AT_ONCE for batch in batches)
     return [piece for batch in batches for piece in zip(batch.ids, batch.texts, batch.spans, strict=True)]
 

@@ -263,7 +263,11 @@ def test_the_command(folder, films, monkeypatch):
     [
         ("kb = 3", "'kb' must be a path", 1),
         ("kb = 'x'\nbaselin = 'a'", "did you mean 'baseline'", 2),
-        ("topics = 't'\nqrels = 'q'\n[systems.a]\nquery = 'x'\nrun = 'y'", "a system is one of: file, learn, query", 3),
+        (
+            "topics = 't'\nqrels = 'q'\n[systems.a]\nquery = 'x'\nrun = 'y'",
+            "a system is one of: file, learn, missing",
+            3,
+        ),
         ("topics = 't'\nqrels = 'q'\n[systems.a]\nquery = 'x'\nexpect = 3", "did you mean 'expected'", 5),
         ("topics = 't'\nqrels = 'q'\n[systems.'../a']\nquery = 'x'", "cannot name a system", 3),
         ("topics = 't'\nqrels = 'q'\ndepth = 0\n[systems.a]\nquery = 'x'", "'depth' must be from 1", 3),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -248,3 +250,51 @@ def test_only_new_chunks_are_encoded(tmp_path, monkeypatch):
         toml.write_text(toml.read_text().replace("mean3", "sum"))
         assert kb.index().vectors.encoded == 0
         assert kb.stats()["vectors"]["aggregate"] == "sum"
+
+
+FIELDS = {
+    "one": {"fields": "text"},
+    "in another order": {"fields": " text,title,"},
+    "chunks of one": {"fields": "text", "what": "chunks", "chunk": 40, "overlap": 10},
+}
+
+
+@pytest.mark.parametrize("chosen", list(FIELDS))
+def test_only_the_chosen_fields_are_encoded(tmp_path, chosen):
+    """As if the profile had no others; `check`, a commit and `why` read the same fields."""
+    own, settings = tmp_path / "own", FIELDS[chosen]
+    own.mkdir()
+    only_text = '[ hk:name "title" ; hk:path <http://e/title> ] '
+    with (
+        made(tmp_path, settings) as kb,
+        made(own, {key: settings[key] for key in settings if key != "fields"}) as other,
+    ):
+        if "title" not in settings["fields"]:
+            (own / "profile.ttl").write_text(PROFILE.replace(only_text, ""))
+        load(kb, tmp_path)
+        load(other, own)
+        assert kb._snapshot.vectors._vectors.tobytes() == other._snapshot.vectors._vectors.tobytes()
+        assert kb.stats()["vectors"].get("fields") == (None if "title" in settings["fields"] else "text")
+        kb.update('INSERT DATA { <http://e/new> <http://e/title> "a car" ; <http://e/text> "a rocket in orbit" }')
+        assert [part for full in (False, True) for part in kb.check(full=full).bad] == []
+        (row,) = kb.query(f'{PREFIX} SELECT ?x {{ VALUES ?x {{ :new }} ?x NEAR "rocket" AS ?s }} RANK BY ?s')
+        ((passage,),) = [hit.passages for hit in row.why().hits]
+        assert passage.field == "title" if "title" in settings["fields"] else passage.shown == "a rocket in orbit"
+
+
+def test_a_field_to_encode_that_does_not_exist_is_an_error(tmp_path):
+    with made(tmp_path, {"fields": "text, titel"}) as kb, pytest.raises(ConfigError) as e:
+        load(kb, tmp_path)
+    assert "no text field 'titel' to encode; known: title, text" in str(e.value)
+    assert "did you mean 'title'?" in str(e.value)
+
+
+def test_another_choice_of_fields_needs_another_index(tmp_path):
+    with made(tmp_path, {}) as kb:
+        load(kb, tmp_path)
+        chosen = replace(kb._snapshot.config, encoding=EncodingSettings(fields="text"))
+        (tmp_path / "kb" / "kb.toml").write_text(write_config(chosen))
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert "fields" not in kb.stats()["vectors"]
+        kb.update('INSERT DATA { <http://e/new> <http://e/text> "a rocket in orbit" }')
+        assert kb.stats()["vectors"]["fields"] == "text"

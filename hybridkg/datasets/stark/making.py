@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from hybridkg.config.settings import Config, EncodingSettings, write_config
 from hybridkg.datasets.building import MadeDataset, refuse_existing, write_dataset
 from hybridkg.datasets.recipe import RDF, RDFS, Contents, Folds, Recipe, RecipeTriples, one_line
 from hybridkg.datasets.sources import SourceFile
-from hybridkg.datasets.stark.documents import BASE, KINDS, StarkNode, write_names
+from hybridkg.datasets.stark.documents import BASE, KINDS, StarkNode, local, write_names
 from hybridkg.datasets.stark.layout import ORIGIN, StarkLayout, find_files, read_layout
 from hybridkg.datasets.stark.neighbours import Neighbours
 from hybridkg.datasets.stark.node_documents import RELATIONS, check_forms, documents_of
+from hybridkg.datasets.stark.published_vectors import PublishedVectors, read_published
 from hybridkg.datasets.stark.tensors import Whole
 from hybridkg.errors import LoadError, ParameterError, StorageError
 from hybridkg.evaluation.stark import StarkQuestions, human_release, question_files, read_stark, read_stark_questions
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.kb.stored_documents import WITH_RELATIONS
 from hybridkg.registry import did_you_mean
+from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, hashes
 
 HUMAN = "human"
 """Split of the questions written by people; their ids, which others have too, get the prefix `human-`."""
@@ -67,6 +72,8 @@ EDGE_NOTES = {
 
 DOCUMENT_NOTES = {
     "plain": "The text field `document` has STaRK's document of each node without its relations, byte for byte.",
+    "candidates": "The text field `document_candidate` has the same document of possible answers alone, so that the "
+    "statistics of a MATCH on it are those of STaRK's BM25.",
     RELATIONS: "The text field `document_rel` has the document with its relations, which are those of STaRK's code, "
     "also where the edges of the graph are those of the files.",
 }
@@ -79,6 +86,7 @@ def make_stark(
     *,
     edges: str = FILES,
     documents: Sequence[str] = (),
+    embeddings: Path | None = None,
     progress: Progress = SILENT,
 ) -> MadeDataset:
     """Makes a folder like `make_dataset`, from a published knowledge base of STaRK and its questions.
@@ -88,13 +96,15 @@ def make_stark(
         qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
         out: the new folder.
         edges: `files` or `stark`, one of EDGE_SETS.
-        documents: `plain`, `relations` or both: STaRK's documents of nodes as text fields `document`, `document_rel`.
+        documents: some of `plain`, `candidates` and `relations`: STaRK's documents of nodes as text fields `document`,
+            `document_candidate` and `document_rel`.
+        embeddings: the folder of published vectors, emb/KB/MODEL, which are those of the documents with relations.
         progress: receives the progress.
 
     Raises:
         LoadError: a file is missing or wrong; a pickle has more than plain data.
         UserError: the folder exists.
-        ParameterError: no such set of edges, or form of documents.
+        ParameterError: no such set of edges, or form of documents; vectors without documents with relations.
         StorageError: it cannot be written.
     """
     if edges not in EDGE_SETS:
@@ -102,6 +112,11 @@ def make_stark(
             f"no edges {edges!r}; known: {', '.join(EDGE_SETS)}", hint=did_you_mean(edges, list(EDGE_SETS))
         )
     forms = check_forms(documents)
+    if embeddings is not None and RELATIONS not in forms:
+        raise ParameterError(
+            "published vectors are those of documents with relations, which are not made",
+            hint=f"--documents {','.join([*forms, RELATIONS])}",
+        )
     refuse_existing(STARK.name, out)
     try:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -122,6 +137,11 @@ def make_stark(
                 _contents(layout, folder, asked, triples_of(layout, None if edges == FILES else merged)),
                 documents=documents_of(layout, forms, merged, Path(work)) if forms else None,
             )
+            if embeddings is not None:
+                progress.start("reading vectors", None)
+                vectors = read_published(embeddings, Path(work))
+                progress.done(len(vectors.nodes.ids))
+                contents = _with_vectors(contents, vectors, asked, len(layout.node_types))
             return write_dataset(recipe, sources, contents, out, progress=progress)
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
@@ -182,6 +202,32 @@ def _contents(layout: StarkLayout, folder: Path, asked: _AllQuestions, triples: 
         },
         more_files={**lists, "candidates.txt": (f"{BASE}{kb}/{number}\n" for number in candidates.tolist())},
         counts=counts,
+    )
+
+
+def _with_vectors(contents: Contents, vectors: PublishedVectors, asked: _AllQuestions, nodes: int) -> Contents:
+    """The contents with published vectors of documents with relations, and of questions."""
+    seen = np.zeros((nodes, HASH_BYTES), np.uint8)
+    name = local(vectors.model)
+    written = asked.splits.get(HUMAN, ({}, {}))[0]
+
+    def hashed(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            found = json.loads(line)
+            seen[int(found["id"].rpartition("/")[2])] = hashes([found[WITH_RELATIONS]])[0]
+            yield line
+
+    def prepare(kb: Path) -> None:
+        texts = {topic: one_line(text) for topic, text in asked.questions.topics().texts.items()}
+        people = {topic.removeprefix(f"{HUMAN}-"): one_line(text) for topic, text in written.items()}
+        vectors.write(kb / "models" / name, seen, texts, people)
+        config = Config(encoder=f"published:models/{name}", encoding=EncodingSettings(fields=WITH_RELATIONS))
+        (kb / "kb.toml").write_text(write_config(config), encoding="utf-8")
+
+    assert contents.documents is not None
+    counts = {"vectors_of_nodes": len(vectors.nodes.ids), "vectors_of_questions": len(vectors.questions.ids)}
+    return replace(
+        contents, documents=hashed(contents.documents), prepare=prepare, counts={**contents.counts, **counts}
     )
 
 

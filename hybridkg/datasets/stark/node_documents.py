@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hybridkg.datasets.stark.documents import node_iri
+from hybridkg.datasets.stark.documents import KINDS, node_iri
 from hybridkg.datasets.stark.layout import StarkLayout
 from hybridkg.datasets.stark.neighbours import Neighbours
 from hybridkg.datasets.stark.node_names import StarkNames
@@ -19,12 +19,12 @@ from hybridkg.datasets.stark.relations_text import RelationsText
 from hybridkg.datasets.stark.rendering import document
 from hybridkg.datasets.stark.size_limits import check_size
 from hybridkg.errors import ParameterError
-from hybridkg.kb.stored_documents import PLAIN, WITH_RELATIONS
+from hybridkg.kb.stored_documents import OF_CANDIDATES, PLAIN, WITH_RELATIONS
 from hybridkg.registry import did_you_mean
 
 RELATIONS = "relations"
-FORMS = {"plain": PLAIN, RELATIONS: WITH_RELATIONS}
-"""The text field of each form of document."""
+FORMS = {"plain": PLAIN, "candidates": OF_CANDIDATES, RELATIONS: WITH_RELATIONS}
+"""The text field of each form of document; `candidates` is `plain` for possible answers alone."""
 
 NAMES_FILE = "names"
 
@@ -44,7 +44,8 @@ def check_forms(forms: Sequence[str]) -> tuple[str, ...]:
 
 
 def documents_of(layout: StarkLayout, forms: Collection[str], merged: Neighbours | None, work: Path) -> Iterator[str]:
-    """Lines of JSON, `{"id": IRI, "document": text, "document_rel": text}` with the fields of `forms`.
+    """Lines of JSON, `{"id": IRI, "document": text, "document_candidate": text, "document_rel": text}` with the fields
+    of `forms`; none of a node without any of them.
 
     Args:
         layout: the knowledge base.
@@ -56,15 +57,20 @@ def documents_of(layout: StarkLayout, forms: Collection[str], merged: Neighbours
         LoadError: a node is damaged or too large.
         OSError: the names cannot be written.
     """
+    answers = KINDS[layout.kb].candidates
     with _relations(layout, forms, merged, work) as relations:
         for number, attributes in layout.nodes():
             iri = node_iri(layout.kb, number)
             check_size(iri, attributes)
-            text = document(layout.kb, layout.node_names[int(layout.node_types[number])], attributes)
-            line = {"id": iri, PLAIN: text} if "plain" in forms else {"id": iri}
+            kind = layout.node_names[int(layout.node_types[number])]
+            text = document(layout.kb, kind, attributes)
+            line = {PLAIN: text} if "plain" in forms else {}
+            if "candidates" in forms and (not answers or kind in answers):
+                line[OF_CANDIDATES] = text
             if relations is not None:
                 line[WITH_RELATIONS] = text + relations.of(number)
-            yield json.dumps(line, ensure_ascii=False) + "\n"
+            if line:
+                yield json.dumps({"id": iri, **line}, ensure_ascii=False) + "\n"
 
 
 @contextmanager

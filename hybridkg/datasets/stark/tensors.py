@@ -1,4 +1,4 @@
-"""Integer tensors in files of torch, read without torch.
+"""Tensors in files of torch, read without torch: one of integers, or a dictionary of tensors of float32.
 
 Since torch 1.6 such a file is an uncompressed zip archive: `NAME/data.pkl` has the storage, offset, shape and strides
 of the tensor, `NAME/data/0` is the storage. Before, it was five pickles (a magic number, the version, the machine, the
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -40,6 +41,15 @@ STORAGES = {
     "torch.ByteStorage": "u1",
 }
 
+FLOATS = {"torch.FloatStorage": "f4"}
+"""Storages of a dictionary of tensors; all others are refused."""
+
+MAX_DICTIONARY_LENGTH = 1 << 30
+"""Bytes of data.pkl of a dictionary; a tensor takes some 150."""
+
+MAX_ENTRY = 1 << 28
+"""Bytes of one storage of a dictionary."""
+
 
 @dataclass(frozen=True)
 class _Storage:
@@ -59,7 +69,7 @@ class _Tensor:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def of(self, numbers: Whole) -> Whole:
+    def of(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """A read-only view of the tensor in its storage."""
         last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True))
         size = math.prod(self.shape)
@@ -71,32 +81,66 @@ class _Tensor:
 
 def read_tensor(path: Path) -> Whole:
     """An integer tensor of one or two dimensions. Raises LoadError: the file cannot be read, or is another object."""
-    try:
+    with _refusing(path, "a tensor of torch"):
         with path.open("rb") as file:
             start = file.read(4)
         return _zipped(path) if start == b"PK\3\4" else _legacy(path)
+
+
+def read_vectors(path: Path) -> Iterator[tuple[object, npt.NDArray[np.float32]]]:
+    """Key and row of each tensor in a dictionary of tensors float32[1, d] or float32[d], in the order of the file.
+
+    One storage is in memory at a time, apart from the description of all tensors.
+
+    Raises:
+        LoadError: the file cannot be read, is of a torch before 1.6, or has anything else.
+    """
+    with _refusing(path, "a dictionary of tensors of torch"), zipfile.ZipFile(path) as archive:
+        folder, order = _folder(archive), _byte_order(archive)
+        described = _member(archive, f"{folder}data.pkl", MAX_DICTIONARY_LENGTH)
+        last, numbers = "", np.zeros(0, np.float32)
+        for key, tensor in _reader(described, str(path), storages=FLOATS).items():
+            found = _tensor(tensor)
+            if len(found.shape) == 2 and found.shape[0] != 1:
+                raise ValueError(f"a tensor of {found.shape[0]:,} rows in place of one")
+            if found.storage.key != last:
+                last = found.storage.key
+                data = _member(archive, f"{folder}data/{last}", MAX_ENTRY)
+                numbers = _numbers(data, found.storage, order)
+            yield key, found.of(numbers).reshape(-1)
+
+
+@contextmanager
+def _refusing(path: Path, what: str) -> Iterator[None]:
+    """Errors of a file as LoadError."""
+    try:
+        yield
     except OSError as e:
         raise LoadError(f"cannot read {path.name!r}: {(e.strerror or str(e)).lower()}", place=str(path)) from e
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as e:
-        raise LoadError(f"{path.name!r} is not a tensor of torch: {e}", place=str(path)) from e
+        raise LoadError(f"{path.name!r} is not {what}: {e}", place=str(path)) from e
     except ValueError as e:
         raise LoadError(f"{path.name!r}: {e}", place=str(path)) from e
 
 
+def _folder(archive: zipfile.ZipFile) -> str:
+    described = [name for name in archive.namelist() if name.endswith("/data.pkl") and name.count("/") == 1]
+    if len(described) != 1:
+        raise ValueError("no tensor of torch: the archive has no data.pkl")
+    return described[0].removesuffix("data.pkl")
+
+
+def _byte_order(archive: zipfile.ZipFile) -> str:
+    name = f"{_folder(archive)}byteorder"
+    return ">" if name in archive.NameToInfo and _member(archive, name, 10) == b"big" else "<"
+
+
 def _zipped(path: Path) -> Whole:
     with zipfile.ZipFile(path) as archive:
-        described = [name for name in archive.namelist() if name.endswith("/data.pkl") and name.count("/") == 1]
-        if len(described) != 1:
-            raise ValueError("no tensor of torch: the archive has no data.pkl")
-        folder = described[0].removesuffix("data.pkl")
-        tensor = _described(_member(archive, described[0], MAX_DESCRIPTION_LENGTH), str(path))
-        order = ">" if f"{folder}byteorder" in archive.namelist() and _order(archive, folder) == b"big" else "<"
+        folder, order = _folder(archive), _byte_order(archive)
+        tensor = _described(_member(archive, f"{folder}data.pkl", MAX_DESCRIPTION_LENGTH), str(path))
         data = _member(archive, f"{folder}data/{tensor.storage.key}", MAX_TENSOR)
     return tensor.of(_numbers(data, tensor.storage, order))
-
-
-def _order(archive: zipfile.ZipFile, folder: str) -> bytes:
-    return _member(archive, f"{folder}byteorder", 10)
 
 
 def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
@@ -134,11 +178,10 @@ def _legacy(path: Path) -> Whole:
     return tensor.of(_numbers(data[keys.end + 8 : keys.end + 8 + size], tensor.storage, order))
 
 
-def _numbers(data: bytes, storage: _Storage, order: str) -> Whole:
+def _numbers(data: bytes, storage: _Storage, order: str) -> Any:
     if len(data) != storage.numbers * int(storage.code[1:]):
         raise ValueError(f"a storage of {len(data):,} bytes in place of {storage.numbers:,} numbers")
-    numbers: Whole = np.frombuffer(data, order + storage.code)
-    return numbers
+    return np.frombuffer(data, order + storage.code)
 
 
 def _described(data: bytes, place: str) -> _Tensor:
@@ -151,22 +194,26 @@ def _tensor(found: object) -> _Tensor:
     return found
 
 
-def _reader(data: bytes, place: str, start: int = 0) -> PickleReader:
-    return PickleReader(data, place, _NAMES, _storage, start)
+def _reader(data: bytes, place: str, start: int = 0, storages: Mapping[str, str] = STORAGES) -> PickleReader:
+    names: Names = {
+        **{name: PickledName(name) for name in storages},
+        **{name: PickledName(name, make) for name, make in _CALLED.items()},
+    }
+    return PickleReader(data, place, names, lambda identifier: _storage(identifier, storages), start)
 
 
-def _storage(identifier: object) -> _Storage:
+def _storage(identifier: object, storages: Mapping[str, str]) -> _Storage:
     """The storage of a persistent id: ("storage", its class, key, device, length), before 1.6 also a view of it."""
     if type(identifier) is not tuple or len(identifier) not in (5, 6) or identifier[0] != "storage":
         _wrong("a persistent id is not a storage")
     _, kind, key, _, numbers, *view = identifier
-    if not isinstance(kind, PickledName) or kind.name not in STORAGES or view not in ([], [None]):
+    if not isinstance(kind, PickledName) or kind.name not in storages or view not in ([], [None]):
         _wrong("a storage of an unsupported type")
     if type(key) is not str or not (key.isascii() and key.isdigit()) or len(key) > 30:
         _wrong("the key of a storage is not a number")
     if not _is_size(numbers):
         _wrong("the length of a storage is invalid")
-    return _Storage(key, STORAGES[kind.name], numbers)
+    return _Storage(key, storages[kind.name], numbers)
 
 
 def _rebuild(arguments: tuple[Any, ...]) -> _Tensor:
@@ -193,8 +240,4 @@ _Make = Callable[[tuple[Any, ...]], object]
 _CALLED: dict[str, _Make] = {
     "torch._utils._rebuild_tensor_v2": _rebuild,
     "collections.OrderedDict": lambda arguments: {} if arguments == () else _wrong("hooks of a tensor"),
-}
-_NAMES: Names = {
-    **{name: PickledName(name) for name in STORAGES},
-    **{name: PickledName(name, make) for name, make in _CALLED.items()},
 }

@@ -12,14 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg import __version__
-from hybridkg.errors import ParameterError, StorageError
+from hybridkg.errors import (
+    ConfigError,
+    EncoderError,
+    IndexMissingError,
+    LoadError,
+    MissingExtraError,
+    ModelServerError,
+    NotAKnowledgeBaseError,
+    ParameterError,
+    StorageError,
+)
 from hybridkg.evaluation.categories import categories_by_prefix, read_categories
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.asked import AGAIN, CHANGED
 from hybridkg.evaluation.experiment.collection import Collection, check_jobs, key_of
 from hybridkg.evaluation.experiment.frames import qrels_from, topics_from
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS, SystemKind
-from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, SystemRun
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, SkippedSystem, SystemRun
 from hybridkg.evaluation.experiment.reading import WHOLE, read_experiment
 from hybridkg.evaluation.experiment.spec import NAME, TEXT, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.experiment.stored import Stored
@@ -33,6 +43,17 @@ from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.significance import paired_test
 from hybridkg.evaluation.topics import Topics, read_topics
 from hybridkg.interfaces.progress import SILENT, Progress
+
+UNAVAILABLE = (
+    ConfigError,
+    EncoderError,
+    IndexMissingError,
+    LoadError,
+    MissingExtraError,
+    ModelServerError,
+    NotAKnowledgeBaseError,
+)
+"""The errors for which an optional system is left out; a mistake in its query is an error as in any other."""
 
 
 class Experiment:
@@ -189,18 +210,28 @@ class Experiment:
         check_jobs(jobs)
         stored = Stored(None if out is None else Path(out))
         with stored.locked(), self._collection() as collection:
-            systems = self._systems(collection)
+            skipped: dict[str, SkippedSystem] = {}
+            systems = self._systems(collection, skipped)
             runs: dict[str, SystemRun] = {}
             for name in self._order:
+                if name in skipped:
+                    continue
                 if name in self._runs:
                     runs[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
                 else:
                     spec, system = systems[name]
                     key = self._key(spec, system)
-                    result = stored.run(spec, key) or self._answer(spec, system, key, stored, jobs, progress)
+                    try:
+                        result = stored.run(spec, key) or self._answer(spec, system, key, stored, jobs, progress)
+                    except UNAVAILABLE as e:
+                        if not spec.optional:
+                            raise
+                        skipped[name] = SkippedSystem(spec, e.message)
+                        continue
                     runs[name] = replace(result, run=collection.packed(result.run))
                 collection.runs[name] = runs[name].run
             shown = {name: run for name, run in runs.items() if not run.spec.hidden}
+            self._check_shown(shown, skipped)
             outcome = ExperimentOutcome(
                 self.spec,
                 self._topics,
@@ -210,6 +241,7 @@ class Experiment:
                 shown,
                 self._candidates,
                 surroundings(self._topics, self._qrels, collection.opened, self._candidates),
+                {name: skipped[name] for name in self._order if name in skipped and not skipped[name].spec.hidden},
             )
             stored.write_manifest(outcome, runs)
         return outcome
@@ -228,9 +260,31 @@ class Experiment:
         run, told = answers.run(spec.name, topics), answers.told(topics)
         return stored.keep(SystemRun(spec, run, key, told, kept=False, learned=answers.learned, took=answers.took))
 
-    def _systems(self, collection: Collection) -> dict[str, tuple[SystemSpec, SystemKind]]:
-        """All systems, made before the first one runs, so that mistakes show at once."""
-        return {spec.name: (spec, SYSTEM_KINDS.get(spec.kind)(spec, collection)) for spec in self.spec.systems}
+    def _systems(
+        self, collection: Collection, skipped: dict[str, SkippedSystem]
+    ) -> dict[str, tuple[SystemSpec, SystemKind]]:
+        """All systems, made before the first one runs, so that mistakes show at once; those left out are added to
+        `skipped`.
+        """
+        made: dict[str, tuple[SystemSpec, SystemKind]] = {}
+        for spec in self.spec.systems:
+            try:
+                made[spec.name] = spec, SYSTEM_KINDS.get(spec.kind)(spec, collection)
+            except UNAVAILABLE as e:
+                if not spec.optional:
+                    raise
+                skipped[spec.name] = SkippedSystem(spec, e.message)
+                collection.systems = tuple(name for name in collection.systems if name != spec.name)
+        self._check_shown(made, skipped)
+        return made
+
+    def _check_shown(self, there: Mapping[str, object], skipped: Mapping[str, SkippedSystem]) -> None:
+        """Raises ConfigError if the baseline, or every system, has been left out."""
+        if baseline := skipped.get(self.spec.baseline):
+            raise ConfigError(f"the baseline {self.spec.baseline!r} cannot be run: {baseline.reason}")
+        if not there and not self._runs:
+            first = next(iter(skipped))
+            raise ConfigError(f"no system can be run; {first}: {skipped[first].reason}")
 
     def _collection(self) -> Collection:
         spec = self.spec

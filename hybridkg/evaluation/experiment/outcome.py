@@ -14,6 +14,7 @@ from hybridkg.errors import EvaluationWarning
 from hybridkg.evaluation.comparison import ComparisonReport, compare_evaluated
 from hybridkg.evaluation.eval_report import ALL, EvalReport, run_scores
 from hybridkg.evaluation.experiment.answers import Told, Took
+from hybridkg.evaluation.experiment.comparability import COMPARABLE, obstacles
 from hybridkg.evaluation.experiment.spec import ExperimentSpec, PublishedFigure, SystemSpec
 from hybridkg.evaluation.lost_ties import lost_ties, separated_ties
 from hybridkg.evaluation.measures import Measure, evaluate, mean
@@ -50,12 +51,13 @@ class SystemRun:
     took: Took | None = None
     file: Path | None = None
 
-    def latency(self) -> tuple[float, float] | None:
-        """(median, 95th percentile) of the milliseconds of a topic; None without measurements."""
+    def latency(self) -> tuple[float, float, float] | None:
+        """(median, 90th, 95th percentile) of the milliseconds of a topic; None without measurements."""
         ms = sorted(told.ms for told in self.told.values() if told.ms is not None)
         if not ms:
             return None
-        return statistics.median(ms), ms[min(len(ms) - 1, int(0.95 * len(ms)))]
+        p90, p95 = (ms[min(len(ms) - 1, int(share * len(ms)))] for share in (0.9, 0.95))
+        return statistics.median(ms), p90, p95
 
     def inexact(self) -> int:
         """Number of topics whose ranking is approximate."""
@@ -68,12 +70,29 @@ class SystemRun:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A published figure next to ours, with `OK`, `close` or `off`."""
+    """A published figure next to ours.
+
+    Args:
+        found: ours; None where the system was not run.
+        verdict: `OK`, `close` or `off`; with published data `comparable: OK` ..., or what differs, such as `other data,
+            other model`; `not run`.
+    """
 
     system: str
     expected: PublishedFigure
-    found: float
+    found: float | None
     verdict: str
+
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class SkippedSystem:
+    """An optional system that could not be run, and why."""
+
+    spec: SystemSpec
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -85,6 +104,7 @@ class ExperimentOutcome:
         runs: by system, in the order of the experiment.
         candidates: for the measures of STaRK; None for those of trec_eval.
         surroundings: versions, hashes and knowledge bases, as JSON values.
+        skipped: the optional systems that could not be run.
     """
 
     spec: ExperimentSpec
@@ -95,6 +115,7 @@ class ExperimentOutcome:
     runs: Mapping[str, SystemRun]
     candidates: AnswerCandidates | None = None
     surroundings: Mapping[str, Any] = field(default_factory=dict)
+    skipped: Mapping[str, SkippedSystem] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str:
@@ -174,7 +195,7 @@ class ExperimentOutcome:
                 notes.append(f"{name}: {count:,} topics were answered by an approximate index, which may miss results")
             if (jobs := one.jobs()) > 1:
                 notes.append(f"{name}: up to {jobs} topics ran in parallel, so that each took longer than alone")
-        return notes
+        return [*notes, *(f"{name} was not run: {one.reason}" for name, one in self.skipped.items())]
 
     def warnings(self) -> list[EvaluationWarning]:
         """Equal scores that a run file has lost, or does not have: of runs made elsewhere, and of our own files."""
@@ -194,8 +215,17 @@ class ExperimentOutcome:
                 measure = measure_over(expected.measure, self.candidates)
                 own = self.values[name].get(measure.name) or evaluate(self.judged, one.run, [measure])[measure.name]
                 value = mean(own, groups[expected.category])
-                verdicts.append(Verdict(name, expected, value, expected.verdict(value)))
+                verdicts.append(Verdict(name, expected, value, self._verdict(one.spec, expected, value)))
+        for name, left in self.skipped.items():
+            verdicts += [Verdict(name, expected, None, NOT_RUN) for expected in left.spec.expected]
         return verdicts
+
+    def _verdict(self, system: SystemSpec, expected: PublishedFigure, value: float) -> str:
+        if not self.spec.published:
+            return expected.verdict(value)
+        data = self.spec.published[system.published or next(iter(self.spec.published))]
+        different = obstacles(system, data, self.surroundings, str(system.kb or self.spec.kb))
+        return ", ".join(different) or f"{COMPARABLE}: {expected.verdict(value)}"
 
     def to_dataframe(self) -> pd.DataFrame:
         """A row for each system, a column for each measure: means over the judged topics."""
@@ -253,8 +283,13 @@ class ExperimentOutcome:
             "latency_ms": {name: one.latency() for name, one in self.runs.items()},
             "took": {name: None if one.took is None else asdict(one.took) for name, one in self.runs.items()},
             "jobs": {name: one.jobs() for name, one in self.runs.items()},
+            "not_run": {name: one.reason for name, one in self.skipped.items()},
             "inexact_topics": {name: one.inexact() for name, one in self.runs.items()},
         }
+
+    def machine(self) -> tuple[str, str]:
+        """Platform and number of cores."""
+        return str(self.surroundings["platform"]), f"{self.surroundings['cores']} cores"
 
     def plot_differences(self, system: str, measure: str | None = None) -> Figure:
         """Gains and losses of a system against the baseline, topic by topic, the largest gain first."""

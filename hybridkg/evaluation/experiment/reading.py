@@ -11,6 +11,7 @@ from typing import Any
 from hybridkg.config.toml import line_of, parse_toml, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.eval_report import ALL
+from hybridkg.evaluation.experiment.comparability import PublishedData
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
 from hybridkg.evaluation.experiment.spec import NAME, ExperimentSpec, PublishedFigure, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
@@ -25,9 +26,12 @@ MAX_FIGURE = 1e9
 """Maximum of a published figure or tolerance."""
 
 PATHS = ("kb", "topics", "qrels", "folds", "candidates")
-OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance", "hidden")
+OWN_KEYS = (
+    "params", "kb", "strategy", "expected", "about", "tolerance", "hidden", "optional", "published", "model", "seconds",
+)  # fmt: skip
 """Keys of a system's table, apart from its kind."""
 
+SHA256 = re.compile(r"[0-9a-f]{64}")
 TEXTS = ("title", "about", "baseline", "test")
 WHOLE = {"permutations": (1, 10_000_000), "seed": (0, 2**63 - 1), "depth": (1, 1_000_000)}
 
@@ -94,6 +98,8 @@ class _Reader:
             read["values"] = {name: self._path(name, path) for name, path in self._table("values").items()}
         if "tolerance" in self.values:
             read["tolerance"] = self._tolerance(self.values["tolerance"])
+        if "published" in self.values:
+            read["published"] = dict(self._published())
         for key in ("topics", "qrels", "systems"):
             if key not in self.values:
                 raise ConfigError(f"an experiment needs {key!r}", hint=FORM, place=str(self.path))
@@ -102,6 +108,15 @@ class _Reader:
             raise self._wrong("an experiment needs a system", "systems", hint=FORM)
         tolerance = read.get("tolerance", ExperimentSpec.tolerance)
         read["systems"] = tuple(self._system(name, value, tolerance) for name, value in systems.items())
+        data = list(read.get("published", ()))
+        for system in read["systems"]:
+            if system.published and system.published not in data:
+                raise self._wrong(
+                    f"no published data {system.published!r}; known: {', '.join(data) or 'none'}",
+                    "published",
+                    system.name,
+                    hint=did_you_mean(system.published, data),
+                )
         if read.get("baseline") and read["baseline"] not in systems:
             raise self._wrong(
                 f"the baseline {read['baseline']!r} is not a system; systems: {', '.join(systems)}",
@@ -149,7 +164,31 @@ class _Reader:
             about=self._of(str, "about", value.get("about", ""), "a text", name),
             source=source,
             hidden=self._of(bool, "hidden", value.get("hidden", False), "true or false", name),
+            optional=kind == "missing"
+            or self._of(bool, "optional", value.get("optional", False), "true or false", name),
+            published=self._of(str, "published", value.get("published", ""), "a text", name),
+            model=self._of(str, "model", value.get("model", ""), "a text", name),
+            seconds=self._number("seconds", value["seconds"], name) if "seconds" in value else None,
         )
+
+    def _published(self) -> Iterator[tuple[str, PublishedData]]:
+        known = [one.name for one in fields(PublishedData)]
+        for name, value in self._table("published").items():
+            table = self._of(dict, name, value, f"a table with {', '.join(known)}")
+            if unknown := next((key for key in table if key not in known), ""):
+                raise self._wrong(
+                    f"no setting {unknown!r} of published data; known: {', '.join(known)}",
+                    unknown,
+                    hint=did_you_mean(unknown, known),
+                )
+            for key in ("topics", "qrels"):
+                digest = table.get(key)
+                if not isinstance(digest, str) or not SHA256.fullmatch(digest):
+                    raise self._wrong(f"{key!r} of published data must be a SHA-256, as in manifest.json", name)
+            candidates = table.get("candidates")
+            if candidates is not None and (type(candidates) is not int or candidates < 1):
+                raise self._wrong(f"'candidates' must be a number above 0, not {short(candidates)}", "candidates")
+            yield name, PublishedData(table["topics"], table["qrels"], candidates)
 
     def _expected(self, table: Any, tolerance: float, system: str, category: str = ALL) -> Iterator[PublishedFigure]:
         for key, value in self._of(dict, "expected", table, "a table of measures", system).items():

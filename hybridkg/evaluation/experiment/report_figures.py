@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
@@ -56,23 +57,29 @@ def verdicts(outcome: ExperimentOutcome) -> Iterator[Part]:
         return
     yield Heading("Beside published figures")
     grouped = any(one.expected.category != ALL for one in figures)
-    tally = ", ".join(
-        f"{count} {name}" for name in ("OK", "close", "off") if (count := sum(one.verdict == name for one in figures))
-    )
+    counts = Counter(one.verdict for one in figures)
+    known = [name for name in ("OK", "close", "off") if name in counts]
+    tally = ", ".join(f"{counts[name]} {name}" for name in (*known, *sorted(counts.keys() - set(known))))
+    about = "OK: within the tolerance; close: within three times the tolerance; else off."
+    if outcome.spec.published:
+        about += (
+            " Only a figure of the same topics, judgements, candidates and model is comparable; else the verdict is "
+            "what differs, and the difference means nothing."
+        )
     category = ("topics",) if grouped else ()
     yield ReportTable(
         ("system", *category, "measure", "published", "ours", "difference", "tolerance", "verdict"),
         tuple(_against_published(one, grouped) for one in figures),
         left=(1, 2) if grouped else (1,),
-        caption=f"{tally}. OK: within the tolerance; close: within three times the tolerance; else off.",
+        caption=f"{tally}. {about}",
     )
 
 
 def _against_published(one: Verdict, grouped: bool) -> tuple[str, ...]:
     expected = one.expected
     names = (one.system, expected.category, expected.measure) if grouped else (one.system, expected.measure)
-    figures = (f"{expected.value:.4f}", f"{one.found:.4f}", _signed(one.found - expected.value))
-    return (*names, *figures, f"{expected.tolerance:.9f}".rstrip("0"), one.verdict)
+    ours = ("", "") if one.found is None else (f"{one.found:.4f}", _signed(one.found - expected.value))
+    return (*names, f"{expected.value:.4f}", *ours, f"{expected.tolerance:.9f}".rstrip("0"), one.verdict)
 
 
 def comparisons(outcome: ExperimentOutcome) -> Iterator[Part]:

@@ -127,18 +127,25 @@ def method(outcome: ExperimentOutcome) -> Iterator[Part]:
 
 def _times(outcome: ExperimentOutcome) -> Iterator[Part]:
     rows = []
+    left = {name: one.spec.seconds for name, one in outcome.skipped.items() if one.spec.seconds is not None}
+    compared = bool(left) or any(one.spec.seconds is not None for one in outcome.runs.values())
     for name, one in outcome.runs.items():
         latency, took = one.latency(), one.took
         if latency is not None or took is not None:
-            ms = ("", "") if latency is None else tuple(f"{value:,.1f}" for value in latency)
+            ms = ("", "", "") if latency is None else tuple(f"{value:,.1f}" for value in latency)
             seconds = ("", "") if took is None else (f"{took.seconds:,.1f}", f"{took.cpu_seconds:,.1f}")
-            rows.append((name, *ms, *seconds))
+            published = one.spec.seconds
+            rows.append((name, *ms, *seconds, *(["" if published is None else f"{1e3 * published:,.0f}"] * compared)))
+    rows += [(name, "", "", "", "", "", f"{1e3 * seconds:,.0f}") for name, seconds in left.items()]
     if rows:
+        machine = f" Machine: {', '.join(map(str, outcome.machine()))}." if outcome.surroundings else ""
+        theirs = " Published: milliseconds of one topic, on another machine." if compared else ""
         yield ReportTable(
-            ("system", "ms, median", "ms, P95", "seconds", "CPU seconds"),
+            ("system", "ms, median", "ms, P90", "ms, P95", "seconds", "CPU seconds", *["published ms"] * compared),
             tuple(rows),
             caption="Time. Milliseconds are of one topic, from query to ranking, with tables and kernels that are "
-            "warm; seconds are of all topics, with learning and what is read first; CPU seconds are of all processes.",
+            "warm; seconds are of all topics, with learning and what is read first; CPU seconds are of all processes."
+            f"{machine}{theirs}",
         )
 
 
@@ -147,7 +154,7 @@ def _made_with(outcome: ExperimentOutcome) -> Iterator[Part]:
     if context:
         packages = ", ".join(f"{name} {number}" for name, number in context["packages"].items())
         rows = [("hybridkg", context["hybridkg"]), ("Python", context["python"]), ("packages", packages)]
-        rows += [("machine", f"{context['platform']}, {context['cores']} cores")]
+        rows += [("machine", ", ".join(outcome.machine()))]
         for path, kb in context["knowledge_bases"].items():
             about = [f"{count:,} {name}" for name, count in kb["counts"].items()]
             vectors = [f"vectors by {kb['vectors']}"] if kb["vectors"] else []

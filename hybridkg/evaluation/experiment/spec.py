@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.ranking import DEPTH
 from hybridkg.evaluation.significance import PERMUTATIONS
+
+if TYPE_CHECKING:
+    from hybridkg.evaluation.experiment.comparability import PublishedData
 
 CLOSE = 3
 """Multiple of the tolerance within which a figure is close to the expected one."""
@@ -68,6 +71,11 @@ class SystemSpec:
         about: a sentence for the report.
         source: name of the query in errors.
         hidden: True for a system that only trains others and is left out of the report.
+        optional: True for a system that is left out, with the reason, where its knowledge base, model, package, server
+            or run is missing.
+        published: name of the data of the expected figures; empty for the first of the experiment.
+        model: the model of the expected figures; empty for none.
+        seconds: published seconds of one topic.
     """
 
     name: str
@@ -80,6 +88,10 @@ class SystemSpec:
     about: str = ""
     source: str = ""
     hidden: bool = False
+    optional: bool = False
+    published: str = ""
+    model: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,7 @@ class ExperimentSpec:
         test, permutations, seed: of the comparison.
         depth: maximum rows of a topic.
         tolerance: of expected figures that name none.
+        published: by name, the data of expected figures; empty where they are those of the experiment.
     """
 
     name: str
@@ -121,3 +134,4 @@ class ExperimentSpec:
     seed: int = 0
     depth: int = DEPTH
     tolerance: float = TOLERANCE
+    published: Mapping[str, PublishedData] = field(default_factory=dict)

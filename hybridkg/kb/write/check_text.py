@@ -16,7 +16,13 @@ from hybridkg.entities.entity_text import verbalised
 from hybridkg.entities.passage_texts import EntityTexts
 from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.vector_index import ENCODER, VECTOR_INDEXES, Encoded, StoredVectors, kind_of
+from hybridkg.interfaces.vector_index import (
+    ENCODER,
+    VECTOR_INDEXES,
+    Encoded,
+    StoredVectors,
+    kind_of,
+)
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.build_indexes import GenerationText
 from hybridkg.text.index.comparison import Difference, StoredText, compare_builds, compare_entities
@@ -47,7 +53,8 @@ class EntitySource:
 
     Args:
         ids: uint32[n], ascending.
-        texts: the whole text of each, as an encoder gets it; empty for an entity without a value.
+        texts: the text of each, as an encoder gets it; empty for an entity without a value.
+        encoded: names of the fields that an encoder reads; empty for all.
         values: for each field, (entity, values) of the entities that have it; empty for all entities.
         extraction: the texts of all entities; None for a sample.
         rebuilt: folder of the text index of all entities, built anew; None for a sample.
@@ -55,6 +62,7 @@ class EntitySource:
 
     ids: Ids
     texts: Sequence[str] = ()
+    encoded: Sequence[str] = ()
     values: Sequence[Sequence[tuple[int, Values]]] = ()
     extraction: Extraction | None = None
     rebuilt: Path | None = None
@@ -76,7 +84,9 @@ def sampled(state: Snapshot) -> EntitySource:
             for id, texts in zip(ids.tolist(), found, strict=True)
         ]
         values.append([(id, texts) for id, texts in own if texts])
-    return EntitySource(ids, ["\n".join(text for _, text, _ in own) for own in found], values)
+    encoded = state.encoded_fields
+    whole = ["\n".join(text for name, text, _ in own if not encoded or name in encoded) for own in found]
+    return EntitySource(ids, whole, encoded, values)
 
 
 @contextmanager
@@ -99,7 +109,8 @@ def rebuilt(state: Snapshot, progress: Progress, *, with_index: bool) -> Iterato
             EmbeddedTextEngine(folder, state.config).build(folder / "text", source, progress)
         extraction = source.extraction or source.extract()
         ids = np.arange(len(extraction.nodes), dtype=np.uint32)
-        yield EntitySource(ids, extraction=extraction, rebuilt=folder if with_index else None)
+        kept = folder if with_index else None
+        yield EntitySource(ids, encoded=state.encoded_fields, extraction=extraction, rebuilt=kept)
 
 
 def compare_text(state: Snapshot, source: EntitySource) -> tuple[str, bool]:
@@ -170,7 +181,9 @@ class _Texts:
         extraction = source.extraction
         self._all: Iterator[tuple[int, str]] = zip(source.ids.tolist(), source.texts, strict=False)
         if extraction is not None:
-            batches = verbalised(extraction, len(extraction.fields))
+            fields = enumerate(extraction.fields)
+            read = [place for place, field in fields if not source.encoded or field.name in source.encoded]
+            batches = verbalised(extraction, read)
             self._all = (one for batch in batches for one in zip(batch.ids, batch.texts, strict=True))
         self._next = next(self._all, None)
 

@@ -12,11 +12,13 @@ from hybridkg.config.settings import EncodingSettings
 from hybridkg.entities.entity_text import Cut, PieceBatch, verbalised
 from hybridkg.entities.extraction import Extraction
 from hybridkg.entities.pieces import cutting
-from hybridkg.errors import ParameterError
+from hybridkg.errors import ConfigError, ParameterError
 from hybridkg.interfaces.encoder import ConfirmUpload, Encoder, EncoderKind, Tokenising, UploadEstimate
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, KnownVectors, VectorIndexKind
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.interfaces.vector_index import ENCODER, Encoded, KnownVectors, VectorIndexKind, write_kind
 from hybridkg.kb.write.reports import VectorReport
+from hybridkg.registry import did_you_mean
 from hybridkg.storage.durable import link_tree
 
 if TYPE_CHECKING:
@@ -57,6 +59,23 @@ class Vectorising:
         in_tokens = self.encoding.what == "chunks" and self.encoding.unit == "tokens"
         return cutting(self.encoding, cast(Tokenising, encoder()).token_starts if in_tokens else None)
 
+    def positions(self, fields: Sequence[IndexedField]) -> list[int]:
+        """The positions of the encoded fields. Raises ConfigError: kb.toml names a field that is none of these."""
+        names = [field.name for field in fields]
+        chosen = {name.strip() for name in self.encoding.fields.split(",")} - {""}
+        if unknown := min(chosen.difference(names), default=""):
+            raise ConfigError(
+                f"no text field {unknown!r} to encode; known: {', '.join(names) or 'none'}",
+                hint=did_you_mean(unknown, names) or "'fields' in the table [vectors] names the encoded fields",
+                place=str(self.work.parent / "kb.toml"),
+            )
+        return [place for place, name in enumerate(names) if not chosen or name in chosen]
+
+    def write_kind(self, folder: Path, fields: Sequence[IndexedField]) -> None:
+        """Writes the kind of index and the encoded fields beside the vectors."""
+        chosen = [fields[place].name for place in self.positions(fields)]
+        write_kind(folder, self.name, chosen if len(chosen) < len(fields) else ())
+
 
 def build_vectors(folder: Path, wanted: Vectorising, extraction: Extraction, progress: Progress) -> VectorReport:
     """Writes a vector of every entity that has text, or of each of its pieces, into a new folder.
@@ -65,7 +84,7 @@ def build_vectors(folder: Path, wanted: Vectorising, extraction: Extraction, pro
     """
     from hybridkg.vector.encoders.embedding_cache import EmbeddingLog, hashes
 
-    fields = len(extraction.fields)
+    fields = wanted.positions(extraction.fields)
     own = folder / ENCODER
     fingerprint = wanted.kind.fingerprint()
     known = None
@@ -100,7 +119,7 @@ def build_vectors(folder: Path, wanted: Vectorising, extraction: Extraction, pro
             progress.done(encoded)
 
         counts = wanted.index.build(folder, encoder, wanted.encoder, batches(), progress, hashed=bool(fingerprint))
-    (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
+    wanted.write_kind(folder, extraction.fields)
     return VectorReport.of({**counts, "encoded": encoded} if fingerprint else counts)
 
 

@@ -33,7 +33,7 @@ from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
-from hybridkg.interfaces.vector_index import kind_of
+from hybridkg.interfaces.vector_index import encoded_fields, kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.follow_vectors import follow_vectors
@@ -158,6 +158,10 @@ class IndexFollower:
         pieces = describe_pieces(wanted.encoding) if wanted.encoding.what != "entity" else None
         if index.about().get("what") != pieces:
             raise RebuildNeededError("the pieces of text that have vectors have changed")
+        fields = self._profile().indexed_fields()
+        chosen = tuple(fields[place].name for place in wanted.positions(fields))
+        if encoded_fields(previous) != (chosen if len(chosen) < len(fields) else ()):
+            raise RebuildNeededError("the fields whose text has vectors have changed")
 
     @property
     def _previous(self) -> Path:

@@ -15,7 +15,7 @@ from hybridkg.entities.changed_text import SelectedTexts
 from hybridkg.entities.entity_text import PieceBatch, verbalised
 from hybridkg.interfaces.encoder import Encoder
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, StoredVectors, VectorChange
+from hybridkg.interfaces.vector_index import ENCODER, Encoded, StoredVectors, VectorChange
 from hybridkg.kb.write.encode_entities import Vectorising, confirm_upload
 from hybridkg.kb.write.reports import VectorReport
 from hybridkg.storage.durable import link_tree
@@ -48,12 +48,12 @@ def follow_vectors(
     link_tree(previous / ENCODER, folder / ENCODER)
     encoder = wanted.kind.open(folder / ENCODER)
     cut, stored = wanted.cut(lambda: encoder), wanted.index.stored(previous)
-    batches = list(verbalised(texts, len(texts.fields), cut))
+    batches = list(verbalised(texts, wanted.positions(texts.fields), cut))
     if wanted.kind.is_billed:
         confirm_upload(wanted, [], iter(batches))
     new = _encoded(encoder, batches, ids, stored, progress)
     counts = wanted.index.follow(previous, folder, VectorChange(old_to_new, new), progress)
-    (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
+    wanted.write_kind(folder, texts.fields)
     return VectorReport.of({**counts, "encoded": len(new.ids)})
 
 

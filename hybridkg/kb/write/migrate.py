@@ -21,12 +21,13 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_nam
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import (
     ENCODER,
-    INDEX_FILE,
     VECTOR_INDEXES,
     Encoded,
     StoredVectors,
     VectorIndexKind,
+    encoded_fields,
     kind_of,
+    write_kind,
 )
 from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.kb.write.build_indexes import build_indexes
@@ -212,7 +213,7 @@ def _move_vectors(
     new.mkdir()
     link_tree(old / ENCODER, new / ENCODER)
     counts = kind.build(new, stored, stored.kind, _batches(stored, progress), progress, hashed=stored.hashed)
-    (new / INDEX_FILE).write_text(f"{target}\n", encoding="ascii")
+    write_kind(new, target, encoded_fields(old))
     building.built(VECTORS, target)
     details = {"encoder": counts["encoder"], "dimensions": counts["dimensions"], "encoded": 0}
     about = kind.open(new, lambda node: None, lambda ids: ids).about()

@@ -2,8 +2,9 @@
 
 The idea is that of STaRK's reranker (Wu et al., "STaRK: Benchmarking LLM Retrieval on Textual and Relational Knowledge
 Bases", 2024): the model reads the question and the text of an entity, and returns a number between 0 and 1. Here it
-reads several entities at once (`batch`; 1 is STaRK's way), and ties keep the earlier order. Question and texts are sent
-as JSON, apart from the instruction, which declares them as data.
+reads several entities at once, and ties keep the earlier order; STaRK's way is `batch=1, prior=0.1`, which adds
+0.1 (n - i) / n for the i-th of n candidates, from 0. Question and texts are sent as JSON, apart from the instruction,
+which declares them as data.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class LanguageModelReranker:
         "fields": Setting("", note="fields that are read, with commas; default: all"),
         "batch": Setting(10.0, 1, 50, whole=True, note="candidates in one request"),
         "characters": Setting(1500.0, 50, 100_000, whole=True, note="of each candidate's text"),
+        "prior": Setting(0.0, 0, 1, note="added to the score of the first candidate, less and less to the others"),
     }
     takes_file, needs_query, repeatable, most = False, True, False, 200
 
@@ -51,6 +53,7 @@ class LanguageModelReranker:
         if not self._model:
             raise ConfigError("llm needs a model", hint="USING llm(model='gpt-4o-mini')")
         self._batch, self._characters = int(values["batch"]), int(values["characters"])
+        self._prior = float(values["prior"])
         self._fields = [name.strip() for name in str(values["fields"]).split(",") if name.strip()]
         server = place.server
         self._server = ModelServer(server.url, server.timeout, server.per_minute)
@@ -73,9 +76,11 @@ class LanguageModelReranker:
                 content = json.dumps({"question": query, "candidates": records}, ensure_ascii=False)
                 characters += len(content) + len(INSTRUCTION)
                 scores[some] = self._scores(content, len(some))
+        earlier = self._prior * (1 - np.arange(len(scores)) / len(scores))
+        parts = {"model": scores, "earlier place": earlier} if self._prior else {}
         count = self._server.requests
         requests = f"{count:,} request{'' if count == 1 else 's'}"
-        return Reranked(scores, note=f"{requests}, about {tokens_of(characters):,} tokens")
+        return Reranked(scores + earlier, parts, note=f"{requests}, about {tokens_of(characters):,} tokens")
 
     def _scores(self, content: str, count: int) -> Sequence[float]:
         body = {

@@ -145,7 +145,8 @@ def test_an_unknown_analyzer_in_a_profile_is_named_before_any_work(tmp_path):
     with pytest.raises(UnknownNameError) as e:
         kb.load(tmp_path / "d.ttl", index=True, profile=tmp_path / "p.ttl")
     assert e.value.message == (
-        "profile 'p', field 'name': no analyzer 'identifer'; known: all_words, identifier, plain, standard, stopped, "
+        "profile 'p', field 'name': no analyzer 'identifer'; known: all_words, bm25s, identifier, plain, standard, "
+        "stopped, "
         "unstemmed"
     )
     assert e.value.hint == "did you mean 'identifier'?"

@@ -38,6 +38,7 @@ SYSTEM_KINDS = Registry(
     "hybridkg.system_kinds",
     {
         "learn": "hybridkg.evaluation.experiment.kinds.learn:LearnedSystem",
+        "missing": "hybridkg.evaluation.experiment.kinds.missing:MissingSystem",
         "query": "hybridkg.evaluation.experiment.kinds.query:QuerySystem",
         "run": "hybridkg.evaluation.experiment.kinds.run:RunSystem",
         "tune": "hybridkg.evaluation.experiment.kinds.tune:TunedSystem",
