@@ -141,7 +141,7 @@ def made_amazon(nodes: int, seed: int) -> Graph:
     text = "Can you recommend something by {} in {} that has {}?"
     questions = _questions(w, asked, texts, lambda i: names[i - products], text)
     node_names = {0: "product", 1: "brand", 2: "category", 3: "color"}
-    edge_names = dict(enumerate(("also_buy", "also_view", "has_brand", "has_category", "has_color")))
+    edge_names = dict(enumerate(AMAZON_RELATIONS))
     kinds = [sum(i >= edge for edge in first[:3]) for i in range(nodes)]
     return Graph(info, kinds, edges, node_names, edge_names, questions)
 
@@ -152,6 +152,7 @@ def _all_text(product: dict[str, Any]) -> str:
     return " ".join([product["title"], *product["description"], product["feature"][0], *reviews, *asked])
 
 
+AMAZON_RELATIONS = ("also_buy", "also_view", "has_brand", "has_category", "has_color")
 PRIME_TYPES = (
     "disease", "gene/protein", "molecular_function", "drug", "pathway",
     "anatomy", "effect/phenotype", "biological_process", "cellular_component", "exposure",
@@ -242,12 +243,18 @@ MADE: dict[str, Callable[[int, int], Graph]] = {"amazon": made_amazon, "mag": ma
 def write_skb(kb: str, nodes: int, folder: Path, *, seed: int = 1, with_torch: bool = False) -> list[Question]:
     """Writes FOLDER/skb and FOLDER/qa; the questions by their ids, 0, 1, ..."""
     graph = MADE[kb](nodes, seed)
+    write_graph(kb, graph, folder, with_torch=with_torch)
+    return graph.questions
+
+
+def write_graph(kb: str, graph: Graph, folder: Path, *, with_torch: bool = False) -> None:
+    """Writes FOLDER/skb and FOLDER/qa of any graph."""
     files = folder / "skb" / SKB[kb]
     files.mkdir(parents=True)
-    _pickle(files / "node_info.pkl", graph.nodes)
+    pickle_to(files / "node_info.pkl", graph.nodes)
     if kb != "mag":
-        _pickle(files / "node_type_dict.pkl", graph.node_names)
-        _pickle(files / "edge_type_dict.pkl", graph.edge_names)
+        pickle_to(files / "node_type_dict.pkl", graph.node_names)
+        pickle_to(files / "edge_type_dict.pkl", graph.edge_names)
     rows = np.array(graph.edges, np.int64).T.copy()
     save = save_with_torch if with_torch else save_tensor
     save(files / "node_types.pt", np.array(graph.types, np.int64)[np.newaxis], 0)
@@ -261,10 +268,10 @@ def write_skb(kb: str, nodes: int, folder: Path, *, seed: int = 1, with_torch: b
     for split, third in thirds.items():
         ids = [str(i) for i in range(len(graph.questions)) if i % 3 == third]
         (folder / f"qa/split/{split}.index").write_text("\n".join(ids))
-    return graph.questions
 
 
-def _pickle(path: Path, value: object) -> None:
+def pickle_to(path: Path, value: object) -> None:
+    """A pickle of protocol 4."""
     with path.open("wb") as file:
         pickle.dump(value, file, protocol=4)
 
@@ -287,10 +294,13 @@ def save_tensor(path: Path, storage: np.ndarray, part: int | slice) -> None:
         b"\x89ccollections\nOrderedDict\n)RtR.",
     ])  # fmt: skip
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{path.stem}/data.pkl", described)
-        archive.writestr(f"{path.stem}/byteorder", b"little")
-        archive.writestr(f"{path.stem}/data/0", storage.astype("<i8").tobytes())
-        archive.writestr(f"{path.stem}/version", b"3\n")
+        for name, content in (
+            ("data.pkl", described),
+            ("byteorder", b"little"),
+            ("data/0", storage.astype("<i8", copy=False).tobytes()),
+            ("version", b"3\n"),
+        ):
+            archive.writestr(zipfile.ZipInfo(f"{path.stem}/{name}"), content)  # without the time of the day
 
 
 def _text(text: str) -> bytes:

@@ -43,6 +43,7 @@ from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
 from hybridkg.cli.search import search
 from hybridkg.cli.stats import stats
+from hybridkg.cli.synthesise import synthesise
 from hybridkg.cli.tune import tune
 from hybridkg.cli.update import update
 from hybridkg.errors import COMMITTED, HybridkgError
@@ -56,7 +57,7 @@ WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, update, remove, index, profile, prefixes, config, stats, schema, migrate),
     "Query": (search, node, query, repl, explain, analyze),
-    "Evaluation": (dataset, run, evaluate, compare, tune, parity),
+    "Evaluation": (dataset, synthesise, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),
 }
 """The commands in the order of `--help`."""
