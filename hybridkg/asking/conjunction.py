@@ -56,9 +56,9 @@ class Conjunction:
         return len(self.paths) + len(self.values)
 
     @property
-    def is_satisfied(self) -> bool:
-        """Whether some node satisfies all constraints."""
-        return self.ids is not None and len(self.ids) > 0
+    def answers(self) -> int:
+        """Number of nodes that satisfy all constraints; 0 without one."""
+        return 0 if self.ids is None else len(self.ids)
 
 
 def conjunctions(
@@ -127,7 +127,7 @@ def _extended(
             for other, second in best:
                 if second.node == path.node and second.steps > path.steps and min(path.cue, second.cue) >= CERTAIN_CUE:
                     both = _added(added, mention, other - log(path.node.confidence), second, weights)
-                    if both is not None and both.is_satisfied:
+                    if both is not None and both.answers:
                         longer.append(both)
     return sorted(longer, key=_order)[:BEAM]
 

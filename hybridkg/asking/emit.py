@@ -9,7 +9,7 @@ rows, so that the answers of `strict` have the order that they have among those 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hybridkg.asking.slots import AbsenceConstraint, Constraint, PathConstraint, Slots, Step, ValueConstraint
 from hybridkg.query import ast
@@ -21,8 +21,12 @@ TOP = 200
 """Entities of each of MATCH and NEAR that are ranked without satisfying a constraint."""
 
 LIMIT = 100
-MAX_BRANCH = 5_000
-"""Answers of one constraint of several, up to which all of them are ranked."""
+MAX_RANKED = 1_000
+"""Nodes that satisfy all constraints, or one of several, up to which all of them are ranked; 0.1 ms each."""
+
+BEST = 500
+"""Of more nodes that satisfy all constraints, the best by words and the best by similarity that are ranked. All of
+them that are among the TOP of the whole index are among these, so `soft` and `strict` rank the same ones."""
 
 WEIGHT = 10.0
 """Rank of a node that satisfies all constraints, where text and similarity have at most 1 each."""
@@ -67,11 +71,10 @@ def fusion_query(text: str, around: Surroundings, target: str | None = None) -> 
 def soft_query(slots: Slots, around: Surroundings) -> str:
     """The query that ranks nodes higher the more of the constraints they satisfy."""
     assert slots.target is not None
-    everything = _all_patterns(slots.constraints, around)
-    branches = [ast.Group(everything)]
+    branches = _joined(slots, around)
     if len(slots.constraints) > 1:
         for number, one in enumerate(slots.constraints):
-            if isinstance(one, PathConstraint) and one.reach <= MAX_BRANCH:
+            if isinstance(one, PathConstraint) and one.reach <= MAX_RANKED:
                 branches.append(ast.Group(_pattern(one, number, around)))
     branches += _tops(slots.text, around)
     tests = tuple(
@@ -87,8 +90,39 @@ def strict_query(slots: Slots, around: Surroundings) -> str:
     """The query whose answers satisfy all constraints."""
     assert slots.target is not None
     typed = ast.Triples((_typed(X, slots.target.iri, around),))
-    where = (typed, *_all_patterns(slots.constraints, around), *_ranked(slots.text, around))
+    where = (*_elements(_joined(slots, around)), typed, *_ranked(slots.text, around))
     return _written(where, _rank(slots, [_integer(1)] * len(slots.constraints), around), around)
+
+
+def _joined(slots: Slots, around: Surroundings) -> list[ast.Group]:
+    """The nodes that satisfy all constraints, or the best of them."""
+    assert slots.target is not None
+    everything = _all_patterns(slots.constraints, around)
+    items = _items(slots.text, around)
+    if slots.answers <= MAX_RANKED or not items:
+        return [ast.Group(everything)]
+    typed = ast.Triples((_typed(X, slots.target.iri, around),))
+    best = ast.Var("s")
+    return [
+        ast.Group(
+            (
+                ast.SubSelect(
+                    ast.SelectQuery(
+                        (ast.SelectItem(X),),
+                        ast.Group((typed, *everything, ast.Triples((replace(item, score=best),)))),
+                        "DISTINCT",
+                        modifiers=ast.Modifiers(rank_by=ast.RankBy(best), limit=BEST),
+                    )
+                ),
+            )
+        )
+        for item in items
+    ]
+
+
+def _elements(branches: Sequence[ast.Group]) -> tuple[ast.Element, ...]:
+    """The branches of a union, or what is in the only one."""
+    return branches[0].elements if len(branches) == 1 else (_either(branches),)
 
 
 def _rank(slots: Slots, flags: Sequence[ast.Expression], around: Surroundings) -> ast.Expression:
@@ -106,26 +140,22 @@ def _rank(slots: Slots, flags: Sequence[ast.Expression], around: Surroundings) -
 
 
 def _tops(text: str, around: Surroundings) -> list[ast.Group]:
-    tops: list[ast.Element] = []
-    if around.has_text:
-        tops.append(ast.Triples((ast.Match(X, _words(text), top=TOP),)))
-    if around.has_vectors:
-        tops.append(ast.Triples((ast.Near(X, ast.Lit(text), top=TOP),)))
-    return [ast.Group((one,)) for one in tops]
+    return [ast.Group((ast.Triples((replace(item, top=TOP, score=None),)),)) for item in _items(text, around)]
 
 
 def _ranked(text: str, around: Surroundings) -> tuple[ast.Element, ...]:
     """The scores, where a node has them."""
-    scores: list[ast.RankedItem] = []
+    return tuple(ast.OptionalPattern(ast.Group((ast.Triples((item,)),))) for item in _items(text, around))
+
+
+def _items(text: str, around: Surroundings) -> list[ast.RankedItem]:
+    """The ranked predicates, with their scores."""
+    items: list[ast.RankedItem] = []
     if around.has_text:
-        scores.append(ast.Match(X, _words(text), score=TEXT))
+        items.append(ast.Match(X, ast.Lit(as_plain_words(text)), score=TEXT))
     if around.has_vectors:
-        scores.append(ast.Near(X, ast.Lit(text), score=SIMILARITY))
-    return tuple(ast.OptionalPattern(ast.Group((ast.Triples((one,)),))) for one in scores)
-
-
-def _words(text: str) -> ast.Lit:
-    return ast.Lit(as_plain_words(text))
+        items.append(ast.Near(X, ast.Lit(text), score=SIMILARITY))
+    return items
 
 
 def _either(branches: Sequence[ast.Group]) -> ast.Element:

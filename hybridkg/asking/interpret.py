@@ -68,14 +68,14 @@ def interpret(
     chosen = readings[0] if readings else None
     constraints = _constraints(question, chosen) if chosen else ()
     if chosen is None or not any(one.confidence > LEAST for one in constraints):
-        slots = Slots(question.text, None, (), question.text, False)
+        slots = Slots(question.text, None, (), question.text, 0)
         query = fusion_query(question.text, _surroundings(slots, base, prefixes, limit))
         return Interpretation(
             slots, query, None, _alternatives(question, readings, None), mentions.unresolved, tuple(notes)
         )
-    slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.is_satisfied)
+    slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
     around = _surroundings(slots, base, prefixes, limit)
-    strict = strict_query(slots, around) if slots.is_satisfied else None
+    strict = strict_query(slots, around) if slots.answers else None
     if strict is None:
         notes.append("no node satisfies all constraints")
     alternatives = _alternatives(question, readings, chosen)

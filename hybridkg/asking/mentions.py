@@ -145,7 +145,12 @@ def _exact(question: Question, first: int, behind: int, base: AskedBase) -> Ment
 
 
 def _similar(question: Question, first: int, behind: int, base: AskedBase, *, parts: bool) -> Mention | None:
-    found = base.names.similar(question.written(first, behind), _raw(question, first, behind), parts=parts)
+    found = base.names.similar(
+        question.written(first, behind),
+        _raw(question, first, behind),
+        parts=parts,
+        weight=lambda ids: base.schema.degrees[ids],
+    )
     least = LEAST_PART if parts else LEAST_SIMILAR
     close = {id: one for id, one in found.items() if one[0] >= least}
     return _mention(question, first, behind, base, close, is_exact=False)

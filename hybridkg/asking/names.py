@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.interfaces.analyzer import Analyzer
@@ -18,6 +19,9 @@ from hybridkg.linking.names import name_fields
 
 SIMILAR = 20
 """Nodes whose names are compared with a mention: those that match its words best."""
+
+MAX_CONTAINING = 2_000
+"""Nodes with a mention in their names, up to which the most connected ones are compared as well."""
 
 CACHED = 20_000
 """Phrases whose statistics are kept."""
@@ -85,13 +89,26 @@ class Names:
                 found.append(ids[task.lengths[task.fields[0].row][ids] == len(terms)])
         return np.unique(np.concatenate(found)).astype(np.uint32)
 
-    def similar(self, text: str, words: Words, *, parts: bool) -> dict[int, tuple[float, str]]:
+    def containing(self, words: Words) -> Ids:
+        """Entities with the words, one after another, in a name, ascending; none if they are many."""
+        if not 0 < self.df(words) <= MAX_CONTAINING:
+            return np.zeros(0, np.uint32)
+        return self._text.matches(TextQuery(_phrase(words), fields=self._fields))
+
+    def similar(
+        self, text: str, words: Words, *, parts: bool, weight: Callable[[Ids], NDArray[np.uint32]]
+    ) -> dict[int, tuple[float, str]]:
         """(similarity, label) of the nodes with similar names, by id.
 
         The similarity is the Dice coefficient of the trigrams, or with `parts` the share of the idf of the name that
-        the words have, if they are all in it and that is more.
+        the words have, if they are all in it and that is more. With `parts`, the SIMILAR nodes of the highest weight
+        of those that contain the words are compared as well.
         """
         ids, _ = self._text.topk(TextQuery(text, syntax=False, fields=self._fields), SIMILAR)
+        if parts:
+            inside = self.containing(words)
+            order = np.lexsort((inside, -weight(inside).astype(np.int64)))
+            ids = np.union1d(ids, inside[order[:SIMILAR]])
         sought = {word.casefold() for word in words}
         found = {}
         for id, label in self.label(ids.tolist()).items():

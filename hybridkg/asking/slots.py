@@ -131,11 +131,11 @@ class Slots:
         target: class of the answers; None where there is no constraint.
         constraints: in the order of the question.
         text: the words that rank the answers.
-        is_satisfied: whether some node satisfies all constraints.
+        answers: number of nodes that satisfy all constraints.
     """
 
     question: str
     target: Target | None
     constraints: tuple[Constraint, ...]
     text: str
-    is_satisfied: bool
+    answers: int

@@ -36,7 +36,7 @@ def ask(
     from threading import Event
 
     from hybridkg.cli.output import print_result
-    from hybridkg.kb.asking import query_of
+    from hybridkg.kb.asking import answered, query_of
 
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
@@ -54,4 +54,4 @@ def ask(
         if show:
             return
         # With an event the query has a thread of its own, which Ctrl-C stops at once.
-        print_result(base.query(query, timeout=timeout, cancel=Event(), name="question"), fmt)
+        print_result(answered(base, query, timeout=timeout, cancel=Event()), fmt)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hybridkg.asking.base import AskedBase
@@ -13,6 +15,7 @@ from hybridkg.kb.labels import Labels
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.snapshot import Snapshot, snapshot_of
 from hybridkg.rdf.terms import Node
+from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
     from hybridkg.asking.weights import Weights
@@ -64,6 +67,14 @@ def asked_base(snapshot: Snapshot) -> AskedBase:
         lengths,
         has_vectors=snapshot.vectors is not None,
     )
+
+
+def answered(
+    kb: ReadableKnowledgeBase, query: str, *, timeout: float | None, cancel: threading.Event | None
+) -> ResultSet:
+    """The rows of a query of an interpretation, without the warning that its scores are of different kinds (W105)."""
+    result = kb.query(query, timeout=timeout, cancel=cancel, name="question")
+    return replace(result, warnings=tuple(one for one in result.warnings if one.code != "W105"))
 
 
 def query_of(interpretation: Interpretation, *, strict: bool) -> str:

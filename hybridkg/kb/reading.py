@@ -305,10 +305,10 @@ class ReadableKnowledgeBase:
             UserError: with `strict`, the question has no constraint, or no node satisfies all.
             HybridkgError: as for `interpret` and `query`.
         """
-        from hybridkg.kb.asking import query_of
+        from hybridkg.kb.asking import answered, query_of
 
         query = query_of(self.interpret(question, limit=limit), strict=strict)
-        return self.query(query, timeout=timeout, cancel=cancel, name="question")
+        return answered(self, query, timeout=timeout, cancel=cancel)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:
         """Describes a node: label, types, texts, and relations in both directions with their first neighbours.
