@@ -86,6 +86,14 @@ def soft_query(slots: Slots, around: Surroundings) -> str:
     return _written(where, _rank(slots, flags, around), around)
 
 
+def pattern_query(slots: Slots, around: Surroundings) -> str:
+    """The query of all nodes that satisfy all constraints, without a rank and a limit."""
+    assert slots.target is not None
+    typed = ast.Triples((_typed(X, slots.target.iri, around),))
+    where = ast.Group((typed, *_all_patterns(slots.constraints, around)))
+    return write(ast.Query(ast.SelectQuery((ast.SelectItem(X),), where, "DISTINCT")), prefixes=around.prefixes)
+
+
 def strict_query(slots: Slots, around: Surroundings) -> str:
     """The query whose answers satisfy all constraints."""
     assert slots.target is not None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.conjunction import Conjunction, conjunctions
-from hybridkg.asking.emit import LIMIT, Surroundings, fusion_query, soft_query, strict_query
+from hybridkg.asking.emit import LIMIT, Surroundings, fusion_query, pattern_query, soft_query, strict_query
 from hybridkg.asking.interpretation import Alternative, Interpretation
 from hybridkg.asking.lexicon import FILLERS
 from hybridkg.asking.mentions import Mention, find_mentions
@@ -69,17 +69,23 @@ def interpret(
     constraints = _constraints(question, chosen) if chosen else ()
     if chosen is None or not any(one.confidence > LEAST for one in constraints):
         slots = Slots(question.text, None, (), question.text, 0)
-        query = fusion_query(question.text, _surroundings(slots, base, prefixes, limit))
-        return Interpretation(
-            slots, query, None, _alternatives(question, readings, None), mentions.unresolved, tuple(notes)
-        )
+        query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
+        others = _alternatives(question, readings, None)
+        return Interpretation(slots, query, None, None, others, mentions.unresolved, tuple(notes))
     slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
-    around = _surroundings(slots, base, prefixes, limit)
+    around = surroundings(slots.text, base, prefixes, limit)
     strict = strict_query(slots, around) if slots.answers else None
     if strict is None:
         notes.append("no node satisfies all constraints")
-    alternatives = _alternatives(question, readings, chosen)
-    return Interpretation(slots, soft_query(slots, around), strict, alternatives, mentions.unresolved, tuple(notes))
+    return Interpretation(
+        slots,
+        soft_query(slots, around),
+        strict,
+        pattern_query(slots, around),
+        _alternatives(question, readings, chosen),
+        mentions.unresolved,
+        tuple(notes),
+    )
 
 
 def _constraints(question: Question, reading: Conjunction) -> tuple[Constraint, ...]:
@@ -127,8 +133,9 @@ def _cue_words(question: Question, mention: Mention, steps: Sequence[Step], base
     return {at for at in near if 0 <= at < len(question.words) and question.words[at].stem in names}
 
 
-def _surroundings(slots: Slots, base: AskedBase, prefixes: Mapping[str, str], limit: int) -> Surroundings:
-    _, scores = base.text.topk(TextQuery(slots.text, syntax=False), 1)
+def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit: int) -> Surroundings:
+    """What the queries of a text depend on."""
+    _, scores = base.text.topk(TextQuery(text, syntax=False), 1)
     best = max(0.0, float(scores[0])) if len(scores) else 0.0
     mixed = frozenset(
         Step(step.predicate, step.inverse, step.target)

@@ -31,6 +31,7 @@ class Interpretation:
         slots: target, constraints and text.
         query: HybridQL that ranks answers which satisfy more constraints higher.
         strict: HybridQL of the answers that satisfy all; None without a constraint, or if no node satisfies all.
+        pattern: HybridQL of all nodes that satisfy all constraints, without a rank; None without a constraint.
         alternatives: other readings, best first.
         unresolved: quoted or capitalised words that name no known node.
         notes: sentences about what was left out, and why.
@@ -39,6 +40,7 @@ class Interpretation:
     slots: Slots
     query: str
     strict: str | None
+    pattern: str | None = None
     alternatives: tuple[Alternative, ...] = ()
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class Interpretation:
             "text": self.text,
             "query": self.query,
             "strict": self.strict,
+            "pattern": self.pattern,
             "alternatives": [
                 {
                     "target": one.target.iri,

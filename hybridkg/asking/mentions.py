@@ -145,12 +145,9 @@ def _exact(question: Question, first: int, behind: int, base: AskedBase) -> Ment
 
 
 def _similar(question: Question, first: int, behind: int, base: AskedBase, *, parts: bool) -> Mention | None:
-    found = base.names.similar(
-        question.written(first, behind),
-        _raw(question, first, behind),
-        parts=parts,
-        weight=lambda ids: base.schema.degrees[ids],
-    )
+    names, degrees = base.names, base.schema.degrees
+    written, raw = question.written(first, behind), _raw(question, first, behind)
+    found = names.similar(written, raw, parts=parts, weight=lambda ids: degrees[ids])
     least = LEAST_PART if parts else LEAST_SIMILAR
     close = {id: one for id, one in found.items() if one[0] >= least}
     return _mention(question, first, behind, base, close, is_exact=False)
