@@ -3,8 +3,9 @@
     python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 600] [--seed 1] [--most 200] [--split test]
 
 OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`. Only
-the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. Parts of a
-reading: `type` of the answers, `anchor_f1`, `path` (all paths equal), `exec` (the nodes of all constraints are those of
+the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The parts are
+graded twice: with the weights of the specification, and with models learned from the questions of the split `train`.
+Rankings are those of the learned weights. Parts of a reading: `type` of the answers, `anchor_f1`, `path` (all paths equal), `exec` (the nodes of all constraints are those of
 the gold pattern). Rankings: Hit@1, R@20 and MRR, of baselines that know the class of the answers.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ask.grading import MEASURES, PARTS, SYSTEMS, Graded, Grader
+from benchmarks.ask.grading import MEASURES, PARTS, SYSTEMS, Graded, Grader, learned
 from benchmarks.record import RESULTS, record
 from benchmarks.stark_data.__main__ import DATA
 from hybridkg import KnowledgeBase
@@ -43,7 +44,9 @@ def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: lis
     with KnowledgeBase.open(path) as kb:
         made = synthesise(kb, templates, n, seed=seed)
         chosen = [question for question in made.questions if question.split == split][:most]
-        grader = Grader(kb, templates)
+        plain = [Grader(kb, templates).graded(question, rankings=False) for question in chosen]
+        examples = [question for question in made.questions if question.split == "train"]
+        grader = Grader(kb, templates, learned(kb, templates, examples))
         grades = []
         for question in chosen:
             one = grader.graded(question)
@@ -51,7 +54,8 @@ def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: lis
             if one.parts["exec"] < 1:
                 failures.append(f"{one.template}\t{one.parts}\t{question.text}")
         about = {"form": form, "nodes": kb.stats()["entities"], "encoder": "lsa"}
-    return {**about, "questions": len(grades), **figures(grades)}
+    counts = {"questions": len(grades), "trained_on": len(examples)}
+    return {**about, **counts, "parts_not_learned": parts_of(plain), **figures(grades)}
 
 
 def figures(grades: Sequence[Graded]) -> dict[str, Any]:

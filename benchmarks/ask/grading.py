@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.ask.gold import path_of, paths_of
+from benchmarks.ask.gold import Steps, path_of, paths_of
 from hybridkg import KnowledgeBase
 from hybridkg.asking.emit import fusion_query
 from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
-from hybridkg.asking.weights import Weights
+from hybridkg.asking.learning import Example, learn
+from hybridkg.asking.weights import Signature, Weights
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
 from hybridkg.kb.asking import answered, interpreted
@@ -25,8 +27,8 @@ DEPTH = 100
 TEXT = "SELECT ?x {{ ?x MATCH $text AS ?t . ?x a <{kind}> }} RANK BY ?t LIMIT 100"
 VECTORS = "SELECT ?x {{ ?x NEAR $text AS ?v . ?x a <{kind}> }} RANK BY ?v LIMIT 100"
 GOLD = (
-    "SELECT DISTINCT ?x {{ VALUES ?x {{ {nodes} }} OPTIONAL {{ ?x MATCH $text AS ?t }} OPTIONAL {{ ?x NEAR $text AS ?v }} }} \
-RANK BY COALESCE(tmm(?t), 0) + COALESCE(tmm(?v), 0) LIMIT 100"
+    "SELECT DISTINCT ?x {{ VALUES ?x {{ {nodes} }} OPTIONAL {{ ?x MATCH $text AS ?t }} "
+    "OPTIONAL {{ ?x NEAR $text AS ?v }} }} RANK BY COALESCE(tmm(?t), 0) + COALESCE(tmm(?v), 0) LIMIT 100"
 )
 """Nodes of the pattern that the question was made from, ranked by the whole question."""
 
@@ -85,6 +87,14 @@ class Grader:
             "exec": float(reading.pattern is not None and self._nodes(reading.pattern) == self._nodes(question.query)),
         }
 
+    def signature(self, steps: Steps) -> Signature:
+        """The path from the answers to the anchor, as models of routes have it."""
+        signature = []
+        for step in reversed(steps):
+            ((predicate, inverse),) = step
+            signature.append((predicate, predicate in self.symmetric or not inverse))
+        return tuple(signature)
+
     def _nodes(self, query: str) -> set[str]:
         return {str(row["x"]) for row in self.kb.query(query)}
 
@@ -104,6 +114,20 @@ class Grader:
 
     def _ranked(self, query: str, params: dict[str, Any] | None = None) -> list[str]:
         return [str(row["x"]) for row in self.kb.query(query, params)]
+
+
+def learned(kb: KnowledgeBase, templates: TemplateSet, questions: Sequence[SynthesisedQuestion]) -> Weights:
+    """Weights learned from questions and their queries."""
+    grader = Grader(kb, templates)
+    examples = []
+    for question in questions:
+        routes: dict[str, list[Signature]] = {}
+        for iri, steps in paths_of(question.query, grader.symmetric):
+            if all(len(step) == 1 for step in steps):
+                routes.setdefault(iri, []).append(grader.signature(steps))
+        target = templates.templates[question.template].answers
+        examples.append(Example(question.text, target, [(iri, tuple(sorted(some))) for iri, some in routes.items()]))
+    return learn(examples, grader.base)
 
 
 def measures(ranking: list[str], answers: tuple[str, ...]) -> dict[str, float]:

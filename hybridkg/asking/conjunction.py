@@ -28,9 +28,6 @@ MAX_CONSTRAINTS = 4
 TARGETS = 3
 """Classes of answers that are tried, the most probable ones."""
 
-CERTAIN_CUE = 0.5
-"""Cue from which two paths of one anchor may be joined: "by the authors of X in the same field"."""
-
 
 @dataclass(frozen=True)
 class Conjunction:
@@ -53,7 +50,7 @@ class Conjunction:
     @property
     def size(self) -> int:
         """Number of constraints."""
-        return len(self.paths) + len(self.values)
+        return sum(len(path.paths) for _, path in self.paths) + len(self.values)
 
     @property
     def answers(self) -> int:
@@ -88,7 +85,7 @@ def conjunctions(
 
 
 def _order(one: Conjunction) -> tuple[float, list[str]]:
-    return -one.score, [one.target.iri, *(f"{path.node.iri} {path.steps}" for _, path in one.paths)]
+    return -one.score, [one.target.iri, *(f"{path.node.iri} {path.paths}" for _, path in one.paths)]
 
 
 def _with_values(
@@ -121,19 +118,13 @@ def _extended(
             continue
         for value, path in best:
             added = _added(one, mention, value + covered, path, weights)
-            if added is None:
-                continue
-            longer.append(added)
-            for other, second in best:
-                if second.node == path.node and second.steps > path.steps and min(path.cue, second.cue) >= CERTAIN_CUE:
-                    both = _added(added, mention, other - log(path.node.confidence), second, weights)
-                    if both is not None and both.answers:
-                        longer.append(both)
+            if added is not None:
+                longer.append(added)
     return sorted(longer, key=_order)[:BEAM]
 
 
 def _added(one: Conjunction, mention: Mention, value: float, path: PathChoice, weights: Weights) -> Conjunction | None:
-    if one.size == MAX_CONSTRAINTS:
+    if one.size + len(path.paths) > MAX_CONSTRAINTS:
         return None
     ids = _joined(one.ids, path.ids)
     score = one.score + value + (weights.joined if len(ids) else 0.0)

@@ -12,7 +12,7 @@ from hybridkg.asking.lexicon import FILLERS
 from hybridkg.asking.mentions import Mention, find_mentions
 from hybridkg.asking.paths import WINDOW
 from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Step
-from hybridkg.asking.targets import find_targets
+from hybridkg.asking.targets import REQUESTS, find_targets
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, Weights
 from hybridkg.asking.words import MAX_WORDS, Question, read_question
 from hybridkg.errors import UserError
@@ -25,13 +25,6 @@ SURE_LINK = 0.5
 """Confidence of a link whose words no longer rank answers."""
 
 ALTERNATIVES = 3
-
-REQUESTS = frozenset((
-    "show", "find", "list", "give", "get", "me", "please", "can", "could", "you", "are", "there", "is", "do",
-    "does", "i", "we", "would", "like", "want", "need", "looking", "look", "for", "search", "searching", "tell",
-    "read", "see", "know", "what", "which", "who", "that", "whose", "any", "some", "all",
-))  # fmt: skip
-"""Words of a request that are not what it is about."""
 
 
 def interpret(
@@ -63,7 +56,7 @@ def interpret(
     named = frozenset(
         at for one in mentions.found if one.confidence >= SURE_LINK for at in range(one.first, one.behind)
     )
-    targets = find_targets(question, base, named)
+    targets = find_targets(question, base, named, weights)
     readings = conjunctions(question, mentions.found, targets, base, weights) if targets else []
     chosen = readings[0] if readings else None
     constraints = _constraints(question, chosen) if chosen else ()
@@ -96,7 +89,8 @@ def _constraints(question: Question, reading: Conjunction) -> tuple[Constraint, 
         start, end = question.words[mention.first].start, question.words[mention.behind - 1].end
         node = path.node
         anchor = Anchor(written, start, end, node.iri, node.name, node.kind, node.confidence)
-        placed.append((mention.first, PathConstraint(anchor, path.steps, node.confidence * path.share, len(path.ids))))
+        for steps, reach in zip(path.paths, path.reaches, strict=True):
+            placed.append((mention.first, PathConstraint(anchor, steps, node.confidence * path.share, reach)))
     return tuple(one for _, one in sorted(placed, key=lambda one: one[0]))
 
 
@@ -115,7 +109,8 @@ def _rest(question: Question, reading: Conjunction, base: AskedBase) -> str:
     for mention, path in reading.paths:
         if path.node.confidence >= SURE_LINK:
             used.update(range(mention.first, mention.behind))
-        used |= _cue_words(question, mention, path.steps, base)
+        for steps in path.paths:
+            used |= _cue_words(question, mention, steps, base)
     for number, word in enumerate(question.words):
         if word.text == reading.target.word or word.raw.casefold() in REQUESTS:
             used.add(number)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hybridkg.asking.slots import Step
+from hybridkg.asking.weights import Signature
 from hybridkg.asking.words import Word
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.interfaces.analyzer import Analyzer
 
 Stems = tuple[str, ...]
-Signature = tuple[tuple[str, bool], ...]
-"""A path from the answers to the anchor: (predicate, whether against it) of each step."""
-
 PARTLY = 0.8
 """Weight of single words of a phrase or a label, where a whole phrase has 1."""
 

@@ -4,7 +4,7 @@
 
 s is 1 for a whole name and the similarity otherwise; lp, the link probability, is that sum divided by the number of
 entities whose own text has the words, at most 1 (linking/linker.py counts incoming triples only). Whole names are
-sought for all parts of up to 8 words; similar ones for quotations, and for words with capitals or digits.
+sought for all parts of up to MAX_LENGTH words; similar ones for quotations, and for words with capitals or digits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hybridkg.asking.names import Words
 from hybridkg.asking.words import Question
 from hybridkg.rdf.terms import NamedNode
 
-MAX_LENGTH = 8
+MAX_LENGTH = 24
 """Words of a mention without quotation marks."""
 
 LEAST_SIMILAR = 0.75

@@ -1,24 +1,29 @@
-"""Paths from an anchor to the class of the answers, of up to three steps.
+"""Routes from an anchor to the class of the answers: a path of up to three steps, or two paths from one anchor.
 
-    P(p) = softmax(2 cue + .5 log-odds - .7 (hops - 1) - .3 log10(1 + |reach|))
+    P(route) = softmax(2 cue + .5 log-odds - .7 (hops - 1) - .3 log10(1 + |reach|))
 
-over the paths that reach something; `cue` is that of the four words before and behind the mention (lexicon.py), and the
-log-odds come from training questions.
+over the routes that reach something. `cue` is that of the four words on each side of the mention (lexicon.py), and the
+log-odds come from training questions (learning.py). Two paths, as of "by the authors of X in the same field", have the
+mean of their cues, the hops of the longer one, and the answers of both; they are tried if training has them, or if the
+words speak of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import exp, log10
+
+import numpy as np
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.lexicon import signature
 from hybridkg.asking.mentions import Mention, NodeChoice
 from hybridkg.asking.schema_graph import SchemaGraph
 from hybridkg.asking.slots import Step
-from hybridkg.asking.weights import Weights
-from hybridkg.asking.words import Question
+from hybridkg.asking.weights import Route, Weights, WordModel, between, written_route
+from hybridkg.asking.words import Question, Word
 from hybridkg.interfaces.graph_index import Ids
 
 MAX_HOPS = 3
@@ -29,55 +34,100 @@ MAX_ROUTES = 2_000
 """Paths between two classes that are compared: the shortest, and of these the ones with most edges."""
 
 TRIED = 12
-"""Paths whose answers are counted: those with the highest score without it."""
+"""Routes whose answers are counted: those with the highest score without it."""
 
 KEPT = 5
+
+CERTAIN_CUE = 0.5
+"""Cue of each of two paths from one anchor that training does not have."""
+
+Path = tuple[Step, ...]
 
 
 @dataclass(frozen=True)
 class PathChoice:
-    """A path from a node to some answers, with its share among all paths, and the ids of the answers."""
+    """One or two paths from a node to some answers, with their share among all routes, and the ids of the answers.
+
+    `reaches` has the number of answers of each path alone.
+    """
 
     node: NodeChoice
-    steps: tuple[Step, ...]
-    cue: float
+    paths: tuple[Path, ...]
     share: float
     ids: Ids
+    reaches: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Tried:
+    score: float
+    paths: tuple[Path, ...]
+    written: str
 
 
 def path_choices(
     question: Question, mention: Mention, node: NodeChoice, target: str, base: AskedBase, weights: Weights
 ) -> list[PathChoice]:
-    """The most probable paths from a node to instances of a class."""
+    """The most probable routes from a node to instances of a class."""
     before, after = question.window(mention.first, mention.behind, WINDOW)
-    scored = []
-    for steps in routes(base, node.kind, target):
-        cue = base.lexicon.cue(steps, node.kind, before, after)
-        learned = weights.log_odds.get(signature(steps), 0.0)
-        score = weights.cue * cue + weights.learned * learned - weights.hop * (len(steps) - 1)
-        scored.append((-score, len(scored), steps, cue))
+    model = weights.routes.get(between(node.kind, target))
+    words = stems_of([*before, *after])
+    cues = {steps: base.lexicon.cue(steps, node.kind, before, after) for steps in routes(base, node.kind, target)}
+    tried = []
+    for paths in (*((one,) for one in cues), *_pairs(cues, model)):
+        written = written_route(route_of(paths))
+        cue = sum(cues[one] for one in paths) / len(paths)
+        score = weights.cue * cue - weights.hop * (max(map(len, paths)) - 1)
+        if model is not None:
+            score += weights.learned * model.score(written, words)
+        tried.append(_Tried(score, paths, written))
+    tried.sort(key=lambda one: (-one.score, one.written))
     reaching = []
-    for negated, _, steps, cue in sorted(scored, key=lambda one: one[:2])[:TRIED]:
-        ids = base.reach(node.iri, steps)
+    for one in tried[:TRIED]:
+        found = [base.reach(node.iri, steps) for steps in one.paths]
+        ids = found[0] if len(found) == 1 else np.intersect1d(*found, assume_unique=True)
         if len(ids):
-            reaching.append((-negated - weights.reach * log10(1 + len(ids)), steps, cue, ids))
+            reaching.append((one.score - weights.reach * log10(1 + len(ids)), one, ids, tuple(map(len, found))))
     total = sum(exp(score) for score, *_ in reaching)
-    choices = [PathChoice(node, steps, cue, exp(score) / total, ids) for score, steps, cue, ids in reaching]
-    return sorted(choices, key=lambda one: (-one.share, [step.written for step in one.steps]))[:KEPT]
+    choices = [PathChoice(node, one.paths, exp(score) / total, ids, sizes) for score, one, ids, sizes in reaching]
+    return sorted(choices, key=lambda one: (-one.share, written_route(route_of(one.paths))))[:KEPT]
 
 
-def routes(base: AskedBase, start: str, target: str) -> Sequence[tuple[Step, ...]]:
+def stems_of(words: Sequence[Word]) -> tuple[str, ...]:
+    """The stems of words, and stop words as they are."""
+    return tuple(word.stem or word.raw.casefold() for word in words)
+
+
+def route_of(paths: Sequence[Path]) -> Route:
+    """The route of one or two paths."""
+    return tuple(sorted(signature(steps) for steps in paths))
+
+
+def _pairs(cues: dict[Path, float], model: WordModel | None) -> Iterator[tuple[Path, ...]]:
+    """The pairs of paths that training has, and those of which the words speak."""
+    if model is not None:
+        by_route = {written_route(route_of((steps,))): steps for steps in cues}
+        for outcome in sorted(model.prior):
+            parts = outcome.split(" & ")
+            if len(parts) == 2 and all(part in by_route for part in parts):
+                yield by_route[parts[0]], by_route[parts[1]]
+        return
+    spoken = [steps for steps, cue in cues.items() if cue >= CERTAIN_CUE]
+    yield from combinations(spoken[:KEPT], 2)
+
+
+def routes(base: AskedBase, start: str, target: str) -> Sequence[Path]:
     """The paths of up to MAX_HOPS steps between two classes, the shortest first."""
     if (start, target) not in base.routes:
         base.routes[start, target] = tuple(_routes(base.schema, start, target))
     return base.routes[start, target]
 
 
-def _routes(schema: SchemaGraph, start: str, target: str) -> list[tuple[Step, ...]]:
-    found: list[tuple[Step, ...]] = []
-    partial: list[tuple[int, tuple[Step, ...]]] = [(1 << 62, ())]
+def _routes(schema: SchemaGraph, start: str, target: str) -> list[Path]:
+    found: list[Path] = []
+    partial: list[tuple[int, Path]] = [(1 << 62, ())]
     for _ in range(MAX_HOPS):
-        longer = []
+        longer: list[tuple[int, Path]] = []
         for edges, steps in partial:
             here = steps[-1].target if steps else start
             longer += [
@@ -89,4 +139,4 @@ def _routes(schema: SchemaGraph, start: str, target: str) -> list[tuple[Step, ..
         if len(found) >= MAX_ROUTES:
             break
         partial = longer[:MAX_ROUTES]
-    return found[:MAX_ROUTES]
+    return list(dict.fromkeys(found[:MAX_ROUTES]))
