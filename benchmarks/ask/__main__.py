@@ -1,12 +1,14 @@
 """Grades readings and answers of questions that `synthesise` made from real data in STaRK's form.
 
-    python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 600] [--seed 1] [--most 200] [--split test]
+    python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000] [--seed 1] [--most 200] [--split test]
 
 OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`. Only
-the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The parts are
-graded twice: with the weights of the specification, and with models learned from the questions of the split `train`.
-Rankings are those of the learned weights. Parts of a reading: `type` of the answers, `anchor_f1`, `path` (all paths equal), `exec` (the nodes of all constraints are those of
-the gold pattern). Rankings: Hit@1, R@20 and MRR, of baselines that know the class of the answers.
+the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The parts
+are graded twice: with the weights of the specification, and with models learned from the questions of the split
+`train`. Rankings are those of the learned weights, and of baselines that know the class of the answers.
+
+Parts: `type` of the answers, `anchor_f1`, `path` (all paths equal those of the gold query), and `exec` (the nodes that
+satisfy all constraints equal the answers of the gold query, before its properties are verified).
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", action="append", choices=list(DATA))
-    parser.add_argument("--n", type=int, default=600, help="questions that are made, of all splits")
+    parser.add_argument("--n", type=int, default=1000, help="questions that are made, of all splits")
     parser.add_argument("--most", type=int, default=200, help="questions that are graded")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--split", default="test")

@@ -37,7 +37,10 @@ def paths_of(query: str, symmetric: Collection[str]) -> list[tuple[str, Steps]]:
 
 def path_of(constraint: PathConstraint, symmetric: Collection[str]) -> tuple[str, Steps]:
     """The same for a constraint."""
-    steps = (frozenset([(s.predicate, s.inverse and s.predicate not in symmetric)]) for s in constraint.steps)
+    steps = (
+        frozenset((predicate, inverse and predicate not in symmetric) for predicate, inverse in step.alternatives)
+        for step in constraint.steps
+    )
     return constraint.anchor.iri, tuple(steps)
 
 

@@ -14,6 +14,7 @@ from hybridkg.asking.emit import fusion_query
 from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.learning import Example, learn
+from hybridkg.asking.slots import Step
 from hybridkg.asking.weights import Signature, Weights
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
@@ -91,8 +92,11 @@ class Grader:
         """The path from the answers to the anchor, as models of routes have it."""
         signature = []
         for step in reversed(steps):
-            ((predicate, inverse),) = step
-            signature.append((predicate, predicate in self.symmetric or not inverse))
+            if len(step) > 1:
+                signature.append((Step("", False, "", tuple(sorted(step))).written.removeprefix("<>|"), True))
+            else:
+                ((predicate, inverse),) = step
+                signature.append((predicate, predicate in self.symmetric or not inverse))
         return tuple(signature)
 
     def _nodes(self, query: str) -> set[str]:
@@ -123,8 +127,7 @@ def learned(kb: KnowledgeBase, templates: TemplateSet, questions: Sequence[Synth
     for question in questions:
         routes: dict[str, list[Signature]] = {}
         for iri, steps in paths_of(question.query, grader.symmetric):
-            if all(len(step) == 1 for step in steps):
-                routes.setdefault(iri, []).append(grader.signature(steps))
+            routes.setdefault(iri, []).append(grader.signature(steps))
         target = templates.templates[question.template].answers
         examples.append(Example(question.text, target, [(iri, tuple(sorted(some))) for iri, some in routes.items()]))
     return learn(examples, grader.base)

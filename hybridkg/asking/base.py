@@ -26,6 +26,7 @@ from hybridkg.interfaces.graph_index import (
     Slot,
     Variable,
 )
+from hybridkg.interfaces.graph_index import Path as GraphPath
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.interfaces.text_index import TextIndex
@@ -135,8 +136,7 @@ class AskedBase:
         here: Slot = NamedNode(node)
         for number, step in enumerate(steps):
             there = Variable("x" if number == len(steps) - 1 else f"n{number}")
-            path = PredicatePath(step.predicate)
-            parts.append(Scan(here, InversePath(path) if step.inverse else path, there))
+            parts.append(Scan(here, _path(step), there))
             parts.append(Scan(there, self.type_path, NamedNode(step.target)))
             here = there
         ids = self.candidates(Join(tuple(parts)))
@@ -151,6 +151,14 @@ class AskedBase:
     def statistics(self, predicate: str) -> PredicateStatistics | None:
         """The statistics of a predicate."""
         return next((one for one in self.predicates if one.iri == predicate), None)
+
+
+def _path(step: Step) -> GraphPath:
+    paths = tuple(
+        InversePath(PredicatePath(predicate)) if inverse else PredicatePath(predicate)
+        for predicate, inverse in step.alternatives
+    )
+    return paths[0] if len(paths) == 1 else AlternativePath(paths)
 
 
 def said_of(profile: Profile) -> Said:

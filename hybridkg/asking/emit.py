@@ -229,6 +229,9 @@ def _missing(constraint: AbsenceConstraint, number: int, around: Surroundings) -
 
 
 def _triple(here: ast.Iri | ast.Var, step: Step, there: ast.Var) -> ast.TriplePattern:
+    if step.others:
+        paths = (ast.PathInverse(ast.Iri(iri)) if inverse else ast.Iri(iri) for iri, inverse in step.alternatives)
+        return ast.TriplePattern(here, ast.PathAlternative(tuple(paths)), there)
     predicate = ast.Iri(step.predicate)
     return ast.TriplePattern(there, predicate, here) if step.inverse else ast.TriplePattern(here, predicate, there)
 

@@ -122,7 +122,7 @@ def _rest(question: Question, reading: Conjunction, base: AskedBase) -> str:
 
 def _cue_words(question: Question, mention: Mention, steps: Sequence[Step], base: AskedBase) -> set[int]:
     """Numbers of the words near a mention that name its path."""
-    names = {stem for step in steps for stem in base.lexicon.relation_words(step.predicate)} - FILLERS
+    names = {stem for step in steps for stem in base.lexicon.step_words(step)} - FILLERS
     names |= {stem for step in steps for stem in base.lexicon.class_words.get(step.target, ())}
     near = [*range(mention.first - WINDOW, mention.first), *range(mention.behind, mention.behind + WINDOW)]
     return {at for at in near if 0 <= at < len(question.words) and question.words[at].stem in names}
@@ -133,7 +133,7 @@ def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit:
     _, scores = base.text.topk(TextQuery(text, syntax=False), 1)
     best = max(0.0, float(scores[0])) if len(scores) else 0.0
     mixed = frozenset(
-        Step(step.predicate, step.inverse, step.target)
+        Step(step.predicate, step.inverse, step.target, step.others)
         for steps in base.schema.steps.values()
         for step in steps
         if not base.schema.leads_to_one(step)

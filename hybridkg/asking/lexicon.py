@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -62,7 +62,7 @@ class Lexicon:
         stems = [word.stem or word.raw.casefold() for word in words]
         inside = set(stems)
         best = 0.0
-        for phrase in self._phrases.get(signature(steps), ()):
+        for phrase in self._phrases_of(steps):
             if _contains(stems, phrase):
                 return 1.0
             content = {stem for stem in phrase if stem not in FILLERS}
@@ -70,17 +70,28 @@ class Lexicon:
                 best = max(best, PARTLY * len(content & inside) / len(content))
         return max(best, PARTLY * self._spoken(steps, start, inside))
 
+    def _phrases_of(self, steps: Sequence[Step]) -> Iterator[Stems]:
+        """The phrases of a path, or of one of the alternatives of its only step."""
+        yield from self._phrases.get(signature(steps), ())
+        if len(steps) == 1 and steps[0].others:
+            for predicate, inverse in steps[0].alternatives:
+                yield from self._phrases.get(((predicate, inverse),), ())
+
     def _spoken(self, steps: Sequence[Step], start: str, inside: set[str]) -> float:
         """The share of the relations and classes on the way that the words name."""
         ends = self.class_words.get(start, frozenset()) | self.class_words.get(steps[-1].target, frozenset())
         parts = []
         for number, step in enumerate(steps):
-            own = self.relation_words(step.predicate) - ends
+            own = self.step_words(step) - ends
             if number < len(steps) - 1:
                 own = own | self.class_words.get(step.target, frozenset())
             if own:
                 parts.append(bool(own & inside))
         return sum(parts) / len(parts) if parts else 0.0
+
+    def step_words(self, step: Step) -> frozenset[str]:
+        """The words of a step: those of all its predicates."""
+        return frozenset[str]().union(*(self.relation_words(predicate) for predicate, _ in step.alternatives))
 
     def _relation_words(self, predicate: str) -> frozenset[str]:
         named = f"{self._labels.get(predicate, '')} {local_name(predicate)}"
@@ -100,10 +111,15 @@ class Lexicon:
 def signature(steps: Sequence[Step]) -> Signature:
     """The path from the answers to the anchor, for steps from the anchor to the answers.
 
+    Alternatives are one predicate, written in full.
+
     >>> signature([Step("x:in", True, "x:Person"), Step("x:wrote", False, "x:Paper")])
     (('x:wrote', True), ('x:in', False))
     """
-    return tuple((step.predicate, not step.inverse) for step in reversed(steps))
+    return tuple(
+        (step.written if step.others else step.predicate, bool(step.others) or not step.inverse)
+        for step in reversed(steps)
+    )
 
 
 def _contains(stems: Sequence[str], phrase: Stems) -> bool:

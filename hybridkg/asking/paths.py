@@ -131,7 +131,7 @@ def _routes(schema: SchemaGraph, start: str, target: str) -> list[Path]:
         for edges, steps in partial:
             here = steps[-1].target if steps else start
             longer += [
-                (min(edges, one.edges), (*steps, Step(one.predicate, one.inverse, one.target)))
+                (min(edges, one.edges), (*steps, Step(one.predicate, one.inverse, one.target, one.others)))
                 for one in schema.steps.get(here, ())
             ]
         longer.sort(key=lambda one: -one[0])

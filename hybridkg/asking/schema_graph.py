@@ -5,8 +5,8 @@ A node with several classes counts as an instance of the rarest of them. All num
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,19 +20,23 @@ MAX_CLASSES = 500
 """Classes, the most frequent ones."""
 
 MAX_PREDICATES = 1_000
+MAX_ALTERNATIVES = 4
+"""Predicates of a step by any of them."""
+
 MAX_EDGES = 50_000_000
 """Triples of a predicate; more would take too much memory, 8 bytes each."""
 
 
 @dataclass(frozen=True)
 class SchemaStep:
-    """A step between classes: `edges` triples along a predicate, or against it with `inverse`."""
+    """A step between classes: `edges` triples along a predicate, or against it with `inverse`, or by `others`."""
 
     predicate: str
     inverse: bool
     source: str
     target: str
     edges: int
+    others: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,11 +112,22 @@ def read_schema_graph(
             steps[names[source]].append(SchemaStep(predicate, False, names[source], names[target], edges))
             if not symmetric:
                 steps[names[target]].append(SchemaStep(predicate, True, names[target], names[source], edges))
+    for iri, some in steps.items():
+        some.extend(_any_of([step for step in some if step.target == iri]))
     ordered = {
-        iri: tuple(sorted(some, key=lambda step: (-step.edges, step.predicate, step.inverse, step.target)))
+        iri: tuple(sorted(some, key=lambda step: (-step.edges, step.predicate, step.inverse, step.target, step.others)))
         for iri, some in steps.items()
     }
     return SchemaGraph(dict(frequent), ordered, degrees, class_of, tuple(left_out))
+
+
+def _any_of(some: Sequence[SchemaStep]) -> list[SchemaStep]:
+    """The step by any of several predicates between nodes of one class, in both directions; none for one predicate."""
+    if not 1 < len({step.predicate for step in some}) <= MAX_ALTERNATIVES:
+        return []
+    first, *others = sorted(some, key=lambda step: (step.predicate, step.inverse))
+    edges = sum(step.edges for step in some)
+    return [replace(first, edges=edges, others=tuple((step.predicate, step.inverse) for step in others))]
 
 
 def instances(graph: GraphIndex, predicate: str, iri: str) -> Ids:

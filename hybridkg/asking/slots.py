@@ -8,20 +8,29 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """One step of a path: along a predicate, or against it with `inverse`, to a node of a class."""
+    """One step of a path: along a predicate, or against it with `inverse`, to a node of a class.
+
+    `others` are alternatives to the predicate, each with its direction: what is bought or viewed together.
+    """
 
     predicate: str
     inverse: bool
     target: str
+    others: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, bool], ...]:
+        """The predicates, each with its direction."""
+        return ((self.predicate, self.inverse), *self.others)
 
     @property
     def written(self) -> str:
-        """The IRI, behind `^` if the step is against the predicate.
+        """The path in SPARQL's syntax.
 
         >>> Step("x:writes", True, "x:Author").written
         '^<x:writes>'
         """
-        return f"{'^' * self.inverse}<{self.predicate}>"
+        return "|".join(f"{'^' * inverse}<{predicate}>" for predicate, inverse in self.alternatives)
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,8 @@ def _absent(question: Question, number: int, target: str, base: AskedBase) -> Fo
     words = question.words[number + 1 : number + 1 + WINDOW]
     best: tuple[float, int, Step] | None = None
     for one in base.schema.steps.get(target, ()):
+        if one.others:
+            continue
         step = Step(one.predicate, one.inverse, one.target)
         names = base.lexicon.relation_words(one.predicate) - base.lexicon.class_words[target]
         target_names = base.lexicon.class_words[one.target]

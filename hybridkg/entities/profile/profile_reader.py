@@ -212,7 +212,8 @@ class _Reader:
             return parts[0] if len(parts) == 1 else Sequence(parts)
         if isinstance(node, self._uri):
             return ShaclPredicate(self._iri(node, f"the path of {subject}"))
-        operators = sorted((str(p), o) for p, o in self.graph.predicate_objects(node))
+        said = HK + SAID
+        operators = sorted((str(p), o) for p, o in self.graph.predicate_objects(node) if str(p) != said)
         if len(operators) != 1 or operators[0][0].removeprefix(SH) not in PATH_PROPERTIES:
             shown = ", ".join(p for p, _ in operators) or repr(str(node))
             raise self._error(
