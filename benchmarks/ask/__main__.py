@@ -1,6 +1,6 @@
 """Grades readings and answers of questions that `synthesise` made from real data in STaRK's form.
 
-    python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000] [--seed 1] [--most 200] [--split test]
+    python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000] [--seed 1] [--most 200]
 
 OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`. Only
 the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The parts

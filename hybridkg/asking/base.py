@@ -98,9 +98,9 @@ class AskedBase:
         classes = {
             iri: n for iri, n in self._classes.items() if (iri in wanted if wanted else not iri.startswith(NO_CLASS))
         }
-        types = set(self.profile.types)
+        types = set(self.types)
         predicates = {one.iri: one.triples for one in self.predicates if one.iri not in types}
-        return read_schema_graph(self.graph, classes, predicates, self.profile.types)
+        return read_schema_graph(self.graph, classes, predicates, self.types)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -124,10 +124,16 @@ class AskedBase:
         """Ids of the instances of a class, ascending."""
         return self.candidates(Scan(Variable("x"), self.type_path, NamedNode(iri)))
 
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The predicates of hk:types that the graph has, at least one."""
+        known = {one.iri for one in self.predicates}
+        return tuple(iri for iri in self.profile.types if iri in known) or self.profile.types[:1]
+
     @property
     def type_path(self) -> PredicatePath | AlternativePath:
         """The path from a node to its classes."""
-        steps = tuple(map(PredicatePath, self.profile.types))
+        steps = tuple(map(PredicatePath, self.types))
         return steps[0] if len(steps) == 1 else AlternativePath(steps)
 
     def reach(self, node: str, steps: Sequence[Step]) -> Ids:

@@ -138,4 +138,4 @@ def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit:
         for step in steps
         if not base.schema.leads_to_one(step)
     )
-    return Surroundings(base.profile.types, base.has_vectors, best, mixed, prefixes, limit)
+    return Surroundings(base.types, base.has_vectors, best, mixed, prefixes, limit)
