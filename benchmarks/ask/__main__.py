@@ -2,9 +2,9 @@
 
     python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000] [--seed 1] [--most 200]
 
-OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`. Only
-the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The parts
-are graded twice: with the weights of the specification, and with models learned from the questions of the split
+OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`.
+Only the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The
+parts are graded twice: with the weights of the specification, and with models learned from the questions of the split
 `train`. Rankings are those of the learned weights, and of baselines that know the class of the answers.
 
 Parts: `type` of the answers, `anchor_f1`, `path` (all paths equal those of the gold query), and `exec` (the nodes that

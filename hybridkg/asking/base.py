@@ -147,7 +147,8 @@ class AskedBase:
             here = there
         ids = self.candidates(Join(tuple(parts)))
         own = self.graph.find([NamedNode(node)])
-        return ids[ids != own[0]]
+        others: Ids = ids[ids != own[0]]
+        return others
 
     def candidates(self, pattern: Pattern) -> Ids:
         """Ids of ?x in the solutions of a pattern, ascending; none where the projection lacks a predicate."""

@@ -85,7 +85,7 @@ def path_choices(
     reaching = []
     for one in tried[:TRIED]:
         found = [base.reach(node.iri, steps) for steps in one.paths]
-        ids = found[0] if len(found) == 1 else np.intersect1d(*found, assume_unique=True)
+        ids = found[0] if len(found) == 1 else np.intersect1d(found[0], found[1], assume_unique=True)
         if len(ids):
             reaching.append((one.score - weights.reach * log10(1 + len(ids)), one, ids, tuple(map(len, found))))
     total = sum(exp(score) for score, *_ in reaching)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import WholeNumber, format_option, kb_argument, opened, timeout_option
+from hybridkg.cli.options import PATH, WholeNumber, format_option, kb_argument, opened, timeout_option
 from hybridkg.errors import UserError
 
 
@@ -19,10 +19,18 @@ from hybridkg.errors import UserError
 )
 @click.option("--strict", is_flag=True, help="Only answers that satisfy all constraints.")
 @click.option("--limit", metavar="N", type=WholeNumber(min=1, max=10_000), default=10, show_default=True, help="Rows.")
+@click.option("--weights", metavar="FILE", type=PATH, help="Weights learned from questions with known queries.")
 @format_option
 @timeout_option
 def ask(
-    kb: Path, question: tuple[str, ...], show: bool, strict: bool, limit: int, fmt: str, timeout: float | None
+    kb: Path,
+    question: tuple[str, ...],
+    show: bool,
+    strict: bool,
+    limit: int,
+    weights: Path | None,
+    fmt: str,
+    timeout: float | None,
 ) -> None:
     """Answer a question in plain words by a query that is made of it.
 
@@ -35,13 +43,15 @@ def ask(
     """
     from threading import Event
 
+    from hybridkg.asking.weights import Weights
     from hybridkg.cli.output import print_result
     from hybridkg.kb.asking import answered, query_of
 
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
+    learned = None if weights is None else Weights.read(weights)
     with opened(kb) as base:
-        found = base.interpret(" ".join(question), limit=limit)
+        found = base.interpret(" ".join(question), limit=limit, weights=learned)
         if show and fmt == "json":
             echo_json(found.to_json())
             return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.interpret import interpret
 from hybridkg.asking.interpretation import Interpretation
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, Weights
 from hybridkg.errors import IndexMissingError, UserError
 from hybridkg.kb.labels import Labels
 from hybridkg.kb.search.base import SearchedBase
@@ -18,7 +19,6 @@ from hybridkg.rdf.terms import Node
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
-    from hybridkg.asking.weights import Weights
     from hybridkg.kb.reading import ReadableKnowledgeBase
 
 MAX_LIMIT = 10_000
@@ -36,7 +36,7 @@ def interpreted(
     snapshot = snapshot_of(kb)
     asked = snapshot.asked
     prefixes = SearchedBase(kb, snapshot, {}).prefixes
-    return interpret(question, asked, prefixes, limit=limit, **({} if weights is None else {"weights": weights}))
+    return interpret(question, asked, prefixes, limit=limit, weights=weights or DEFAULT_WEIGHTS)
 
 
 def asked_base(snapshot: Snapshot) -> AskedBase:

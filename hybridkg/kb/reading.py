@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from hybridkg.asking.interpretation import Interpretation
+    from hybridkg.asking.weights import Weights
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.kb.nodes.node_view import NodeView
@@ -264,7 +265,7 @@ class ReadableKnowledgeBase:
         )
         return search(self, text, options)
 
-    def interpret(self, question: str, *, limit: int = 100) -> Interpretation:
+    def interpret(self, question: str, *, limit: int = 100, weights: Weights | None = None) -> Interpretation:
         """Reads a question in plain words as HybridQL, from the names and the schema of the knowledge base alone.
 
         `query` of the result ranks answers higher the more of the constraints they satisfy; `strict` demands all. A
@@ -273,6 +274,8 @@ class ReadableKnowledgeBase:
         Args:
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
+            weights: of the formulas, such as learned ones (`hybridkg.asking.weights.Weights.read`); default: those of
+                the specification.
 
         Raises:
             IndexMissingError: the indexes are missing, or older than the graph.
@@ -281,7 +284,7 @@ class ReadableKnowledgeBase:
         """
         from hybridkg.kb.asking import interpreted
 
-        return interpreted(self, question, limit=limit)
+        return interpreted(self, question, limit=limit, weights=weights)
 
     def ask(
         self,
@@ -289,6 +292,7 @@ class ReadableKnowledgeBase:
         *,
         strict: bool = False,
         limit: int = 100,
+        weights: Weights | None = None,
         timeout: float | None = None,
         cancel: threading.Event | None = None,
     ) -> ResultSet:
@@ -298,6 +302,7 @@ class ReadableKnowledgeBase:
             question: up to 10,000 characters.
             strict: whether all constraints must hold.
             limit: maximum number of rows, up to 10,000.
+            weights: as for `interpret`.
             timeout: seconds, 0 for no limit; default: that of kb.toml.
             cancel: ends the query when another thread sets it.
 
@@ -307,7 +312,7 @@ class ReadableKnowledgeBase:
         """
         from hybridkg.kb.asking import answered, query_of
 
-        query = query_of(self.interpret(question, limit=limit), strict=strict)
+        query = query_of(self.interpret(question, limit=limit, weights=weights), strict=strict)
         return answered(self, query, timeout=timeout, cancel=cancel)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:

@@ -42,5 +42,14 @@ def test_strict_demands_all_constraints(films):
     assert refused.exit_code != 0
 
 
+def test_weights_come_from_a_file(films, tmp_path):
+    file = tmp_path / "weights.json"
+    file.write_text('{"format": 1, "routes": {}, "classes": null}')
+    same = run(films, "films by Ridley Scott", "--weights", file, "--show").stdout
+    assert same == run(films, "films by Ridley Scott", "--show").stdout
+    broken = run(films, "films", "--weights", films / "kb.toml")
+    assert "these are no weights of questions" in broken.stderr
+
+
 def test_unknown_names_are_reported(films):
     assert "note: no node has the name 'Greta Gerwig'" in run(films, "films by Greta Gerwig").stderr
