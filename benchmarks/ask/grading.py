@@ -15,7 +15,7 @@ from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.learning import Example, learn
 from hybridkg.asking.slots import Step
-from hybridkg.asking.weights import Signature, Weights
+from hybridkg.asking.weights import QuestionWeights, Signature
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
 from hybridkg.kb.asking import answered, interpreted
@@ -51,7 +51,7 @@ class Graded:
 class Grader:
     """Grades questions about one knowledge base."""
 
-    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: Weights | None = None):
+    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights | None = None):
         self.kb, self.templates, self.weights = kb, templates, weights
         self.base = snapshot_of(kb).asked
         steps = [step for some in self.base.schema.steps.values() for step in some]
@@ -67,7 +67,7 @@ class Grader:
         answer_s = 0.0
         if rankings:
             start = time.perf_counter()
-            answered(self.kb, reading.query, timeout=None, cancel=None)
+            answered(self.kb, reading.query)
             answer_s = time.perf_counter() - start
             ranked = {
                 name: measures(some, question.answers) for name, some in self._rankings(question, reading).items()
@@ -120,7 +120,7 @@ class Grader:
         return [str(row["x"]) for row in self.kb.query(query, params)]
 
 
-def learned(kb: KnowledgeBase, templates: TemplateSet, questions: Sequence[SynthesisedQuestion]) -> Weights:
+def learned(kb: KnowledgeBase, templates: TemplateSet, questions: Sequence[SynthesisedQuestion]) -> QuestionWeights:
     """Weights learned from questions and their queries."""
     grader = Grader(kb, templates)
     examples = []

@@ -15,11 +15,11 @@ from math import log
 import numpy as np
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.mentions import Mention
+from hybridkg.asking.mentions import NameMention
 from hybridkg.asking.paths import PathChoice, path_choices
 from hybridkg.asking.slots import Target
 from hybridkg.asking.values import FoundValue, find_values
-from hybridkg.asking.weights import Weights
+from hybridkg.asking.weights import QuestionWeights
 from hybridkg.asking.words import Question
 from hybridkg.interfaces.graph_index import Ids
 
@@ -42,7 +42,7 @@ class Conjunction:
     """
 
     target: Target
-    paths: tuple[tuple[Mention, PathChoice], ...]
+    paths: tuple[tuple[NameMention, PathChoice], ...]
     values: tuple[FoundValue, ...]
     score: float
     ids: Ids | None
@@ -59,7 +59,11 @@ class Conjunction:
 
 
 def conjunctions(
-    question: Question, mentions: Sequence[Mention], targets: Sequence[Target], base: AskedBase, weights: Weights
+    question: Question,
+    mentions: Sequence[NameMention],
+    targets: Sequence[Target],
+    base: AskedBase,
+    weights: QuestionWeights,
 ) -> list[Conjunction]:
     """Readings of a question, best first."""
     found: list[Conjunction] = []
@@ -89,7 +93,7 @@ def _order(one: Conjunction) -> tuple[float, list[str]]:
 
 
 def _with_values(
-    start: Conjunction, question: Question, base: AskedBase, names: frozenset[int], weights: Weights
+    start: Conjunction, question: Question, base: AskedBase, names: frozenset[int], weights: QuestionWeights
 ) -> Conjunction:
     """The conjunction with the comparisons and absences of the question that leave answers."""
     for value in find_values(question, start.target.iri, base, names):
@@ -102,10 +106,10 @@ def _with_values(
 
 def _extended(
     beam: Sequence[Conjunction],
-    mention: Mention,
+    mention: NameMention,
     choices: Sequence[tuple[float, PathChoice]],
     shares: Sequence[float],
-    weights: Weights,
+    weights: QuestionWeights,
 ) -> list[Conjunction]:
     """The best readings with the mention, and without it."""
     best = sorted(choices, key=lambda one: -one[0])[:BEAM]
@@ -123,7 +127,9 @@ def _extended(
     return sorted(longer, key=_order)[:BEAM]
 
 
-def _added(one: Conjunction, mention: Mention, value: float, path: PathChoice, weights: Weights) -> Conjunction | None:
+def _added(
+    one: Conjunction, mention: NameMention, value: float, path: PathChoice, weights: QuestionWeights
+) -> Conjunction | None:
     if one.size + len(path.paths) > MAX_CONSTRAINTS:
         return None
     ids = _joined(one.ids, path.ids)

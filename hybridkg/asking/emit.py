@@ -35,8 +35,8 @@ X, TEXT, SIMILARITY = ast.Var("x"), ast.Var("t"), ast.Var("v")
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a query depends on besides the slots.
+class QuerySurroundings:
+    """Properties of the knowledge base that a query depends on.
 
     Args:
         types: predicates that lead to classes.
@@ -60,7 +60,7 @@ class Surroundings:
         return self.best_score > 0 or not self.has_vectors
 
 
-def fusion_query(text: str, around: Surroundings, target: str | None = None) -> str:
+def fusion_query(text: str, around: QuerySurroundings, target: str | None = None) -> str:
     """The plain fusion of text and similarity, of the instances of a class or of all entities."""
     typed = (ast.Triples((_typed(X, target, around),)),) if target else ()
     scores = [TEXT] * around.has_text + [SIMILARITY] * around.has_vectors
@@ -68,7 +68,7 @@ def fusion_query(text: str, around: Surroundings, target: str | None = None) -> 
     return _written((_either(_tops(text, around)), *typed, *_ranked(text, around)), _sum(parts), around)
 
 
-def soft_query(slots: Slots, around: Surroundings) -> str:
+def soft_query(slots: Slots, around: QuerySurroundings) -> str:
     """The query that ranks nodes higher the more of the constraints they satisfy."""
     assert slots.target is not None
     branches = _joined(slots, around)
@@ -86,7 +86,7 @@ def soft_query(slots: Slots, around: Surroundings) -> str:
     return _written(where, _rank(slots, flags, around), around)
 
 
-def pattern_query(slots: Slots, around: Surroundings) -> str:
+def pattern_query(slots: Slots, around: QuerySurroundings) -> str:
     """The query of all nodes that satisfy all constraints, without a rank and a limit."""
     assert slots.target is not None
     typed = ast.Triples((_typed(X, slots.target.iri, around),))
@@ -94,7 +94,7 @@ def pattern_query(slots: Slots, around: Surroundings) -> str:
     return write(ast.Query(ast.SelectQuery((ast.SelectItem(X),), where, "DISTINCT")), prefixes=around.prefixes)
 
 
-def strict_query(slots: Slots, around: Surroundings) -> str:
+def strict_query(slots: Slots, around: QuerySurroundings) -> str:
     """The query whose answers satisfy all constraints."""
     assert slots.target is not None
     typed = ast.Triples((_typed(X, slots.target.iri, around),))
@@ -102,7 +102,7 @@ def strict_query(slots: Slots, around: Surroundings) -> str:
     return _written(where, _rank(slots, [_integer(1)] * len(slots.constraints), around), around)
 
 
-def _joined(slots: Slots, around: Surroundings) -> list[ast.Group]:
+def _joined(slots: Slots, around: QuerySurroundings) -> list[ast.Group]:
     """The nodes that satisfy all constraints, or the best of them."""
     assert slots.target is not None
     everything = _all_patterns(slots.constraints, around)
@@ -133,7 +133,7 @@ def _elements(branches: Sequence[ast.Group]) -> tuple[ast.Element, ...]:
     return branches[0].elements if len(branches) == 1 else (_either(branches),)
 
 
-def _rank(slots: Slots, flags: Sequence[ast.Expression], around: Surroundings) -> ast.Expression:
+def _rank(slots: Slots, flags: Sequence[ast.Expression], around: QuerySurroundings) -> ast.Expression:
     """The rank; the same operations in the same order for both queries, so that equal rows have equal bits."""
     total = sum(one.confidence for one in slots.constraints)
     parts: list[ast.Expression] = [
@@ -147,16 +147,16 @@ def _rank(slots: Slots, flags: Sequence[ast.Expression], around: Surroundings) -
     return _sum(parts)
 
 
-def _tops(text: str, around: Surroundings) -> list[ast.Group]:
+def _tops(text: str, around: QuerySurroundings) -> list[ast.Group]:
     return [ast.Group((ast.Triples((replace(item, top=TOP, score=None),)),)) for item in _items(text, around)]
 
 
-def _ranked(text: str, around: Surroundings) -> tuple[ast.Element, ...]:
+def _ranked(text: str, around: QuerySurroundings) -> tuple[ast.Element, ...]:
     """The scores, where a node has them."""
     return tuple(ast.OptionalPattern(ast.Group((ast.Triples((item,)),))) for item in _items(text, around))
 
 
-def _items(text: str, around: Surroundings) -> list[ast.RankedItem]:
+def _items(text: str, around: QuerySurroundings) -> list[ast.RankedItem]:
     """The ranked predicates, with their scores."""
     items: list[ast.RankedItem] = []
     if around.has_text:
@@ -170,13 +170,13 @@ def _either(branches: Sequence[ast.Group]) -> ast.Element:
     return branches[0] if len(branches) == 1 else ast.UnionPattern(tuple(branches))
 
 
-def _all_patterns(constraints: Sequence[Constraint], around: Surroundings) -> tuple[ast.Element, ...]:
+def _all_patterns(constraints: Sequence[Constraint], around: QuerySurroundings) -> tuple[ast.Element, ...]:
     """The patterns of all constraints; those of values and absences last, because they only restrict."""
     numbered = sorted(enumerate(constraints), key=lambda one: not isinstance(one[1], PathConstraint))
     return tuple(element for number, one in numbered for element in _pattern(one, number, around))
 
 
-def _pattern(constraint: Constraint, number: int, around: Surroundings) -> tuple[ast.Element, ...]:
+def _pattern(constraint: Constraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
     if isinstance(constraint, PathConstraint):
         return _path(constraint, number, around)
     if isinstance(constraint, ValueConstraint):
@@ -184,13 +184,13 @@ def _pattern(constraint: Constraint, number: int, around: Surroundings) -> tuple
     return (ast.Filter(ast.Exists(_missing(constraint, number, around), negated=True)),)
 
 
-def _exists(constraint: Constraint, number: int, around: Surroundings) -> ast.Expression:
+def _exists(constraint: Constraint, number: int, around: QuerySurroundings) -> ast.Expression:
     if isinstance(constraint, AbsenceConstraint):
         return ast.Exists(_missing(constraint, number, around), negated=True)
     return ast.Exists(ast.Group(_pattern(constraint, number, around)))
 
 
-def _path(constraint: PathConstraint, number: int, around: Surroundings) -> tuple[ast.Element, ...]:
+def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
     anchor = ast.Iri(constraint.anchor.iri)
     triples = []
     here: ast.Iri | ast.Var = anchor
@@ -220,7 +220,7 @@ def _value(constraint: ValueConstraint, number: int) -> tuple[ast.Element, ...]:
     return ast.Triples((triple,)), ast.Filter(condition)
 
 
-def _missing(constraint: AbsenceConstraint, number: int, around: Surroundings) -> ast.Group:
+def _missing(constraint: AbsenceConstraint, number: int, around: QuerySurroundings) -> ast.Group:
     other = ast.Var(f"{'abcd'[number]}1")
     triples = [_triple(X, constraint.step, other)]
     if constraint.step in around.mixed:
@@ -236,7 +236,7 @@ def _triple(here: ast.Iri | ast.Var, step: Step, there: ast.Var) -> ast.TriplePa
     return ast.TriplePattern(there, predicate, here) if step.inverse else ast.TriplePattern(here, predicate, there)
 
 
-def _typed(node: ast.Var, kind: str, around: Surroundings) -> ast.TriplePattern:
+def _typed(node: ast.Var, kind: str, around: QuerySurroundings) -> ast.TriplePattern:
     steps = tuple(map(ast.Iri, around.types))
     return ast.TriplePattern(node, steps[0] if len(steps) == 1 else ast.PathAlternative(steps), ast.Iri(kind))
 
@@ -264,7 +264,7 @@ def _decimal(number: float) -> ast.Lit:
     return ast.Lit(f"{max(number, 1e-4):.4f}", XSD + "decimal")
 
 
-def _written(where: tuple[ast.Element, ...], rank: ast.Expression, around: Surroundings) -> str:
+def _written(where: tuple[ast.Element, ...], rank: ast.Expression, around: QuerySurroundings) -> str:
     query = ast.SelectQuery(
         (ast.SelectItem(X),),
         ast.Group(where),

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.conjunction import Conjunction, conjunctions
-from hybridkg.asking.emit import LIMIT, Surroundings, fusion_query, pattern_query, soft_query, strict_query
+from hybridkg.asking.emit import LIMIT, QuerySurroundings, fusion_query, pattern_query, soft_query, strict_query
 from hybridkg.asking.interpretation import Alternative, Interpretation
 from hybridkg.asking.lexicon import FILLERS
-from hybridkg.asking.mentions import Mention, find_mentions
+from hybridkg.asking.mentions import NameMention, find_mentions
 from hybridkg.asking.paths import WINDOW
 from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Step
 from hybridkg.asking.targets import REQUESTS, find_targets
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, Weights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.asking.words import MAX_WORDS, Question, read_question
 from hybridkg.errors import UserError
 from hybridkg.interfaces.text_index import TextQuery
@@ -33,7 +33,7 @@ def interpret(
     prefixes: Mapping[str, str],
     *,
     limit: int = LIMIT,
-    weights: Weights = DEFAULT_WEIGHTS,
+    weights: QuestionWeights = DEFAULT_WEIGHTS,
 ) -> Interpretation:
     """The interpretation of a question.
 
@@ -120,7 +120,7 @@ def _rest(question: Question, reading: Conjunction, base: AskedBase) -> str:
     return " ".join(word.text for word in kept) if any(not word.is_stop for word in kept) else question.text
 
 
-def _cue_words(question: Question, mention: Mention, steps: Sequence[Step], base: AskedBase) -> set[int]:
+def _cue_words(question: Question, mention: NameMention, steps: Sequence[Step], base: AskedBase) -> set[int]:
     """Numbers of the words near a mention that name its path."""
     names = {stem for step in steps for stem in base.lexicon.step_words(step)} - FILLERS
     names |= {stem for step in steps for stem in base.lexicon.class_words.get(step.target, ())}
@@ -128,8 +128,8 @@ def _cue_words(question: Question, mention: Mention, steps: Sequence[Step], base
     return {at for at in near if 0 <= at < len(question.words) and question.words[at].stem in names}
 
 
-def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit: int) -> Surroundings:
-    """What the queries of a text depend on."""
+def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit: int) -> QuerySurroundings:
+    """Properties of the knowledge base that the queries of a text depend on."""
     _, scores = base.text.topk(TextQuery(text, syntax=False), 1)
     best = max(0.0, float(scores[0])) if len(scores) else 0.0
     mixed = frozenset(
@@ -138,4 +138,4 @@ def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit:
         for step in steps
         if not base.schema.leads_to_one(step)
     )
-    return Surroundings(base.types, base.has_vectors, best, mixed, prefixes, limit)
+    return QuerySurroundings(base.types, base.has_vectors, best, mixed, prefixes, limit)

@@ -16,7 +16,7 @@ from hybridkg.asking.base import AskedBase
 from hybridkg.asking.mentions import find_mentions
 from hybridkg.asking.paths import WINDOW, stems_of
 from hybridkg.asking.targets import head_words
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, Route, Weights, WordModel, between, written_route
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, Route, WordModel, between, written_route
 from hybridkg.asking.words import read_question
 
 LEAST = 2
@@ -39,7 +39,7 @@ class Example:
     routes: Sequence[tuple[str, Route]]
 
 
-def learn(examples: Iterable[Example], base: AskedBase, weights: Weights = DEFAULT_WEIGHTS) -> Weights:
+def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights = DEFAULT_WEIGHTS) -> QuestionWeights:
     """The weights with models of routes and classes. An anchor that is no mention teaches nothing."""
     routes: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
     classes: list[tuple[str, tuple[str, ...]]] = []

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from hybridkg.asking.slots import Step
 from hybridkg.asking.weights import Signature
-from hybridkg.asking.words import Word
+from hybridkg.asking.words import QuestionWord
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.interfaces.analyzer import Analyzer
 
@@ -54,11 +54,13 @@ class Lexicon:
         """The label of a class or a predicate, or the words of its IRI."""
         return self._labels.get(iri) or local_name(iri) or iri
 
-    def cue(self, steps: Sequence[Step], start: str, before: Sequence[Word], after: Sequence[Word]) -> float:
+    def cue(
+        self, steps: Sequence[Step], start: str, before: Sequence[QuestionWord], after: Sequence[QuestionWord]
+    ) -> float:
         """How far the words around a mention of an instance of class `start` speak of a path, 0..1."""
         return max(self._cue(steps, start, before), BEHIND * self._cue(steps, start, after))
 
-    def _cue(self, steps: Sequence[Step], start: str, words: Sequence[Word]) -> float:
+    def _cue(self, steps: Sequence[Step], start: str, words: Sequence[QuestionWord]) -> float:
         stems = [word.stem or word.raw.casefold() for word in words]
         inside = set(stems)
         best = 0.0

@@ -42,7 +42,7 @@ class NodeChoice:
 
 
 @dataclass(frozen=True)
-class Mention:
+class NameMention:
     """The words first..behind of a question, and the nodes that they may name, best first."""
 
     first: int
@@ -60,13 +60,13 @@ class Mention:
 class Mentions:
     """The mentions of a question, and the quoted or capitalised parts that name no known node."""
 
-    found: tuple[Mention, ...]
+    found: tuple[NameMention, ...]
     unresolved: tuple[str, ...]
 
 
 def find_mentions(question: Question, base: AskedBase) -> Mentions:
     """The mentions of a question, which may overlap, in its order."""
-    found: dict[tuple[int, int], Mention] = {}
+    found: dict[tuple[int, int], NameMention] = {}
     unresolved = []
     for first, behind in _parts(question, base):
         mention = _exact(question, first, behind, base)
@@ -138,13 +138,13 @@ def _raw(question: Question, first: int, behind: int) -> Words:
     return tuple(word.raw for word in question.words[first:behind])
 
 
-def _exact(question: Question, first: int, behind: int, base: AskedBase) -> Mention | None:
+def _exact(question: Question, first: int, behind: int, base: AskedBase) -> NameMention | None:
     ids = base.names.exact(_raw(question, first, behind)).tolist()
     labels = base.labels_of(ids[:1000])
     return _mention(question, first, behind, base, {id: (1.0, labels.get(id, "")) for id in ids[:1000]}, is_exact=True)
 
 
-def _similar(question: Question, first: int, behind: int, base: AskedBase, *, parts: bool) -> Mention | None:
+def _similar(question: Question, first: int, behind: int, base: AskedBase, *, parts: bool) -> NameMention | None:
     names, degrees = base.names, base.schema.degrees
     written, raw = question.written(first, behind), _raw(question, first, behind)
     found = names.similar(written, raw, parts=parts, weight=lambda ids: degrees[ids])
@@ -161,7 +161,7 @@ def _mention(
     found: Mapping[int, tuple[float, str]],
     *,
     is_exact: bool,
-) -> Mention | None:
+) -> NameMention | None:
     if not found:
         return None
     degrees = {id: 1.0 + float(base.schema.degrees[id]) for id in found}
@@ -175,4 +175,4 @@ def _mention(
             confidence = min(1.0, similarity * probability * degrees[id] / total)
             choices.append(NodeChoice(id, node.value, label, kind, confidence))
     best = sorted(choices, key=lambda one: (-one.confidence, one.iri))[:PER_MENTION]
-    return Mention(first, behind, tuple(best), is_exact) if best else None
+    return NameMention(first, behind, tuple(best), is_exact) if best else None

@@ -19,11 +19,11 @@ import numpy as np
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.lexicon import signature
-from hybridkg.asking.mentions import Mention, NodeChoice
+from hybridkg.asking.mentions import NameMention, NodeChoice
 from hybridkg.asking.schema_graph import SchemaGraph
 from hybridkg.asking.slots import Step
-from hybridkg.asking.weights import Route, Weights, WordModel, between, written_route
-from hybridkg.asking.words import Question, Word
+from hybridkg.asking.weights import QuestionWeights, Route, WordModel, between, written_route
+from hybridkg.asking.words import Question, QuestionWord
 from hybridkg.interfaces.graph_index import Ids
 
 MAX_HOPS = 3
@@ -66,7 +66,7 @@ class _Tried:
 
 
 def path_choices(
-    question: Question, mention: Mention, node: NodeChoice, target: str, base: AskedBase, weights: Weights
+    question: Question, mention: NameMention, node: NodeChoice, target: str, base: AskedBase, weights: QuestionWeights
 ) -> list[PathChoice]:
     """The most probable routes from a node to instances of a class."""
     before, after = question.window(mention.first, mention.behind, WINDOW)
@@ -93,7 +93,7 @@ def path_choices(
     return sorted(choices, key=lambda one: (-one.share, written_route(route_of(one.paths))))[:KEPT]
 
 
-def stems_of(words: Sequence[Word]) -> tuple[str, ...]:
+def stems_of(words: Sequence[QuestionWord]) -> tuple[str, ...]:
     """The stems of words, and stop words as they are."""
     return tuple(word.stem or word.raw.casefold() for word in words)
 

@@ -133,7 +133,7 @@ Constraint: TypeAlias = PathConstraint | ValueConstraint | AbsenceConstraint
 
 @dataclass(frozen=True)
 class Slots:
-    """What a question asks for.
+    """The content of a question.
 
     Args:
         question: its text.

@@ -14,8 +14,8 @@ from math import exp
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.slots import Target
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, Weights
-from hybridkg.asking.words import Question, Word
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
+from hybridkg.asking.words import Question, QuestionWord
 
 SHARPNESS = 4.0
 FAR = 0.35
@@ -70,7 +70,7 @@ def head_words(question: Question, mentioned: Collection[int]) -> tuple[str, ...
 
 
 def find_targets(
-    question: Question, base: AskedBase, mentioned: Collection[int], weights: Weights = DEFAULT_WEIGHTS
+    question: Question, base: AskedBase, mentioned: Collection[int], weights: QuestionWeights = DEFAULT_WEIGHTS
 ) -> list[Target]:
     """The classes, most probable first.
 
@@ -82,7 +82,7 @@ def find_targets(
     """
     classes = base.schema.names
     similarity = {iri: UNNAMED * base.text_shares.get(iri, 0.0) for iri in classes}
-    named: dict[str, Word] = {}
+    named: dict[str, QuestionWord] = {}
     first, behind = head_of(question, mentioned)
     has_head = False
     for number, word in enumerate(question.words[first:], first):

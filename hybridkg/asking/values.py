@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.paths import WINDOW
 from hybridkg.asking.slots import AbsenceConstraint, Constraint, Step, ValueConstraint
-from hybridkg.asking.words import Question, Word
+from hybridkg.asking.words import Question, QuestionWord
 from hybridkg.interfaces.graph_index import (
     Exists,
     Ids,
@@ -124,7 +124,7 @@ def _before(words: list[str], at: int, number: int) -> tuple[int, Tests]:
     return at, ()
 
 
-def _number(word: Word) -> int | None:
+def _number(word: QuestionWord) -> int | None:
     text = word.text
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 

@@ -43,7 +43,7 @@ class WordModel:
 
 
 @dataclass(frozen=True)
-class Weights:
+class QuestionWeights:
     """Weights of paths and of the beam; those of the specification, not learned.
 
     Args:
@@ -67,13 +67,13 @@ class Weights:
     classes: WordModel | None = None
 
     def to_json(self) -> str:
-        """What was learned, as JSON."""
+        """The learned models as JSON."""
         models = {"routes": {key: vars(model) for key, model in sorted(self.routes.items())}}
         classes = None if self.classes is None else vars(self.classes)
         return json.dumps({"format": 1, **models, "classes": classes}, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
-    def read(cls, path: Path) -> Weights:
+    def read(cls, path: Path) -> QuestionWeights:
         """Reads a file that `to_json` wrote.
 
         Raises:
@@ -116,4 +116,4 @@ def between(start: str, target: str) -> str:
     return f"<{start}> <{target}>"
 
 
-DEFAULT_WEIGHTS = Weights()
+DEFAULT_WEIGHTS = QuestionWeights()

@@ -20,7 +20,7 @@ _QUOTED = re.compile(r'"([^"\n]{1,400})"|“([^”\n]{1,400})”|«([^»\n]{1,40
 
 
 @dataclass(frozen=True)
-class Word:
+class QuestionWord:
     """A word of the question: as written, raw for the analyzer, its stem, and its characters start..end.
 
     `is_stop` marks a stop word, `begins` the first word of a sentence.
@@ -47,7 +47,7 @@ class Question:
     """
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[QuestionWord, ...]
     quoted: tuple[tuple[int, int], ...]
     is_cut: bool
 
@@ -60,7 +60,7 @@ class Question:
         """Numbers of the quoted words."""
         return frozenset(at for first, behind in self.quoted for at in range(first, behind))
 
-    def window(self, first: int, behind: int, size: int) -> tuple[Sequence[Word], Sequence[Word]]:
+    def window(self, first: int, behind: int, size: int) -> tuple[Sequence[QuestionWord], Sequence[QuestionWord]]:
         """The words before and behind a part, at most `size` each, up to the next quotation."""
         before, after = first, behind
         while before > 0 and first - before < size and before - 1 not in self.in_quotes:
@@ -83,7 +83,7 @@ def read_question(text: str, analyzer: Analyzer) -> Question:
         )
     clean = " ".join("".join(one if one.isprintable() else " " for one in text).split())
     stemmer, at = analyzer.stemmer(""), 0
-    words: list[Word] = []
+    words: list[QuestionWord] = []
     is_cut = False
     for raw, start, end in analyzer.spans(clean):
         if start < at or start >= end:  # a part of a word that is also read as a whole
@@ -93,12 +93,12 @@ def read_question(text: str, analyzer: Analyzer) -> Question:
             break
         begins = not words or any(sign in clean[at:start] for sign in ".!?:")
         is_stop = analyzer.is_stop_word(raw, stemmer)
-        words.append(Word(clean[start:end], raw, analyzer.term(raw, stemmer), start, end, is_stop, begins))
+        words.append(QuestionWord(clean[start:end], raw, analyzer.term(raw, stemmer), start, end, is_stop, begins))
         at = end
     return Question(clean, tuple(words), _quoted(clean, words), is_cut)
 
 
-def _quoted(text: str, words: Sequence[Word]) -> tuple[tuple[int, int], ...]:
+def _quoted(text: str, words: Sequence[QuestionWord]) -> tuple[tuple[int, int], ...]:
     found = []
     at = 0
     for match in _QUOTED.finditer(text):

@@ -19,7 +19,7 @@ from hybridkg.errors import UserError
 )
 @click.option("--strict", is_flag=True, help="Only answers that satisfy all constraints.")
 @click.option("--limit", metavar="N", type=WholeNumber(min=1, max=10_000), default=10, show_default=True, help="Rows.")
-@click.option("--weights", metavar="FILE", type=PATH, help="Weights learned from questions with known queries.")
+@click.option("--weights", metavar="FILE", type=PATH, help="QuestionWeights learned from questions with known queries.")
 @format_option
 @timeout_option
 def ask(
@@ -43,13 +43,13 @@ def ask(
     """
     from threading import Event
 
-    from hybridkg.asking.weights import Weights
+    from hybridkg.asking.weights import QuestionWeights
     from hybridkg.cli.output import print_result
     from hybridkg.kb.asking import answered, query_of
 
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
-    learned = None if weights is None else Weights.read(weights)
+    learned = None if weights is None else QuestionWeights.read(weights)
     with opened(kb) as base:
         found = base.interpret(" ".join(question), limit=limit, weights=learned)
         if show and fmt == "json":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.interpret import interpret
 from hybridkg.asking.interpretation import Interpretation
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, Weights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.errors import IndexMissingError, UserError
 from hybridkg.kb.labels import Labels
 from hybridkg.kb.search.base import SearchedBase
@@ -26,7 +26,7 @@ MAX_LIMIT = 10_000
 
 
 def interpreted(
-    kb: ReadableKnowledgeBase, question: str, *, limit: int, weights: Weights | None = None
+    kb: ReadableKnowledgeBase, question: str, *, limit: int, weights: QuestionWeights | None = None
 ) -> Interpretation:
     """The interpretation of a question; see `ReadableKnowledgeBase.interpret`."""
     if not isinstance(question, str):
@@ -70,7 +70,7 @@ def asked_base(snapshot: Snapshot) -> AskedBase:
 
 
 def answered(
-    kb: ReadableKnowledgeBase, query: str, *, timeout: float | None, cancel: threading.Event | None
+    kb: ReadableKnowledgeBase, query: str, *, timeout: float | None = None, cancel: threading.Event | None = None
 ) -> ResultSet:
     """The rows of a query of an interpretation, without the warning that its scores are of different kinds (W105)."""
     result = kb.query(query, timeout=timeout, cancel=cancel, name="question")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from hybridkg.asking.interpretation import Interpretation
-    from hybridkg.asking.weights import Weights
+    from hybridkg.asking.weights import QuestionWeights
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.kb.nodes.node_view import NodeView
@@ -265,55 +265,30 @@ class ReadableKnowledgeBase:
         )
         return search(self, text, options)
 
-    def interpret(self, question: str, *, limit: int = 100, weights: Weights | None = None) -> Interpretation:
-        """Reads a question in plain words as HybridQL, from the names and the schema of the knowledge base alone.
-
-        `query` of the result ranks answers higher the more of the constraints they satisfy; `strict` demands all. A
-        question without a constraint is ranked by its words and their similarity. docs/asking.md has the details.
+    def interpret(self, question: str, *, limit: int = 100, weights: QuestionWeights | None = None) -> Interpretation:
+        """Reads a question in plain words as HybridQL (docs/asking.md).
 
         Args:
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
-            weights: of the formulas, such as learned ones (`hybridkg.asking.weights.Weights.read`); default: those of
-                the specification.
+            weights: learned ones (`hybridkg.asking.weights`); default: those of the specification.
 
         Raises:
-            IndexMissingError: the indexes are missing, or older than the graph.
-            UserError: the question has no word.
-            QueryLimitError: it is too long.
+            HybridkgError: the indexes are missing or older than the graph, or the question has no word or is too long.
         """
         from hybridkg.kb.asking import interpreted
 
         return interpreted(self, question, limit=limit, weights=weights)
 
-    def ask(
-        self,
-        question: str,
-        *,
-        strict: bool = False,
-        limit: int = 100,
-        weights: Weights | None = None,
-        timeout: float | None = None,
-        cancel: threading.Event | None = None,
-    ) -> ResultSet:
-        """Answers a question in plain words: the rows of the query that `interpret` makes of it.
-
-        Args:
-            question: up to 10,000 characters.
-            strict: whether all constraints must hold.
-            limit: maximum number of rows, up to 10,000.
-            weights: as for `interpret`.
-            timeout: seconds, 0 for no limit; default: that of kb.toml.
-            cancel: ends the query when another thread sets it.
+    def ask(self, question: str, *, strict: bool = False, limit: int = 100, timeout: float | None = None) -> ResultSet:
+        """Answers a question in plain words: the rows of the query that `interpret` makes of it; arguments as there.
 
         Raises:
             UserError: with `strict`, the question has no constraint, or no node satisfies all.
-            HybridkgError: as for `interpret` and `query`.
         """
         from hybridkg.kb.asking import answered, query_of
 
-        query = query_of(self.interpret(question, limit=limit, weights=weights), strict=strict)
-        return answered(self, query, timeout=timeout, cancel=cancel)
+        return answered(self, query_of(self.interpret(question, limit=limit), strict=strict), timeout=timeout)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:
         """Describes a node: label, types, texts, and relations in both directions with their first neighbours.

@@ -368,7 +368,7 @@ class Snapshot:
 
     @cached_property
     def asked(self) -> AskedBase:
-        """What the interpretation of questions reads of the schema; raises as `kb.asking.asked_base` does."""
+        """The schema as the interpretation of questions reads it; raises as `kb.asking.asked_base` does."""
         from hybridkg.kb.asking import asked_base
 
         return asked_base(self)

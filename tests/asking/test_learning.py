@@ -7,7 +7,7 @@ from math import log
 import pytest
 
 from hybridkg.asking.learning import Example, learn, word_model
-from hybridkg.asking.weights import Weights
+from hybridkg.asking.weights import QuestionWeights
 from hybridkg.errors import ConfigError
 from hybridkg.kb.asking import interpreted
 from hybridkg.kb.snapshot import snapshot_of
@@ -44,7 +44,7 @@ def test_learned_weights_survive_as_json(films, tmp_path):
     weights = learned(films)
     file = tmp_path / "weights.json"
     file.write_text(weights.to_json())
-    assert Weights.read(file) == weights
+    assert QuestionWeights.read(file) == weights
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_another_file_is_no_weights(tmp_path, text):
     file = tmp_path / "weights.json"
     file.write_text(text)
     with pytest.raises(ConfigError):
-        Weights.read(file)
+        QuestionWeights.read(file)
