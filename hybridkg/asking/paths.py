@@ -4,15 +4,13 @@
 
 over the routes that reach something. `cue` is that of the four words on each side of the mention (lexicon.py), and the
 log-odds come from training questions (learning.py). Two paths, as of "by the authors of X in the same field", have the
-mean of their cues, the hops of the longer one, and the answers of both; they are tried if training has them, or if the
-words speak of both.
+mean of their cues, the hops of the longer one, and the answers of both; only those that training has are tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import exp, log10
 
 import numpy as np
@@ -37,9 +35,6 @@ TRIED = 12
 """Routes whose answers are counted: those with the highest score without it."""
 
 KEPT = 5
-
-CERTAIN_CUE = 0.5
-"""Cue of each of two paths from one anchor that training does not have."""
 
 Path = tuple[Step, ...]
 
@@ -103,17 +98,15 @@ def route_of(paths: Sequence[Path]) -> Route:
     return tuple(sorted(signature(steps) for steps in paths))
 
 
-def _pairs(cues: dict[Path, float], model: WordModel | None) -> Iterator[tuple[Path, ...]]:
-    """The pairs of paths that training has, and those of which the words speak."""
-    if model is not None:
-        by_route = {written_route(route_of((steps,))): steps for steps in cues}
-        for outcome in sorted(model.prior):
-            parts = outcome.split(" & ")
-            if len(parts) == 2 and all(part in by_route for part in parts):
-                yield by_route[parts[0]], by_route[parts[1]]
+def _pairs(paths: Iterable[Path], model: WordModel | None) -> Iterator[tuple[Path, ...]]:
+    """The pairs of paths that training has."""
+    if model is None:
         return
-    spoken = [steps for steps, cue in cues.items() if cue >= CERTAIN_CUE]
-    yield from combinations(spoken[:KEPT], 2)
+    by_route = {written_route(route_of((steps,))): steps for steps in paths}
+    for outcome in sorted(model.prior):
+        parts = outcome.split(" & ")
+        if len(parts) == 2 and all(part in by_route for part in parts):
+            yield by_route[parts[0]], by_route[parts[1]]
 
 
 def routes(base: AskedBase, start: str, target: str) -> Sequence[Path]:
