@@ -32,7 +32,7 @@ def paths_of(query: str, symmetric: Collection[str]) -> list[tuple[str, Steps]]:
                 if isinstance(triple, ast.TriplePattern) and triple.predicate != ast.Iri(RDF_TYPE):
                     edges += _edges(triple.subject, triple.predicate, triple.object, symmetric)
     anchors = dict.fromkeys(end for edge in edges for end in (edge[0], edge[2]) if isinstance(end, ast.Iri))
-    return [(anchor.value, steps) for anchor in anchors for steps in _walks(anchor, edges)]
+    return [(anchor.value, steps) for anchor in anchors for steps in _walks(anchor, edges, symmetric)]
 
 
 def path_of(constraint: PathConstraint, symmetric: Collection[str]) -> tuple[str, Steps]:
@@ -61,7 +61,7 @@ def _direction(path: object, symmetric: Collection[str]) -> tuple[str, bool]:
     return iri.value, inverse and iri.value not in symmetric
 
 
-def _walks(anchor: object, edges: list[Edge]) -> Iterator[Steps]:
+def _walks(anchor: object, edges: list[Edge], symmetric: Collection[str]) -> Iterator[Steps]:
     """The paths from an anchor to ?x that visit no node twice."""
     stack: list[tuple[object, Steps, tuple[object, ...]]] = [(anchor, (), (anchor,))]
     while stack:
@@ -70,10 +70,10 @@ def _walks(anchor: object, edges: list[Edge]) -> Iterator[Steps]:
             yield steps
             continue
         for subject, step, target in edges:
-            for start, end, turned in ((subject, target, step), (target, subject, _turned(step))):
+            for start, end, turned in ((subject, target, step), (target, subject, _turned(step, symmetric))):
                 if start == here and end not in seen and not (isinstance(end, ast.Iri)):
                     stack.append((end, (*steps, turned), (*seen, end)))
 
 
-def _turned(step: Step) -> Step:
-    return frozenset((predicate, not inverse) for predicate, inverse in step)
+def _turned(step: Step, symmetric: Collection[str]) -> Step:
+    return frozenset((predicate, not inverse and predicate not in symmetric) for predicate, inverse in step)
