@@ -15,6 +15,7 @@ import click
 
 from hybridkg import __version__
 from hybridkg.cli.analyze import analyze
+from hybridkg.cli.ask import ask
 from hybridkg.cli.backup import backup
 from hybridkg.cli.check import check
 from hybridkg.cli.compare import compare
@@ -56,7 +57,7 @@ WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Knowledge base": (demo, load, update, remove, index, profile, prefixes, config, stats, schema, migrate),
-    "Query": (search, node, query, repl, explain, analyze),
+    "Query": (search, ask, node, query, repl, explain, analyze),
     "Evaluation": (dataset, synthesise, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),
 }

@@ -37,6 +37,8 @@ from hybridkg.store.generations.folder import Folder
 if TYPE_CHECKING:
     import rdflib
 
+    from hybridkg.asking.interpretation import Interpretation
+    from hybridkg.asking.weights import QuestionWeights
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.kb.nodes.node_view import NodeView
@@ -261,6 +263,31 @@ class ReadableKnowledgeBase:
             kinds, conditions, facets, limit, near, query_string, language, timeout=timeout, cancel=cancel
         )
         return search(self, text, options)
+
+    def interpret(self, question: str, *, limit: int = 100, weights: QuestionWeights | None = None) -> Interpretation:
+        """Reads a question in plain words as HybridQL (docs/asking.md).
+
+        Args:
+            question: up to 10,000 characters.
+            limit: LIMIT of the queries, up to 10,000.
+            weights: learned ones (`hybridkg.asking.weights`); default: those of the specification.
+
+        Raises:
+            HybridkgError: the indexes are missing or older than the graph, or the question has no word or is too long.
+        """
+        from hybridkg.kb.asking import interpreted
+
+        return interpreted(self, question, limit=limit, weights=weights)
+
+    def ask(self, question: str, *, strict: bool = False, limit: int = 100, timeout: float | None = None) -> ResultSet:
+        """Answers a question in plain words: the rows of the query that `interpret` makes of it; arguments as there.
+
+        Raises:
+            UserError: with `strict`, the question has no constraint, or no node satisfies all.
+        """
+        from hybridkg.kb.asking import answered, query_of
+
+        return answered(self, query_of(self.interpret(question, limit=limit), strict=strict), timeout=timeout)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:
         """Describes a node: label, types, texts, and relations in both directions with their first neighbours.

@@ -42,6 +42,7 @@ from hybridkg.store.graph_location import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
+    from hybridkg.asking.base import AskedBase
     from hybridkg.entities.documents.document_store import Documents
     from hybridkg.entities.passage_texts import EntityTexts
     from hybridkg.graph.columns import ProjectionColumns
@@ -373,6 +374,13 @@ class Snapshot:
         from hybridkg.entities.passage_texts import EntityTexts
 
         return EntityTexts(self.profile, self.store, self.documents, self.graph)
+
+    @cached_property
+    def asked(self) -> AskedBase:
+        """The schema as the interpretation of questions reads it; raises as `kb.asking.asked_base` does."""
+        from hybridkg.kb.asking import asked_base
+
+        return asked_base(self)
 
     def stats(self) -> dict[str, Any]:
         """Counts of the graph, the documents, the indexes and each field."""

@@ -153,6 +153,16 @@ def _search(session: Session, words: str) -> None:
     session.screen.say(f"{found.summary}; .why N explains hit N, .explain shows the query")
 
 
+def _ask(session: Session, question: str) -> None:
+    if not question:
+        raise QuerySyntaxError(".ask needs a question", hint=".ask papers on parsing by people at Edinburgh")
+    found = session.runner(partial(session.kb.interpret, question))
+    session.screen.say(found.query)
+    for part in found.unresolved:
+        session.screen.say(f"note: no node has the name {part!r}")
+    session.query(found.query, "question")
+
+
 def _format(session: Session, name: str) -> None:
     if name:
         OUTPUT_FORMATS.get(name)
@@ -235,6 +245,7 @@ def _quit(session: Session, _: str) -> None:
 COMMANDS = {
     ".help": Command("", "this list", _help),
     ".search": Command("WORDS", "search for entities by plain words; .why and .explain then show more", _search),
+    ".ask": Command("QUESTION", "make a query of a question in plain words, show it and run it", _ask),
     ".schema": Command(
         "[WORD]", "classes and predicates with their counts; with a word, those that contain it", _schema
     ),

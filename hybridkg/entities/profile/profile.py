@@ -97,6 +97,7 @@ class Profile:
         fields: at least one, names distinct.
         entities: classes whose instances are entities; empty means every node that has text.
         types: predicates that lead from a node to its classes, at least one.
+        said: phrases of questions, for a class, a predicate, or a path from the answers to what is named.
         labels: predicates that name a node, in order of preference.
         ignore: predicates that no rest field reads.
         filters: predicates whose values a text server stores next to the text, to filter by them.
@@ -114,6 +115,7 @@ class Profile:
     ignore: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     types: tuple[str, ...] = (RDF_TYPE,)
+    said: tuple[tuple[Path, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.fields:
@@ -157,6 +159,7 @@ class Profile:
             "ignore": list(self.ignore),
             "filters": list(self.filters),
             "types": list(self.types),
+            **({"said": [[path_to_data(path), list(phrases)] for path, phrases in self.said]} if self.said else {}),
             "fields": [{**vars(f), "path": None if f.path is None else path_to_data(f.path)} for f in self.fields],
         }
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
@@ -175,7 +178,8 @@ class Profile:
                     "the stored profile has another format", hint="index again with this version of hybridkg"
                 )
             fields = tuple(_field_from_data(field) for field in data.pop("fields"))
-            return cls(data.pop("name"), fields, **{key: tuple(value) for key, value in data.items()})
+            said = tuple((path_from_data(path), tuple(phrases)) for path, phrases in data.pop("said", ()))
+            return cls(data.pop("name"), fields, said=said, **{key: tuple(value) for key, value in data.items()})
         except ProfileError as e:
             raise CorruptError(f"the stored profile: {e.message}", hint="index again with --profile") from e
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:

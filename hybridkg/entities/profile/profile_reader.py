@@ -38,8 +38,9 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 PROFILE_PROPERTIES = ("analyzer", "entities", "fields", "filters", "ignore", "labels", "types")
 FIELD_PROPERTIES = ("analyzer", "b", "languages", "localName", "name", "path", "rest", "text", "weight")
+SAID = "said"
 VALUES = ("Literals", "Strings", "Labels")
-NAMES = tuple(dict.fromkeys(("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, *VALUES)))
+NAMES = tuple(dict.fromkeys(("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, SAID, *VALUES)))
 PATH_PROPERTIES = ("inversePath", "alternativePath", "zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath")
 MARKS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 
@@ -137,7 +138,19 @@ class _Reader:
             ignore=self._iris(self._values(profiles[0], "ignore"), "hk:ignore"),
             filters=self._filters(self._values(profiles[0], "filters")),
             types=self._predicates("hk:types", types) if (types := self._values(profiles[0], "types")) else (RDF_TYPE,),
+            said=self._said(),
         )
+
+    def _said(self) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+        """The phrases of each class, predicate and path."""
+        name = f"hk:{SAID}"
+        found = []
+        for node in set(self.graph.subjects(self._uri(HK + SAID))):
+            phrases = sorted(" ".join(str(phrase).split()) for phrase in self._values(node, SAID))
+            if not all(phrases):
+                raise self._error(f"{name} has an empty phrase", name, hint='mag:paper hk:said "publication"')
+            found.append((self._path(node, name, 0), tuple(phrases)))
+        return tuple(sorted(found, key=repr))
 
     def _predicates(self, name: str, nodes: list[Any]) -> tuple[str, ...]:
         """The distinct predicates of the only list of a property of the profile; none without a list."""
@@ -199,7 +212,8 @@ class _Reader:
             return parts[0] if len(parts) == 1 else Sequence(parts)
         if isinstance(node, self._uri):
             return ShaclPredicate(self._iri(node, f"the path of {subject}"))
-        operators = sorted((str(p), o) for p, o in self.graph.predicate_objects(node))
+        said = HK + SAID
+        operators = sorted((str(p), o) for p, o in self.graph.predicate_objects(node) if str(p) != said)
         if len(operators) != 1 or operators[0][0].removeprefix(SH) not in PATH_PROPERTIES:
             shown = ", ".join(p for p, _ in operators) or repr(str(node))
             raise self._error(
@@ -287,7 +301,7 @@ class _Reader:
         valid: dict[str, tuple[str, ...]] = {}
         for _, predicate, value in sorted(self.graph):
             for term, known in (
-                (predicate, (*PROFILE_PROPERTIES, *FIELD_PROPERTIES)),
+                (predicate, (*PROFILE_PROPERTIES, *FIELD_PROPERTIES, SAID)),
                 (value, ("Profile", "Field") if str(predicate) == RDF + "type" else VALUES),
             ):
                 if str(term).startswith(HK):

@@ -12,7 +12,7 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.registry import did_you_mean
 
 FILM = "http://example.org/films/"
-NEED_AN_ARGUMENT = {".load", ".explain", ".analyze", ".why", ".update", ".search"}
+NEED_AN_ARGUMENT = {".load", ".explain", ".analyze", ".why", ".update", ".search", ".ask"}
 
 
 def test_a_query_shows_its_rows_and_then_their_number_and_the_time(session, screen):
@@ -31,6 +31,13 @@ def test_an_error_has_its_caret_under_what_was_typed_although_a_prefix_was_added
     line, caret = screen.said[1].splitlines()[3:5]
     assert line[caret.index("^") :].startswith("lable")
     assert session.failed == 2
+
+
+def test_a_question_shows_its_query_and_then_the_rows(session, screen):
+    assert session.run(".ask films by Ridley Scott after 2000")
+    assert ":director :Scott" in screen.said[0]
+    assert screen.out[0].startswith(f"?x\n<{FILM}TheMartian>\n")
+    assert session.run(".explain")
 
 
 @pytest.mark.parametrize("before", ["", "EXPLAIN ", "explain analyze\n", "BASE <http://b/> ", "PREFIX x: <http://x/> "])

@@ -1,0 +1,193 @@
+"""A knowledge base as the interpretation of questions sees it: names, classes, relations, and the answers of paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from hybridkg.asking.lexicon import Lexicon, Said
+from hybridkg.asking.names import Names
+from hybridkg.asking.schema_graph import SchemaGraph, read_schema_graph
+from hybridkg.asking.slots import Step
+from hybridkg.entities.profile.paths import Path, ShaclInverse, ShaclPredicate
+from hybridkg.entities.profile.paths import Sequence as PathSequence
+from hybridkg.entities.profile.profile import Profile
+from hybridkg.interfaces.graph_index import (
+    AlternativePath,
+    GraphIndex,
+    Ids,
+    InversePath,
+    Join,
+    Pattern,
+    PredicatePath,
+    Scan,
+    Slot,
+    Variable,
+)
+from hybridkg.interfaces.graph_index import Path as GraphPath
+from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.statistics import PredicateStatistics
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.rdf.terms import NamedNode, Node
+
+MAX_REACH = 2_000_000
+"""Solutions of one path that are read."""
+
+SAMPLED = 40
+"""Instances of a class whose text is measured."""
+
+NO_CLASS = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+)
+"""Namespaces of classes that describe the vocabulary, not the data."""
+
+
+class AskedBase:
+    """One state of a knowledge base; what it reads of the schema is kept.
+
+    Args:
+        graph: the projection.
+        text: the text index.
+        profile: of the text index.
+        classes: instances by class.
+        predicates: their statistics.
+        nodes: nodes of ids.
+        labels: labels by IRI; those without one are missing.
+        texts: characters of own text of each node.
+        has_vectors: whether NEAR has vectors.
+    """
+
+    def __init__(
+        self,
+        graph: GraphIndex,
+        text: TextIndex,
+        profile: Profile,
+        classes: Mapping[str, int],
+        predicates: Sequence[PredicateStatistics],
+        nodes: Callable[[Ids], list[Node]],
+        labels: Callable[[Sequence[str]], Mapping[str, str]],
+        text_lengths: Callable[[Sequence[Node]], Sequence[int]],
+        *,
+        has_vectors: bool,
+    ):
+        self.graph, self.text, self.profile, self.has_vectors = graph, text, profile, has_vectors
+        self._classes, self.predicates = classes, predicates
+        self._nodes, self._labels, self._text_lengths = nodes, labels, text_lengths
+        self.names = Names(text, profile, graph.n_entities, self.labels_of)
+        self.instances = lru_cache(64)(self._instances)
+        self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
+
+    def nodes(self, ids: Sequence[int]) -> list[Node]:
+        """The nodes of some ids."""
+        return self._nodes(np.array(ids, np.uint32))
+
+    def labels_of(self, ids: Sequence[int]) -> dict[int, str]:
+        """The label of each node that has one."""
+        nodes = dict(zip(ids, self.nodes(ids), strict=True))
+        found = self._labels([node.value for node in nodes.values() if isinstance(node, NamedNode)])
+        return {id: found[node.value] for id, node in nodes.items() if node.value in found}
+
+    @cached_property
+    def schema(self) -> SchemaGraph:
+        """The graph of classes; of those in hk:entities, if the profile names some."""
+        wanted = set(self.profile.entities)
+        classes = {
+            iri: n for iri, n in self._classes.items() if (iri in wanted if wanted else not iri.startswith(NO_CLASS))
+        }
+        types = set(self.types)
+        predicates = {one.iri: one.triples for one in self.predicates if one.iri not in types}
+        return read_schema_graph(self.graph, classes, predicates, self.types)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words for classes and predicates."""
+        iris = [*self.schema.classes, *(one.iri for one in self.predicates)]
+        return Lexicon(self.names.analyzer, self.schema.classes, self._labels(iris), said_of(self.profile))
+
+    @cached_property
+    def text_shares(self) -> Mapping[str, float]:
+        """The mean length of the own text of each class, of SAMPLED instances, divided by the largest one."""
+        means = {}
+        for iri in self.schema.names[:64]:
+            ids = self.instances(iri)
+            chosen = ids[:: max(1, len(ids) // SAMPLED)][:SAMPLED]
+            lengths = self._text_lengths(self.nodes(chosen[chosen < self.graph.n_entities].tolist()))
+            means[iri] = sum(lengths) / len(lengths) if lengths else 0.0
+        most = max(means.values(), default=0.0) or 1.0
+        return {iri: mean / most for iri, mean in means.items()}
+
+    def _instances(self, iri: str) -> Ids:
+        """Ids of the instances of a class, ascending."""
+        return self.candidates(Scan(Variable("x"), self.type_path, NamedNode(iri)))
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The predicates of hk:types that the graph has, at least one."""
+        known = {one.iri for one in self.predicates}
+        return tuple(iri for iri in self.profile.types if iri in known) or self.profile.types[:1]
+
+    @property
+    def type_path(self) -> PredicatePath | AlternativePath:
+        """The path from a node to its classes."""
+        steps = tuple(map(PredicatePath, self.types))
+        return steps[0] if len(steps) == 1 else AlternativePath(steps)
+
+    def reach(self, node: str, steps: Sequence[Step]) -> Ids:
+        """Ids of the answers of a path from a node, ascending, without the node itself."""
+        parts: list[Pattern] = []
+        here: Slot = NamedNode(node)
+        for number, step in enumerate(steps):
+            there = Variable("x" if number == len(steps) - 1 else f"n{number}")
+            parts.append(Scan(here, _path(step), there))
+            parts.append(Scan(there, self.type_path, NamedNode(step.target)))
+            here = there
+        ids = self.candidates(Join(tuple(parts)))
+        own = self.graph.find([NamedNode(node)])
+        others: Ids = ids[ids != own[0]]
+        return others
+
+    def candidates(self, pattern: Pattern) -> Ids:
+        """Ids of ?x in the solutions of a pattern, ascending; none where the projection lacks a predicate."""
+        compiled = self.graph.compile(pattern)
+        return np.zeros(0, np.uint32) if compiled is None else compiled.candidates("x", Meter())
+
+    def statistics(self, predicate: str) -> PredicateStatistics | None:
+        """The statistics of a predicate."""
+        return next((one for one in self.predicates if one.iri == predicate), None)
+
+
+def _path(step: Step) -> GraphPath:
+    paths = tuple(
+        InversePath(PredicatePath(predicate)) if inverse else PredicatePath(predicate)
+        for predicate, inverse in step.alternatives
+    )
+    return paths[0] if len(paths) == 1 else AlternativePath(paths)
+
+
+def said_of(profile: Profile) -> Said:
+    """The phrases of a profile: those of one IRI are for a class or a predicate, those of a path for the path."""
+    paths, classes = {}, {}
+    for path, phrases in profile.said:
+        steps = _steps(path)
+        if steps is not None:
+            paths[steps] = phrases
+        if isinstance(path, ShaclPredicate):
+            classes[path.iri] = phrases
+    return Said(paths, classes)
+
+
+def _steps(path: Path) -> tuple[tuple[str, bool], ...] | None:
+    """(predicate, whether against it) of each step; None for other paths."""
+    match path:
+        case ShaclPredicate(iri):
+            return ((iri, False),)
+        case ShaclInverse(ShaclPredicate(iri)):
+            return ((iri, True),)
+        case PathSequence(parts):
+            steps = [_steps(part) for part in parts]
+            return None if None in steps else tuple(step for some in steps if some for step in some)
+    return None

@@ -1,0 +1,274 @@
+"""The queries of filled slots, as syntax trees: `soft` ranks by the satisfied constraints, `strict` demands them.
+
+    rank = 10 (satisfied confidence / all) + text score / best text score + similarity
+
+The text scores are divided by a constant, the best score of the text in the whole index, and not by that of the
+rows, so that the answers of `strict` have the order that they have among those of `soft`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hybridkg.asking.slots import AbsenceConstraint, Constraint, PathConstraint, Slots, Step, ValueConstraint
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.terms import XSD
+from hybridkg.text.match_query.query_string import as_plain_words
+
+TOP = 200
+"""Entities of each of MATCH and NEAR that are ranked without satisfying a constraint."""
+
+LIMIT = 100
+MAX_RANKED = 1_000
+"""Nodes that satisfy all constraints, or one of several, up to which all of them are ranked; 0.1 ms each."""
+
+BEST = 500
+"""Of more nodes that satisfy all constraints, the best by words and the best by similarity that are ranked. All of
+them that are among the TOP of the whole index are among these, so `soft` and `strict` rank the same ones."""
+
+WEIGHT = 10.0
+"""Rank of a node that satisfies all constraints, where text and similarity have at most 1 each."""
+
+X, TEXT, SIMILARITY = ast.Var("x"), ast.Var("t"), ast.Var("v")
+
+
+@dataclass(frozen=True)
+class QuerySurroundings:
+    """Properties of the knowledge base that a query depends on.
+
+    Args:
+        types: predicates that lead to classes.
+        has_vectors: whether NEAR has vectors.
+        best_score: the highest text score of the words in the index; 0 for none.
+        mixed: (predicate, inverse, target) of steps that also lead to other classes than the target.
+        prefixes: to shorten IRIs.
+        limit: rows.
+    """
+
+    types: Sequence[str]
+    has_vectors: bool
+    best_score: float
+    mixed: frozenset[Step]
+    prefixes: Mapping[str, str]
+    limit: int = LIMIT
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the words are matched; a text that no entity has is left out where vectors rank."""
+        return self.best_score > 0 or not self.has_vectors
+
+
+def fusion_query(text: str, around: QuerySurroundings, target: str | None = None) -> str:
+    """The plain fusion of text and similarity, of the instances of a class or of all entities."""
+    typed = (ast.Triples((_typed(X, target, around),)),) if target else ()
+    scores = [TEXT] * around.has_text + [SIMILARITY] * around.has_vectors
+    parts = [_or_zero(ast.RankFunction("tmm", (ast.RankedList(score),))) for score in scores]
+    return _written((_either(_tops(text, around)), *typed, *_ranked(text, around)), _sum(parts), around)
+
+
+def soft_query(slots: Slots, around: QuerySurroundings) -> str:
+    """The query that ranks nodes higher the more of the constraints they satisfy."""
+    assert slots.target is not None
+    branches = _joined(slots, around)
+    if len(slots.constraints) > 1:
+        for number, one in enumerate(slots.constraints):
+            if isinstance(one, PathConstraint) and one.reach <= MAX_RANKED:
+                branches.append(ast.Group(_pattern(one, number, around)))
+    branches += _tops(slots.text, around)
+    tests = tuple(
+        ast.Bind(_exists(one, number, around), _satisfied(number)) for number, one in enumerate(slots.constraints)
+    )
+    typed = ast.Triples((_typed(X, slots.target.iri, around),))
+    where = (_either(branches), typed, *tests, *_ranked(slots.text, around))
+    flags = [ast.Call("IF", (_satisfied(n), _integer(1), _integer(0))) for n in range(len(slots.constraints))]
+    return _written(where, _rank(slots, flags, around), around)
+
+
+def pattern_query(slots: Slots, around: QuerySurroundings) -> str:
+    """The query of all nodes that satisfy all constraints, without a rank and a limit."""
+    assert slots.target is not None
+    typed = ast.Triples((_typed(X, slots.target.iri, around),))
+    where = ast.Group((typed, *_all_patterns(slots.constraints, around)))
+    return write(ast.Query(ast.SelectQuery((ast.SelectItem(X),), where, "DISTINCT")), prefixes=around.prefixes)
+
+
+def strict_query(slots: Slots, around: QuerySurroundings) -> str:
+    """The query whose answers satisfy all constraints."""
+    assert slots.target is not None
+    typed = ast.Triples((_typed(X, slots.target.iri, around),))
+    where = (*_elements(_joined(slots, around)), typed, *_ranked(slots.text, around))
+    return _written(where, _rank(slots, [_integer(1)] * len(slots.constraints), around), around)
+
+
+def _joined(slots: Slots, around: QuerySurroundings) -> list[ast.Group]:
+    """The nodes that satisfy all constraints, or the best of them."""
+    assert slots.target is not None
+    everything = _all_patterns(slots.constraints, around)
+    items = _items(slots.text, around)
+    if slots.answers <= MAX_RANKED or not items:
+        return [ast.Group(everything)]
+    typed = ast.Triples((_typed(X, slots.target.iri, around),))
+    best = ast.Var("s")
+    return [
+        ast.Group(
+            (
+                ast.SubSelect(
+                    ast.SelectQuery(
+                        (ast.SelectItem(X),),
+                        ast.Group((typed, *everything, ast.Triples((replace(item, score=best),)))),
+                        "DISTINCT",
+                        modifiers=ast.Modifiers(rank_by=ast.RankBy(best), limit=BEST),
+                    )
+                ),
+            )
+        )
+        for item in items
+    ]
+
+
+def _elements(branches: Sequence[ast.Group]) -> tuple[ast.Element, ...]:
+    """The branches of a union, or what is in the only one."""
+    return branches[0].elements if len(branches) == 1 else (_either(branches),)
+
+
+def _rank(slots: Slots, flags: Sequence[ast.Expression], around: QuerySurroundings) -> ast.Expression:
+    """The rank; the same operations in the same order for both queries, so that equal rows have equal bits."""
+    total = sum(one.confidence for one in slots.constraints)
+    parts: list[ast.Expression] = [
+        ast.Binary("*", _decimal(WEIGHT * one.confidence / total), flag)
+        for one, flag in zip(slots.constraints, flags, strict=True)
+    ]
+    if around.has_text:
+        parts.append(_or_zero(ast.Binary("/", TEXT, _decimal(around.best_score))))
+    if around.has_vectors:
+        parts.append(_or_zero(SIMILARITY))
+    return _sum(parts)
+
+
+def _tops(text: str, around: QuerySurroundings) -> list[ast.Group]:
+    return [ast.Group((ast.Triples((replace(item, top=TOP, score=None),)),)) for item in _items(text, around)]
+
+
+def _ranked(text: str, around: QuerySurroundings) -> tuple[ast.Element, ...]:
+    """The scores, where a node has them."""
+    return tuple(ast.OptionalPattern(ast.Group((ast.Triples((item,)),))) for item in _items(text, around))
+
+
+def _items(text: str, around: QuerySurroundings) -> list[ast.RankedItem]:
+    """The ranked predicates, with their scores."""
+    items: list[ast.RankedItem] = []
+    if around.has_text:
+        items.append(ast.Match(X, ast.Lit(as_plain_words(text)), score=TEXT))
+    if around.has_vectors:
+        items.append(ast.Near(X, ast.Lit(text), score=SIMILARITY))
+    return items
+
+
+def _either(branches: Sequence[ast.Group]) -> ast.Element:
+    return branches[0] if len(branches) == 1 else ast.UnionPattern(tuple(branches))
+
+
+def _all_patterns(constraints: Sequence[Constraint], around: QuerySurroundings) -> tuple[ast.Element, ...]:
+    """The patterns of all constraints; those of values and absences last, because they only restrict."""
+    numbered = sorted(enumerate(constraints), key=lambda one: not isinstance(one[1], PathConstraint))
+    return tuple(element for number, one in numbered for element in _pattern(one, number, around))
+
+
+def _pattern(constraint: Constraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
+    if isinstance(constraint, PathConstraint):
+        return _path(constraint, number, around)
+    if isinstance(constraint, ValueConstraint):
+        return _value(constraint, number)
+    return (ast.Filter(ast.Exists(_missing(constraint, number, around), negated=True)),)
+
+
+def _exists(constraint: Constraint, number: int, around: QuerySurroundings) -> ast.Expression:
+    if isinstance(constraint, AbsenceConstraint):
+        return ast.Exists(_missing(constraint, number, around), negated=True)
+    return ast.Exists(ast.Group(_pattern(constraint, number, around)))
+
+
+def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
+    anchor = ast.Iri(constraint.anchor.iri)
+    triples = []
+    here: ast.Iri | ast.Var = anchor
+    for at, step in enumerate(constraint.steps):
+        is_last = at == len(constraint.steps) - 1
+        there = X if is_last else ast.Var(f"{'abcd'[number]}{at + 1}")
+        triples.append(_triple(here, step, there))
+        if not is_last and step in around.mixed:
+            triples.append(_typed(there, step.target, around))
+        here = there
+    elements: tuple[ast.Element, ...] = (ast.Triples(tuple(triples)),)
+    if constraint.anchor.kind == constraint.steps[-1].target:
+        elements = (*elements, ast.Filter(ast.Binary("!=", X, anchor)))
+    return elements
+
+
+def _value(constraint: ValueConstraint, number: int) -> tuple[ast.Element, ...]:
+    value = ast.Var(f"{'abcd'[number]}1")
+    measured: ast.Expression = ast.Call("YEAR", (value,)) if constraint.years else value
+    tests: list[ast.Expression] = [
+        ast.Binary(operator, measured, _integer(number)) for operator, number in constraint.tests
+    ]
+    condition = tests[0]
+    for test in tests[1:]:
+        condition = ast.Binary("&&", condition, test)
+    triple = ast.TriplePattern(X, ast.Iri(constraint.predicate), value)
+    return ast.Triples((triple,)), ast.Filter(condition)
+
+
+def _missing(constraint: AbsenceConstraint, number: int, around: QuerySurroundings) -> ast.Group:
+    other = ast.Var(f"{'abcd'[number]}1")
+    triples = [_triple(X, constraint.step, other)]
+    if constraint.step in around.mixed:
+        triples.append(_typed(other, constraint.step.target, around))
+    return ast.Group((ast.Triples(tuple(triples)),))
+
+
+def _triple(here: ast.Iri | ast.Var, step: Step, there: ast.Var) -> ast.TriplePattern:
+    if step.others:
+        paths = (ast.PathInverse(ast.Iri(iri)) if inverse else ast.Iri(iri) for iri, inverse in step.alternatives)
+        return ast.TriplePattern(here, ast.PathAlternative(tuple(paths)), there)
+    predicate = ast.Iri(step.predicate)
+    return ast.TriplePattern(there, predicate, here) if step.inverse else ast.TriplePattern(here, predicate, there)
+
+
+def _typed(node: ast.Var, kind: str, around: QuerySurroundings) -> ast.TriplePattern:
+    steps = tuple(map(ast.Iri, around.types))
+    return ast.TriplePattern(node, steps[0] if len(steps) == 1 else ast.PathAlternative(steps), ast.Iri(kind))
+
+
+def _satisfied(number: int) -> ast.Var:
+    return ast.Var(f"g{number + 1}")
+
+
+def _or_zero(value: ast.Expression) -> ast.Expression:
+    return ast.Call("COALESCE", (value, _integer(0)))
+
+
+def _sum(parts: Sequence[ast.Expression]) -> ast.Expression:
+    total = parts[0]
+    for part in parts[1:]:
+        total = ast.Binary("+", total, part)
+    return total
+
+
+def _integer(number: int) -> ast.Lit:
+    return ast.Lit(str(number), XSD + "integer")
+
+
+def _decimal(number: float) -> ast.Lit:
+    return ast.Lit(f"{max(number, 1e-4):.4f}", XSD + "decimal")
+
+
+def _written(where: tuple[ast.Element, ...], rank: ast.Expression, around: QuerySurroundings) -> str:
+    query = ast.SelectQuery(
+        (ast.SelectItem(X),),
+        ast.Group(where),
+        "DISTINCT",
+        modifiers=ast.Modifiers(rank_by=ast.RankBy(rank), limit=around.limit),
+    )
+    return write(ast.Query(query), prefixes={"xsd": XSD, **around.prefixes})

@@ -1,0 +1,141 @@
+"""The interpretation of a question: slots from names and schema of the knowledge base alone, then the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hybridkg.asking.base import AskedBase
+from hybridkg.asking.conjunction import Conjunction, conjunctions
+from hybridkg.asking.emit import LIMIT, QuerySurroundings, fusion_query, pattern_query, soft_query, strict_query
+from hybridkg.asking.interpretation import Alternative, Interpretation
+from hybridkg.asking.lexicon import FILLERS
+from hybridkg.asking.mentions import NameMention, find_mentions
+from hybridkg.asking.paths import WINDOW
+from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Step
+from hybridkg.asking.targets import REQUESTS, find_targets
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
+from hybridkg.asking.words import MAX_WORDS, Question, read_question
+from hybridkg.errors import UserError
+from hybridkg.interfaces.text_index import TextQuery
+
+LEAST = 0.3
+"""Confidence that the best constraint needs; below it, the question is only ranked by its words."""
+
+SURE_LINK = 0.5
+"""Confidence of a link whose words no longer rank answers."""
+
+ALTERNATIVES = 3
+
+
+def interpret(
+    text: str,
+    base: AskedBase,
+    prefixes: Mapping[str, str],
+    *,
+    limit: int = LIMIT,
+    weights: QuestionWeights = DEFAULT_WEIGHTS,
+) -> Interpretation:
+    """The interpretation of a question.
+
+    Args:
+        text: the question.
+        base: the knowledge base.
+        prefixes: to shorten the IRIs of the queries.
+        limit: rows of the queries.
+        weights: of the formulas.
+
+    Raises:
+        UserError: the question has no word.
+        QueryLimitError: it is too long.
+    """
+    question = read_question(text, base.names.analyzer)
+    if not question.words:
+        raise UserError("the question has no word", hint='hybridkg ask KB "papers on parsing by people at Edinburgh"')
+    notes = [f"names are sought in the first {MAX_WORDS} words only"] if question.is_cut else []
+    mentions = find_mentions(question, base)
+    named = frozenset(
+        at for one in mentions.found if one.confidence >= SURE_LINK for at in range(one.first, one.behind)
+    )
+    targets = find_targets(question, base, named, weights)
+    readings = conjunctions(question, mentions.found, targets, base, weights) if targets else []
+    chosen = readings[0] if readings else None
+    constraints = _constraints(question, chosen) if chosen else ()
+    if chosen is None or not any(one.confidence > LEAST for one in constraints):
+        slots = Slots(question.text, None, (), question.text, 0)
+        query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
+        others = _alternatives(question, readings, None)
+        return Interpretation(slots, query, None, None, others, mentions.unresolved, tuple(notes))
+    slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
+    around = surroundings(slots.text, base, prefixes, limit)
+    strict = strict_query(slots, around) if slots.answers else None
+    if strict is None:
+        notes.append("no node satisfies all constraints")
+    return Interpretation(
+        slots,
+        soft_query(slots, around),
+        strict,
+        pattern_query(slots, around),
+        _alternatives(question, readings, chosen),
+        mentions.unresolved,
+        tuple(notes),
+    )
+
+
+def _constraints(question: Question, reading: Conjunction) -> tuple[Constraint, ...]:
+    """The constraints of a reading, in the order of the question."""
+    placed: list[tuple[int, Constraint]] = [(value.first, value.constraint) for value in reading.values]
+    for mention, path in reading.paths:
+        written = question.written(mention.first, mention.behind)
+        start, end = question.words[mention.first].start, question.words[mention.behind - 1].end
+        node = path.node
+        anchor = Anchor(written, start, end, node.iri, node.name, node.kind, node.confidence)
+        for steps, reach in zip(path.paths, path.reaches, strict=True):
+            placed.append((mention.first, PathConstraint(anchor, steps, node.confidence * path.share, reach)))
+    return tuple(one for _, one in sorted(placed, key=lambda one: one[0]))
+
+
+def _alternatives(
+    question: Question, readings: Sequence[Conjunction], chosen: Conjunction | None
+) -> tuple[Alternative, ...]:
+    others = [one for one in readings if one is not chosen and one.size]
+    return tuple(Alternative(one.target, _constraints(question, one), one.score) for one in others[:ALTERNATIVES])
+
+
+def _rest(question: Question, reading: Conjunction, base: AskedBase) -> str:
+    """The words that no slot has used; the whole question if nothing is left."""
+    used: set[int] = set()
+    for value in reading.values:
+        used.update(range(value.first, value.behind))
+    for mention, path in reading.paths:
+        if path.node.confidence >= SURE_LINK:
+            used.update(range(mention.first, mention.behind))
+        for steps in path.paths:
+            used |= _cue_words(question, mention, steps, base)
+    for number, word in enumerate(question.words):
+        if word.text == reading.target.word or word.raw.casefold() in REQUESTS:
+            used.add(number)
+    kept = [word for number, word in enumerate(question.words) if number not in used]
+    if question.is_cut:
+        return " ".join([*(word.text for word in kept), question.text[question.words[-1].end :].strip()])
+    return " ".join(word.text for word in kept) if any(not word.is_stop for word in kept) else question.text
+
+
+def _cue_words(question: Question, mention: NameMention, steps: Sequence[Step], base: AskedBase) -> set[int]:
+    """Numbers of the words near a mention that name its path."""
+    names = {stem for step in steps for stem in base.lexicon.step_words(step)} - FILLERS
+    names |= {stem for step in steps for stem in base.lexicon.class_words.get(step.target, ())}
+    near = [*range(mention.first - WINDOW, mention.first), *range(mention.behind, mention.behind + WINDOW)]
+    return {at for at in near if 0 <= at < len(question.words) and question.words[at].stem in names}
+
+
+def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit: int) -> QuerySurroundings:
+    """Properties of the knowledge base that the queries of a text depend on."""
+    _, scores = base.text.topk(TextQuery(text, syntax=False), 1)
+    best = max(0.0, float(scores[0])) if len(scores) else 0.0
+    mixed = frozenset(
+        Step(step.predicate, step.inverse, step.target, step.others)
+        for steps in base.schema.steps.values()
+        for step in steps
+        if not base.schema.leads_to_one(step)
+    )
+    return QuerySurroundings(base.types, base.has_vectors, best, mixed, prefixes, limit)

@@ -1,0 +1,84 @@
+"""Learning from questions with known queries: which routes and classes the words of a question speak of.
+
+Two naive Bayes models of words (weights.py). A word counts once a question; words of fewer than LEAST questions are
+left out. P(word | outcome) is smoothed by the share of the word in all questions, and its logarithm over that share is
+within -LIMIT..LIMIT, so that no single word decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+from hybridkg.asking.base import AskedBase
+from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.paths import WINDOW, stems_of
+from hybridkg.asking.targets import head_words
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, Route, WordModel, between, written_route
+from hybridkg.asking.words import read_question
+
+LEAST = 2
+SMOOTHING = 0.5
+LIMIT = 2.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question with its known query.
+
+    Args:
+        question: its text.
+        target: class of the answers.
+        routes: IRI of each anchor, with the paths from the answers to it.
+    """
+
+    question: str
+    target: str
+    routes: Sequence[tuple[str, Route]]
+
+
+def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights = DEFAULT_WEIGHTS) -> QuestionWeights:
+    """The weights with models of routes and classes. An anchor that is no mention teaches nothing."""
+    routes: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
+    classes: list[tuple[str, tuple[str, ...]]] = []
+    for example in examples:
+        question = read_question(example.question, base.names.analyzer)
+        mentions = find_mentions(question, base).found
+        named = frozenset(at for one in mentions for at in range(one.first, one.behind) if one.confidence >= 0.5)
+        classes.append((example.target, head_words(question, named)))
+        for iri, route in example.routes:
+            found = [(one, node) for one in mentions for node in one.choices if node.iri == iri]
+            if found:
+                mention, node = max(found, key=lambda one: one[1].confidence)
+                before, after = question.window(mention.first, mention.behind, WINDOW)
+                outcome = written_route(tuple(sorted(route)))
+                routes[between(node.kind, example.target)].append((outcome, stems_of([*before, *after])))
+    models = {key: word_model(some) for key, some in sorted(routes.items())}
+    return replace(weights, routes=models, classes=word_model(classes))
+
+
+def word_model(examples: Sequence[tuple[str, Sequence[str]]]) -> WordModel:
+    """The model of (outcome, words) of some examples.
+
+    >>> word_model([("x", ["by"]), ("x", ["by"]), ("y", ["on"]), ("y", ["on"])]).ratios["by"]["x"]
+    0.5877866649021191
+    """
+    total = len(examples)
+    outcomes = Counter(outcome for outcome, _ in examples)
+    together = Counter((word, outcome) for outcome, words in examples for word in set(words))
+    words = Counter(word for _, own in examples for word in set(own))
+    norm = total + SMOOTHING * (len(outcomes) + 1)
+    ratios: dict[str, dict[str, float]] = {}
+    for word, count in sorted(words.items()):
+        share = count / total
+        if count >= LEAST:
+            ratios[word] = {
+                outcome: max(-LIMIT, min(LIMIT, log(
+                    (together[word, outcome] + SMOOTHING * share) / (own + SMOOTHING) / share
+                )))
+                for outcome, own in sorted(outcomes.items())
+            }  # fmt: skip
+    prior = {outcome: log((count + SMOOTHING) / norm) for outcome, count in sorted(outcomes.items())}
+    return WordModel(prior, ratios, log(SMOOTHING / norm))

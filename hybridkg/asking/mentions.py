@@ -1,0 +1,178 @@
+"""Mentions: parts of a question that name nodes, with the confidence of each link.
+
+    l = s lp^(1/words) (1 + degree) / (sum of 1 + degree over the nodes of the name)
+
+s is 1 for a whole name and the similarity otherwise; lp, the link probability, is that sum divided by the number of
+entities whose own text has the words, at most 1 (linking/linker.py counts incoming triples only). Whole names are
+sought for all parts of up to MAX_LENGTH words; similar ones for quotations, and for words with capitals or digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hybridkg.asking.base import AskedBase
+from hybridkg.asking.names import Words
+from hybridkg.asking.words import Question
+from hybridkg.rdf.terms import NamedNode
+
+MAX_LENGTH = 24
+"""Words of a mention without quotation marks."""
+
+LEAST_SIMILAR = 0.75
+"""Dice coefficient of a name that is not written as it is stored."""
+
+LEAST_PART = 0.5
+"""Share of the idf of a name that some of its words have."""
+
+PER_MENTION = 5
+"""Nodes of one mention, those with the highest confidence."""
+
+
+@dataclass(frozen=True)
+class NodeChoice:
+    """A node that a mention may name: id, IRI, label, class, and the confidence of the link, above 0 and at most 1."""
+
+    id: int
+    iri: str
+    name: str
+    kind: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class NameMention:
+    """The words first..behind of a question, and the nodes that they may name, best first."""
+
+    first: int
+    behind: int
+    choices: tuple[NodeChoice, ...]
+    is_exact: bool
+
+    @property
+    def confidence(self) -> float:
+        """That of the best node."""
+        return self.choices[0].confidence
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """The mentions of a question, and the quoted or capitalised parts that name no known node."""
+
+    found: tuple[NameMention, ...]
+    unresolved: tuple[str, ...]
+
+
+def find_mentions(question: Question, base: AskedBase) -> Mentions:
+    """The mentions of a question, which may overlap, in its order."""
+    found: dict[tuple[int, int], NameMention] = {}
+    unresolved = []
+    for first, behind in _parts(question, base):
+        mention = _exact(question, first, behind, base)
+        if mention is not None:
+            found[first, behind] = mention
+    for first, behind in (*question.quoted, *_names_in(question)):
+        if any(one <= first and behind <= other for one, other in found):
+            continue
+        quoted = (first, behind) in question.quoted
+        mention = (_exact(question, first, behind, base) if quoted else None) or _similar(
+            question, first, behind, base, parts=not quoted
+        )
+        if mention is not None:
+            found[first, behind] = mention
+        elif not any(first <= one and other <= behind for one, other in found):
+            unresolved.append(question.written(first, behind))
+    return Mentions(tuple(found[key] for key in sorted(found)), tuple(dict.fromkeys(unresolved)))
+
+
+def _parts(question: Question, base: AskedBase) -> list[tuple[int, int]]:
+    """The parts of up to MAX_LENGTH words that are in some name, and do not end with a stop word."""
+    parts = []
+    words = question.words
+    for first in range(len(words)):
+        if first in question.in_quotes:
+            continue
+        for behind in range(first + 1, min(first + MAX_LENGTH, len(words)) + 1):
+            last = words[behind - 1]
+            if behind - 1 in question.in_quotes:
+                break
+            part = _raw(question, first, behind)
+            if (behind > first + 1 or not last.is_stop) and not base.names.df(part):
+                break
+            if not last.is_stop:
+                parts.append((first, behind))
+    return parts
+
+
+def _names_in(question: Question) -> list[tuple[int, int]]:
+    """The longest parts of words with capitals or digits, with stop words between them."""
+    parts: list[tuple[int, int]] = []
+    words = question.words
+    at = 0
+    while at < len(words):
+        if at in question.in_quotes or not _is_name(question, at):
+            at += 1
+            continue
+        behind = reach = at + 1
+        while reach < len(words) and reach not in question.in_quotes and reach - at < MAX_LENGTH:
+            if _is_name(question, reach):
+                behind = reach + 1
+            elif not words[reach].is_stop:
+                break
+            reach += 1
+        parts.append((at, behind))
+        at = behind
+    return parts
+
+
+def _is_name(question: Question, at: int) -> bool:
+    word = question.words[at]
+    if word.is_stop or word.text.isdigit():
+        return False
+    capital = word.text[:1].isupper() and (not word.begins or word.text[1:2].isupper())
+    return capital or any(map(str.isdigit, word.text))
+
+
+def _raw(question: Question, first: int, behind: int) -> Words:
+    return tuple(word.raw for word in question.words[first:behind])
+
+
+def _exact(question: Question, first: int, behind: int, base: AskedBase) -> NameMention | None:
+    ids = base.names.exact(_raw(question, first, behind)).tolist()
+    labels = base.labels_of(ids[:1000])
+    return _mention(question, first, behind, base, {id: (1.0, labels.get(id, "")) for id in ids[:1000]}, is_exact=True)
+
+
+def _similar(question: Question, first: int, behind: int, base: AskedBase, *, parts: bool) -> NameMention | None:
+    names, degrees = base.names, base.schema.degrees
+    written, raw = question.written(first, behind), _raw(question, first, behind)
+    found = names.similar(written, raw, parts=parts, weight=lambda ids: degrees[ids])
+    least = LEAST_PART if parts else LEAST_SIMILAR
+    close = {id: one for id, one in found.items() if one[0] >= least}
+    return _mention(question, first, behind, base, close, is_exact=False)
+
+
+def _mention(
+    question: Question,
+    first: int,
+    behind: int,
+    base: AskedBase,
+    found: Mapping[int, tuple[float, str]],
+    *,
+    is_exact: bool,
+) -> NameMention | None:
+    if not found:
+        return None
+    degrees = {id: 1.0 + float(base.schema.degrees[id]) for id in found}
+    total = sum(degrees.values())
+    df = max(1, base.names.own_df(_raw(question, first, behind)))
+    probability = min(1.0, total / df) ** (1 / (behind - first))
+    choices = []
+    for (id, (similarity, label)), node in zip(found.items(), base.nodes(list(found)), strict=True):
+        kind = base.schema.kind(id)
+        if kind is not None and isinstance(node, NamedNode):
+            confidence = min(1.0, similarity * probability * degrees[id] / total)
+            choices.append(NodeChoice(id, node.value, label, kind, confidence))
+    best = sorted(choices, key=lambda one: (-one.confidence, one.iri))[:PER_MENTION]
+    return NameMention(first, behind, tuple(best), is_exact) if best else None

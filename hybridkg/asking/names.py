@@ -1,0 +1,149 @@
+"""Names of nodes in the text index: whole names, names that contain some words, and similar ones.
+
+A name is the text of a field that reads label predicates, compared by the analyzer of the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.entities.profile.profile import Profile
+from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuery
+from hybridkg.linking.names import name_fields
+
+SIMILAR = 20
+"""Nodes whose names are compared with a mention: those that match its words best."""
+
+MAX_CONTAINING = 2_000
+"""Nodes with a mention in their names, up to which the most connected ones are compared as well."""
+
+CACHED = 20_000
+"""Phrases whose statistics are kept."""
+
+Words = tuple[str, ...]
+"""Raw words of the analyzer."""
+
+
+class Names:
+    """Names of one state of a knowledge base.
+
+    Args:
+        text: the index.
+        profile: its fields.
+        size: number of entities.
+        label: the label of each node by its id; nodes without one are missing.
+    """
+
+    def __init__(
+        self, text: TextIndex, profile: Profile, size: int, label: Callable[[Sequence[int]], Mapping[int, str]]
+    ):
+        self._text, self.label, self._size = text, label, size
+        fields = name_fields(profile)
+        self._fields = tuple(FieldChoice(field.name) for field in fields)
+        self._analyzers = [text.analyzer(field.analyzer) for field in fields]
+        own = [field for field in profile.fields if field.text != "labels"]
+        self._own = tuple(FieldChoice(field.name) for field in own) or self._fields
+        self.df = lru_cache(CACHED)(self._df)
+        self.own_df = lru_cache(CACHED)(self._own_df)
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer of the first field of names."""
+        return self._analyzers[0]
+
+    def _df(self, words: Words) -> int:
+        """Entities with the words, one after another, in a name."""
+        return self._counted(words, self._fields)
+
+    def _own_df(self, words: Words) -> int:
+        """Entities with the words, one after another, in their own text: names and other literals."""
+        return self._counted(words, self._own)
+
+    def _counted(self, words: Words, fields: tuple[FieldChoice, ...]) -> int:
+        return sum(term.df for term in self._text.terms(TextQuery(_phrase(words), fields=fields)))
+
+    def idf(self, word: str) -> float:
+        """ln(1 + N / (1 + df)) of a word among the names.
+
+        A word that is in no name has the highest value.
+        """
+        return log(1 + self._size / (1 + self.df((word,))))
+
+    def exact(self, words: Words) -> Ids:
+        """Entities whose whole name the words are, ascending."""
+        found = [np.zeros(0, np.uint32)]
+        for field, analyzer in zip(self._fields, self._analyzers, strict=True):
+            stemmer = analyzer.stemmer("")
+            terms = [analyzer.term(word, stemmer) for word in words]
+            if not terms[0] or not terms[-1]:
+                continue  # a dropped word at an end, which no phrase can match
+            task = self._text.task(TextQuery(_phrase(words), fields=(field,)))
+            if task.terms:
+                ids = task.terms[0].postings[0].ids
+                found.append(ids[task.lengths[task.fields[0].row][ids] == len(terms)])
+        return np.unique(np.concatenate(found)).astype(np.uint32)
+
+    def containing(self, words: Words) -> Ids:
+        """Entities with the words, one after another, in a name, ascending; none if they are many."""
+        if not 0 < self.df(words) <= MAX_CONTAINING:
+            return np.zeros(0, np.uint32)
+        return self._text.matches(TextQuery(_phrase(words), fields=self._fields))
+
+    def similar(
+        self, text: str, words: Words, *, parts: bool, weight: Callable[[Ids], NDArray[np.uint32]]
+    ) -> dict[int, tuple[float, str]]:
+        """(similarity, label) of the nodes with similar names, by id.
+
+        The similarity is the Dice coefficient of the trigrams, or with `parts` the share of the idf of the name that
+        the words have, if they are all in it and that is more. With `parts`, the SIMILAR nodes of the highest weight
+        of those that contain the words are compared as well.
+        """
+        ids, _ = self._text.topk(TextQuery(text, syntax=False, fields=self._fields), SIMILAR)
+        if parts:
+            inside = self.containing(words)
+            order = np.lexsort((inside, -weight(inside).astype(np.int64)))
+            ids = np.union1d(ids, inside[order[:SIMILAR]])
+        sought = {word.casefold() for word in words}
+        found = {}
+        for id, label in self.label(ids.tolist()).items():
+            similarity = dice(text, label)
+            own = [word.casefold() for word in self.analyzer.words(label)]
+            if parts and sought <= set(own):
+                mass = {word: self.idf(word) for word in own if not self._is_stop(word)}
+                shared = sum(mass.get(word, 0.0) for word in sought)
+                similarity = max(similarity, shared / (sum(mass.values()) or 1.0))
+            found[id] = similarity, label
+        return found
+
+    def _is_stop(self, word: str) -> bool:
+        return self.analyzer.is_stop_word(word, self.analyzer.stemmer(""))
+
+
+def _phrase(words: Words) -> str:
+    return f'"{" ".join(words)}"'
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """The trigrams of a text without case, with two blanks before and one behind.
+
+    >>> sorted(trigrams("Ab"))
+    ['  a', ' ab', 'ab ']
+    """
+    padded = f"  {' '.join(text.casefold().split())} "
+    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
+
+
+def dice(one: str, other: str) -> float:
+    """The Dice coefficient of the trigrams of two texts, 0..1.
+
+    >>> dice("Ab", "ab"), dice("ab", "ac")
+    (1.0, 0.3333333333333333)
+    """
+    left, right = trigrams(one), trigrams(other)
+    return 2 * len(left & right) / (len(left) + len(right))

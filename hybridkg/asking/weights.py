@@ -1,0 +1,119 @@
+"""The weights of the formulas, and what was learned from questions with known queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hybridkg.errors import ConfigError
+
+Signature = tuple[tuple[str, bool], ...]
+"""A path from the answers to the anchor: (predicate, whether against it) of each step."""
+
+Route = tuple[Signature, ...]
+"""One path, or two that begin at the same anchor, ascending."""
+
+MAX_FILE_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class WordModel:
+    """A naive Bayes model of outcomes by words, in logarithms.
+
+    Args:
+        prior: of each outcome; `unseen` for others.
+        ratios: by word and outcome, log P(word | outcome) / P(word); 0 for others.
+        unseen: prior of an outcome without an example.
+    """
+
+    prior: Mapping[str, float] = field(default_factory=dict)
+    ratios: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    unseen: float = 0.0
+
+    def score(self, outcome: str, words: Iterable[str]) -> float:
+        """The log-odds of an outcome.
+
+        >>> WordModel({"x": -0.5}, {"by": {"x": 1.0}}, -3.0).score("x", ["by", "the"])
+        0.5
+        """
+        own = sum(self.ratios[word].get(outcome, 0.0) for word in sorted(set(words)) if word in self.ratios)
+        return self.prior.get(outcome, self.unseen) + own
+
+
+@dataclass(frozen=True)
+class QuestionWeights:
+    """Weights of paths and of the beam; those of the specification, not learned.
+
+    Args:
+        cue: of the words around a mention.
+        learned: of the log-odds of paths and classes in training questions.
+        hop: of each step beyond the first, subtracted.
+        reach: of log10(1 + number of answers), subtracted.
+        joined: of a constraint that leaves some answers.
+        covered: of the idf share of the words that mentions cover.
+        routes: models of routes by the words around a mention, by `between` of the classes of anchor and answers.
+        classes: model of the class of the answers by the words before the first preposition; None if not learned.
+    """
+
+    cue: float = 2.0
+    learned: float = 0.5
+    hop: float = 0.7
+    reach: float = 0.3
+    joined: float = 1.5
+    covered: float = 0.5
+    routes: Mapping[str, WordModel] = field(default_factory=dict)
+    classes: WordModel | None = None
+
+    def to_json(self) -> str:
+        """The learned models as JSON."""
+        models = {"routes": {key: vars(model) for key, model in sorted(self.routes.items())}}
+        classes = None if self.classes is None else vars(self.classes)
+        return json.dumps({"format": 1, **models, "classes": classes}, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> QuestionWeights:
+        """Reads a file that `to_json` wrote.
+
+        Raises:
+            ConfigError: it cannot be read, or has another form.
+        """
+        try:
+            with path.open("rb") as file:
+                raw = file.read(MAX_FILE_BYTES + 1)
+            data = json.loads(raw) if len(raw) <= MAX_FILE_BYTES else {}
+            if data["format"] != 1:
+                raise ConfigError("the weights have another format", place=str(path))
+            routes = {str(key): _model(value) for key, value in data["routes"].items()}
+            return cls(routes=routes, classes=None if data["classes"] is None else _model(data["classes"]))
+        except OSError as e:
+            raise ConfigError(f"cannot read the weights: {(e.strerror or str(e)).lower()}", place=str(path)) from e
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+            raise ConfigError("these are no weights of questions", place=str(path)) from e
+
+
+def _model(data: Mapping[str, object]) -> WordModel:
+    prior, ratios = data["prior"], data["ratios"]
+    assert isinstance(prior, dict)
+    assert isinstance(ratios, dict)
+    words = {str(word): {str(one): float(value) for one, value in own.items()} for word, own in ratios.items()}
+    return WordModel({str(one): float(value) for one, value in prior.items()}, words, float(str(data["unseen"])))
+
+
+def written_route(route: Route) -> str:
+    """A route as text.
+
+    >>> written_route(((("x:wrote", True), ("x:in", False)),))
+    '^<x:wrote>/<x:in>'
+    """
+    paths = ("/".join(f"{'^' * inverse}<{predicate}>" for predicate, inverse in path) for path in route)
+    return " & ".join(paths)
+
+
+def between(start: str, target: str) -> str:
+    """The key of the routes between the classes of anchor and answers."""
+    return f"<{start}> <{target}>"
+
+
+DEFAULT_WEIGHTS = QuestionWeights()

@@ -1,0 +1,67 @@
+"""`hybridkg ask`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hybridkg.cli.echo import echo, echo_json
+from hybridkg.cli.options import PATH, WholeNumber, format_option, kb_argument, opened, timeout_option
+from hybridkg.errors import UserError
+
+
+@click.command()
+@kb_argument
+@click.argument("question", nargs=-1, required=True)
+@click.option(
+    "--show", is_flag=True, help="Print the query instead of rows, to edit and run it; in json, all about it."
+)
+@click.option("--strict", is_flag=True, help="Only answers that satisfy all constraints.")
+@click.option("--limit", metavar="N", type=WholeNumber(min=1, max=10_000), default=10, show_default=True, help="Rows.")
+@click.option("--weights", metavar="FILE", type=PATH, help="QuestionWeights learned from questions with known queries.")
+@format_option
+@timeout_option
+def ask(
+    kb: Path,
+    question: tuple[str, ...],
+    show: bool,
+    strict: bool,
+    limit: int,
+    weights: Path | None,
+    fmt: str,
+    timeout: float | None,
+) -> None:
+    """Answer a question in plain words by a query that is made of it.
+
+    Names, classes and relations of the knowledge base become constraints; the other words rank. The query is printed on
+    standard error, before the rows. docs/asking.md says what is understood.
+
+    \b
+    Example:
+      hybridkg ask films.kb 'films by Ridley Scott about androids'
+    """
+    from threading import Event
+
+    from hybridkg.asking.weights import QuestionWeights
+    from hybridkg.cli.output import print_result
+    from hybridkg.kb.asking import answered, query_of
+
+    if show and fmt not in ("table", "json"):
+        raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
+    learned = None if weights is None else QuestionWeights.read(weights)
+    with opened(kb) as base:
+        found = base.interpret(" ".join(question), limit=limit, weights=learned)
+        if show and fmt == "json":
+            echo_json(found.to_json())
+            return
+        query = query_of(found, strict=strict)
+        echo(query, err=not show)
+        for part in found.unresolved:
+            echo(f"note: no node has the name {part!r}", err=True)
+        for note in found.notes:
+            echo(f"note: {note}", err=True)
+        if show:
+            return
+        # With an event the query has a thread of its own, which Ctrl-C stops at once.
+        print_result(answered(base, query, timeout=timeout, cancel=Event()), fmt)

@@ -1,0 +1,91 @@
+"""Questions in plain words over an open knowledge base: reads what the interpretation needs (hybridkg.asking)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hybridkg.asking.base import AskedBase
+from hybridkg.asking.interpret import interpret
+from hybridkg.asking.interpretation import Interpretation
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
+from hybridkg.errors import IndexMissingError, UserError
+from hybridkg.kb.labels import Labels
+from hybridkg.kb.search.base import SearchedBase
+from hybridkg.kb.snapshot import Snapshot, snapshot_of
+from hybridkg.rdf.terms import Node
+from hybridkg.results.result_set import ResultSet
+
+if TYPE_CHECKING:
+    from hybridkg.kb.reading import ReadableKnowledgeBase
+
+MAX_LIMIT = 10_000
+"""Rows of one question."""
+
+
+def interpreted(
+    kb: ReadableKnowledgeBase, question: str, *, limit: int, weights: QuestionWeights | None = None
+) -> Interpretation:
+    """The interpretation of a question; see `ReadableKnowledgeBase.interpret`."""
+    if not isinstance(question, str):
+        raise UserError(f"a question is a text, not {type(question).__name__}")
+    if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
+        raise UserError(f"the limit of a question is a number from 1 to {MAX_LIMIT:,}, not {limit!r}")
+    snapshot = snapshot_of(kb)
+    asked = snapshot.asked
+    prefixes = SearchedBase(kb, snapshot, {}).prefixes
+    return interpret(question, asked, prefixes, limit=limit, weights=weights or DEFAULT_WEIGHTS)
+
+
+def asked_base(snapshot: Snapshot) -> AskedBase:
+    """The knowledge base as the interpretation of questions sees it.
+
+    Raises:
+        IndexMissingError: there is no text index, no projection or no statistics of this graph.
+    """
+    text, profile, nodes, graph = snapshot.text, snapshot.profile, snapshot.nodes, snapshot.graph
+    statistics = snapshot.statistics
+    if text is None or profile is None or nodes is None or graph is None or statistics is None:
+        raise IndexMissingError(
+            "questions need the indexes of the graph as it is now", hint="build them: hybridkg index KB"
+        )
+    own = [field.name for field in profile.fields if field.text != "labels"]
+
+    def lengths(some: Sequence[Node]) -> list[int]:
+        return [sum(len(value) for _, value, _ in texts) for texts in snapshot.texts(some, own)]
+
+    return AskedBase(
+        graph,
+        text,
+        profile,
+        statistics.classes,
+        statistics.predicates,
+        nodes.nodes,
+        Labels(snapshot.store, profile.labels),
+        lengths,
+        has_vectors=snapshot.vectors is not None,
+    )
+
+
+def answered(
+    kb: ReadableKnowledgeBase, query: str, *, timeout: float | None = None, cancel: threading.Event | None = None
+) -> ResultSet:
+    """The rows of a query of an interpretation, without the warning that its scores are of different kinds (W105)."""
+    result = kb.query(query, timeout=timeout, cancel=cancel, name="question")
+    return replace(result, warnings=tuple(one for one in result.warnings if one.code != "W105"))
+
+
+def query_of(interpretation: Interpretation, *, strict: bool) -> str:
+    """The query of an interpretation.
+
+    Raises:
+        UserError: there is no strict one.
+    """
+    if not strict:
+        return interpretation.query
+    if interpretation.strict is None:
+        reason = interpretation.notes[-1] if interpretation.slots.constraints else "the question has no constraint"
+        raise UserError(f"there is no strict query: {reason}", hint="ask without --strict, or see it with --show")
+    return interpretation.strict

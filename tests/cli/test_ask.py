@@ -1,0 +1,55 @@
+"""`hybridkg ask`: the query on standard error, the rows on standard output."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from hybridkg.cli import cli
+from hybridkg.query.parser import parse
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["ask", *map(str, arguments)])
+
+
+def test_the_query_is_on_standard_error_before_the_rows(films):
+    result = run(films, "films by Ridley Scott after 1980", "--format", "csv", "--limit", "2")
+    assert result.exit_code == 0
+    assert result.stdout.split() == [
+        "x", "http://example.org/films/TheMartian", "http://example.org/films/BladeRunner"
+    ]  # fmt: skip
+    assert "LIMIT 2" in result.stderr
+
+
+def test_show_prints_the_query_alone_which_runs_as_it_is(films):
+    shown = run(films, "films", "by", "Ridley Scott", "--show").stdout
+    assert parse(shown)
+    rows = CliRunner().invoke(cli, ["query", str(films), shown, "--format", "csv"]).stdout.split()
+    assert rows[:4] == run(films, "films by Ridley Scott", "--format", "csv").stdout.split()[:4]
+
+
+def test_show_in_json_is_the_interpretation(films):
+    found = json.loads(run(films, "films by Ridley Scott", "--show", "--format", "json").stdout)
+    assert found["constraints"][0]["anchor"]["name"] == "Ridley Scott"
+    assert found["query"].startswith("PREFIX")
+
+
+def test_strict_demands_all_constraints(films):
+    assert len(run(films, "films by Ridley Scott", "--strict", "--format", "csv").stdout.split()) == 4
+    refused = run(films, "space travel", "--strict")
+    assert refused.exit_code != 0
+
+
+def test_weights_come_from_a_file(films, tmp_path):
+    file = tmp_path / "weights.json"
+    file.write_text('{"format": 1, "routes": {}, "classes": null}')
+    same = run(films, "films by Ridley Scott", "--weights", file, "--show").stdout
+    assert same == run(films, "films by Ridley Scott", "--show").stdout
+    broken = run(films, "films", "--weights", films / "kb.toml")
+    assert "these are no weights of questions" in broken.stderr
+
+
+def test_unknown_names_are_reported(films):
+    assert "note: no node has the name 'Greta Gerwig'" in run(films, "films by Greta Gerwig").stderr
