@@ -56,7 +56,7 @@ def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: lis
             if one.parts["exec"] < 1:
                 failures.append(f"{one.template}\t{one.parts}\t{question.text}")
         about = {"form": form, "nodes": kb.stats()["entities"], "encoder": "lsa"}
-    counts = {"questions": len(grades), "trained_on": len(examples)}
+    counts = {"wanted": n, "seed": seed, "split": split, "questions": len(grades), "trained_on": len(examples)}
     return {**about, **counts, "parts_not_learned": parts_of(plain), **figures(grades)}
 
 
@@ -125,8 +125,7 @@ def main() -> None:
     if given.failures:
         given.failures.write_text("\n".join(failures) + "\n")
     if not given.no_record:
-        about = {"n": given.n, "most": given.most, "split": given.split}
-        record("ask", {**about, "data": {name: found[name] for name in DATA if name in found}}, seed=given.seed)
+        record("ask", {"data": {name: found[name] for name in DATA if name in found}})
 
 
 if __name__ == "__main__":
