@@ -1,21 +1,17 @@
-"""Questions in plain words over an open knowledge base: reads what the interpretation needs (hybridkg.asking)."""
+"""Questions in plain words over an open knowledge base (hybridkg.asking)."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hybridkg.asking.base import AskedBase
 from hybridkg.asking.interpret import interpret
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
-from hybridkg.errors import IndexMissingError, UserError
-from hybridkg.kb.labels import Labels
+from hybridkg.errors import UserError
 from hybridkg.kb.search.base import SearchedBase
-from hybridkg.kb.snapshot import Snapshot, snapshot_of
-from hybridkg.rdf.terms import Node
+from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
@@ -37,36 +33,6 @@ def interpreted(
     asked = snapshot.asked
     prefixes = SearchedBase(kb, snapshot, {}).prefixes
     return interpret(question, asked, prefixes, limit=limit, weights=weights or DEFAULT_WEIGHTS)
-
-
-def asked_base(snapshot: Snapshot) -> AskedBase:
-    """The knowledge base as the interpretation of questions sees it.
-
-    Raises:
-        IndexMissingError: there is no text index, no projection or no statistics of this graph.
-    """
-    text, profile, nodes, graph = snapshot.text, snapshot.profile, snapshot.nodes, snapshot.graph
-    statistics = snapshot.statistics
-    if text is None or profile is None or nodes is None or graph is None or statistics is None:
-        raise IndexMissingError(
-            "questions need the indexes of the graph as it is now", hint="build them: hybridkg index KB"
-        )
-    own = [field.name for field in profile.fields if field.text != "labels"]
-
-    def lengths(some: Sequence[Node]) -> list[int]:
-        return [sum(len(value) for _, value, _ in texts) for texts in snapshot.texts(some, own)]
-
-    return AskedBase(
-        graph,
-        text,
-        profile,
-        statistics.classes,
-        statistics.predicates,
-        nodes.nodes,
-        Labels(snapshot.store, profile.labels),
-        lengths,
-        has_vectors=snapshot.vectors is not None,
-    )
 
 
 def answered(

@@ -377,8 +377,8 @@ class Snapshot:
 
     @cached_property
     def asked(self) -> AskedBase:
-        """The schema as the interpretation of questions reads it; raises as `kb.asking.asked_base` does."""
-        from hybridkg.kb.asking import asked_base
+        """The schema as the interpretation of questions reads it; raises as `kb.asked_base` does."""
+        from hybridkg.kb.asked_base import asked_base
 
         return asked_base(self)
 
