@@ -24,7 +24,7 @@ MAX_LIMIT = 10_000
 def interpreted(
     kb: ReadableKnowledgeBase, question: str, *, limit: int, weights: QuestionWeights | None = None
 ) -> Interpretation:
-    """The interpretation of a question; see `ReadableKnowledgeBase.interpret`."""
+    """The interpretation of a question; see `KnowledgeBase.interpret`."""
     if not isinstance(question, str):
         raise UserError(f"a question is a text, not {type(question).__name__}")
     if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:

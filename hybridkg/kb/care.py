@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.kb.reading import ReadableKnowledgeBase
+from hybridkg.kb.exploring import ExplorableKnowledgeBase
 from hybridkg.store.generations.folder import checked_path
 
 if TYPE_CHECKING:
     from hybridkg.kb.write.care_reports import BackupReport, CheckReport, DumpReport
 
 
-class Care(ReadableKnowledgeBase):
+class Care(ExplorableKnowledgeBase):
     """The methods of care; KnowledgeBase adds opening and writing."""
 
     def check(self, full: bool = False, repair: bool = False, *, progress: Progress = SILENT) -> CheckReport:

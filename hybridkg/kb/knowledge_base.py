@@ -1,6 +1,6 @@
 """The facade: one class over the graph, the text index and the vectors.
 
-kb/reading.py has its queries, kb/care.py what keeps it safe.
+kb/reading.py has its queries, kb/exploring.py search and questions, kb/care.py what keeps it safe.
 """
 
 from __future__ import annotations

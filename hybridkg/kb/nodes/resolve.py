@@ -13,6 +13,7 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node
 
 if TYPE_CHECKING:
     from hybridkg.kb.search.base import SearchedBase
+from hybridkg.kb.search.run import SearchOptions, search
 
 MAX_CANDIDATES = 10
 """Nodes of one name that an error lists."""
@@ -123,7 +124,7 @@ def _suggestions(text: str, base: SearchedBase) -> str:
     if base.snapshot.text is None:
         return "give its IRI; hybridkg index KB makes names searchable by their words"
     try:
-        hits = base.kb.search(text, limit=MAX_SUGGESTED).hits
+        hits = search(base.kb, text, SearchOptions(limit=MAX_SUGGESTED)).hits
     except HybridkgError:  # words of which none is searched for
         hits = ()
     if not hits:

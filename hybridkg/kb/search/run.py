@@ -47,7 +47,7 @@ class SearchOptions:
 
 
 def search(kb: ReadableKnowledgeBase, text: str, options: SearchOptions) -> SearchResult:
-    """The entities that match a text; see `ReadableKnowledgeBase.search`."""
+    """The entities that match a text; see `KnowledgeBase.search`."""
     snapshot = snapshot_of(kb)
     if not isinstance(text, str):
         raise UserError(
