@@ -288,7 +288,8 @@ def test_a_refusal_of_the_system_is_told_whatever_it_is(films, monkeypatch):
 
 
 @pytest.mark.parametrize("way", ["word", "option"])
-def test_a_plan_has_the_format_that_was_asked_for(films, way):
+def test_a_plan_has_the_format_that_was_asked_for(films, way, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # of which plans in a pipe take their width
     query = ("EXPLAIN " if way == "word" else "") + SPACE
     option = [] if way == "word" else ["--explain"]
     text = run("query", films, query, *option).stdout

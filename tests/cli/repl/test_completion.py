@@ -117,6 +117,7 @@ def test_encoders_stand_behind_using_of_a_near():
         "lsa",
         "model2vec",
         "openai",
+        "published",
         "sentence-transformers",
     ]
     assert texts('SELECT * { ?x NEAR "b" USING l') == ["lsa"]

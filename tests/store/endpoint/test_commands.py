@@ -84,7 +84,8 @@ def test_texts_beside_the_graph_can_be_loaded(endpoint, tmp_path):
     assert "http://e/2" in said("query", tmp_path / "kb", 'SELECT ?f { ?f MATCH "wonderful" }', "--format", "csv")
 
 
-def test_stats_and_explain_name_the_endpoint(endpoint, tmp_path):
+def test_stats_and_explain_name_the_endpoint(endpoint, tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # of which plans in a pipe take their width
     said("index", tmp_path / "kb", "--graph", endpoint.url)
     found = json.loads(said("stats", tmp_path / "kb", "--format", "json"))
     assert found["triples"] == 5

@@ -290,4 +290,4 @@ def test_a_cuda_device_encodes_passages_by_the_library(tmp_path, monkeypatch):
 
 
 def test_the_kinds_are_registered():
-    assert ENCODERS.names() == ["lsa", "model2vec", "openai", "sentence-transformers"]
+    assert ENCODERS.names() == ["lsa", "model2vec", "openai", "published", "sentence-transformers"]
