@@ -44,8 +44,8 @@ def write_attack(source: Path, folder: Path) -> None:
             numbers[id_] = skb.node("brand", {"brand_name": np.str_(one["name"])})
         elif one["type"] == "x-mitre-tactic":
             numbers[one["x_mitre_shortname"]] = skb.node("category", {"category_name": one["name"]})
-    for platform in sorted({name for id_ in numbers for name in objects.get(id_, {}).get("x_mitre_platforms", [])}):
-        numbers["platform", platform] = skb.node("color", {"color_name": platform})  # type: ignore[index]
+    names = sorted({name for id_ in numbers for name in objects.get(id_, {}).get("x_mitre_platforms", [])})
+    platforms = {name: skb.node("color", {"color_name": name}) for name in names}
     for one in links:
         head, tail, kind = objects[one["source_ref"]], objects[one["target_ref"]], one["relationship_type"]
         if kind == "uses" and head["type"] == "intrusion-set" and tail["type"] in PRODUCTS:
@@ -58,7 +58,7 @@ def write_attack(source: Path, folder: Path) -> None:
             for phase in one.get("kill_chain_phases", []):
                 skb.edge(numbers[one["id"]], numbers[phase["phase_name"]], "has_category")
             for platform in dict.fromkeys(one.get("x_mitre_platforms", [])):
-                skb.edge(numbers[one["id"]], numbers["platform", platform], "has_color")  # type: ignore[index]
+                skb.edge(numbers[one["id"]], platforms[platform], "has_color")
     skb.close()
 
 

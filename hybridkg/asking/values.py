@@ -142,8 +142,10 @@ def _compared(
         years = bool(kinds & {"date", "date zoned", "datetime", "datetime zoned"})
         words = base.lexicon.relation_words(one.iri)
         temporal = years or bool(words & YEAR_WORDS)
-        if not (years and is_year) and not ("number" in kinds and _holds(one.histograms["number"], tests)):
-            continue
+        if not (years and is_year):
+            numbers = one.histograms["number"] if "number" in kinds else ()
+            if not numbers or not all(numbers[0].low <= number <= numbers[-1].high for _, number in tests):
+                continue
         named = bool(words & around)
         if not named and is_year != temporal:
             continue
@@ -155,11 +157,6 @@ def _compared(
             text = question.written(first, behind)
             return FoundValue(first, behind, ValueConstraint(text, predicate, tests, years, sure, len(ids)), ids)
     return None
-
-
-def _holds(buckets: tuple[object, ...], tests: Tests) -> bool:
-    low, high = buckets[0].low, buckets[-1].high  # type: ignore[attr-defined]
-    return all(low <= number <= high for _, number in tests)
 
 
 def _having(predicate: str, tests: Tests, target: str, base: AskedBase, *, years: bool) -> Ids:

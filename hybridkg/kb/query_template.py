@@ -12,6 +12,7 @@ from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
 from hybridkg.kb.blank_aggregates import AggregateColumn, aggregate_columns
 from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
+from hybridkg.query.ranked_order import arbitrary_rows
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.warnings import advise
 from hybridkg.results.build import Shape
@@ -74,6 +75,17 @@ class QueryTemplate:
     def advice(self) -> tuple[QueryWarning, ...]:
         """Static warnings about the text."""
         return tuple(advise(self.written, self.parameters))
+
+    @cached_property
+    def arbitrary(self) -> tuple[QueryWarning, ...]:
+        """W118, for a result that the LIMIT of the query has cut."""
+        return tuple(arbitrary_rows(self.query.form))
+
+    @cached_property
+    def limit(self) -> int | None:
+        """LIMIT of the query; None without one."""
+        form = self.query.form
+        return None if isinstance(form, ast.AskQuery) else form.modifiers.limit
 
 
 class Wording(Protocol):

@@ -51,13 +51,13 @@ def read_experiment(path: Path) -> ExperimentSpec:
     return _Reader(path, text, values).experiment()
 
 
-def read_text(path: Path, what: str) -> str:
+def read_text(path: Path, what: str, max_bytes: int = MAX_FILE_BYTES) -> str:
     """A handwritten file of UTF-8 text; ConfigError if it is too large, is no text, or cannot be read."""
     try:
         with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-        if len(raw) > MAX_FILE_BYTES:
-            raise ConfigError(f"larger than {MAX_FILE_BYTES >> 20} MiB: no {what}", place=str(path))
+            raw = file.read(max_bytes + 1)
+        if len(raw) > max_bytes:
+            raise ConfigError(f"larger than {max_bytes >> 20} MiB: no {what}", place=str(path))
         return raw.decode("utf-8-sig")
     except OSError as e:
         raise ConfigError(f"cannot read the {what} {str(path)!r}: {e.strerror}") from e

@@ -14,6 +14,7 @@ from typing import Any
 
 from hybridkg.config.toml import line_of, parse_toml, without_capital
 from hybridkg.errors import ConfigError, UnknownNameError, UserError
+from hybridkg.evaluation.experiment.reading import read_text
 from hybridkg.evaluation.synthesis.templates import (
     ANSWER,
     DEFAULT_SHARES,
@@ -79,7 +80,7 @@ class _Reader:
 
     def __init__(self, path: Path, name: str):
         self.path, self.name = path, name
-        self.text = _read(path)
+        self.text = read_text(path, "file of templates", MAX_FILE_BYTES)
         try:
             self.values = parse_toml(self.text)
         except ValueError as e:
@@ -240,16 +241,3 @@ class _Reader:
             lines = enumerate(self.text.splitlines(), 1)
             after = next((number for number, line in lines if header.match(line)), 0)
         return max(after, line_of(key, self.text, behind=after) if key else 1)
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-        if len(raw) > MAX_FILE_BYTES:
-            raise ConfigError(f"larger than {MAX_FILE_BYTES >> 20} MiB: no templates", place=str(path))
-        return raw.decode("utf-8-sig")
-    except OSError as e:
-        raise ConfigError(f"cannot read the templates {str(path)!r}: {(e.strerror or str(e)).lower()}") from e
-    except UnicodeDecodeError as e:
-        raise ConfigError(f"the templates {str(path)!r} are not UTF-8 text") from e

@@ -192,10 +192,10 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path):
         UnknownNameError, match="no templates 'stark-magg'; known: stark-amazon, stark-mag, stark-prime"
     ):
         load_templates("stark-magg")
-    with pytest.raises(ConfigError, match="cannot read the templates"):
+    with pytest.raises(ConfigError, match="cannot read the file of templates"):
         load_templates(tmp_path / "none.toml")
     (tmp_path / "x.toml").write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match="are not UTF-8 text"):
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
         load_templates(tmp_path / "x.toml")
     (tmp_path / "x.toml").write_bytes(b"#" * (1 << 20) + b"##")
     with pytest.raises(ConfigError, match="larger than 1 MiB"):
