@@ -150,6 +150,10 @@ class NodeTable:
             raise IndexError(f"no node {id}; the table has {len(self)}")
         return _node(self._text[self._offsets[id] : self._offsets[id + 1]])
 
+    def text(self, id: int) -> str:
+        """IRI, or `_:` and the label of a blank node, of an id below the number of nodes."""
+        return self._text[self._offsets[id] : self._offsets[id + 1]].decode()
+
     def nodes(self, ids: Ids) -> list[Node]:
         """Nodes of the ids, in their order, repeats allowed; about 1 us each."""
         text, offsets = self._text, self._offsets

@@ -70,6 +70,9 @@ class TermTable(Protocol):
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
+    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+        """The tag and the text of each of a few terms, as GraphIndex.tagged has it."""
+
     def texts(self, ids: Ids) -> TermTexts:
         """The text of each term of ascending ids, as GraphIndex.texts has it."""
 

@@ -159,6 +159,9 @@ class Projection:
     def terms(self, ids: Ids) -> list[Term | None]:
         return self._terms.terms(ids)
 
+    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+        return self._terms.tagged(ids)
+
     def texts(self, ids: Ids) -> TermTexts:
         return self._terms.texts(ids)
 

@@ -16,8 +16,18 @@ from hybridkg.errors import CorruptError
 from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
-from hybridkg.rdf.term_texts import BLANK_KIND, IRI_KIND, PLAIN_TAGS, STRING_KIND, UNBOUND_KIND, TermTexts
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.rdf.term_texts import (
+    BLANK_KIND,
+    BLANK_TAG,
+    IRI_KIND,
+    IRI_TAG,
+    PLAIN_TAGS,
+    STRING_KIND,
+    UNBOUND_KIND,
+    UNBOUND_TAG,
+    TermTexts,
+)
+from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Node, Term
 from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_unsigned
 from hybridkg.storage.gather import gathered, joined
 
@@ -120,6 +130,16 @@ class StoredTerms:
             for i in ids.tolist()
         ]  # fmt: skip
 
+    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+        n_entities, n_nodes, text_of = self.n_entities, self.n_nodes, self._nodes.text
+        return [
+            _tagged_node(text_of(i)) if i < n_entities
+            else self._tagged_other(i - n_entities) if i < n_nodes
+            else (UNBOUND_TAG, "") if i == _UNBOUND
+            else self._tagged_literal(i - n_nodes)
+            for i in ids.tolist()
+        ]  # fmt: skip
+
     def texts(self, ids: Ids) -> TermTexts:
         ends = [self.n_entities, self.n_nodes, self.n_nodes + self._strings, self.n_terms]
         entities, others, strings, literals, unbound = np.split(ids, np.searchsorted(ids, ends))
@@ -191,6 +211,13 @@ class StoredTerms:
         text = self._others.string(i)
         return BlankNode(text) if i < self._others_blank else NamedNode(text)
 
+    def _tagged_other(self, i: int) -> tuple[str, str]:
+        return BLANK_TAG if i < self._others_blank else IRI_TAG, self._others.string(i)
+
+    def _tagged_literal(self, i: int) -> tuple[str, str]:
+        tag = XSD_STRING.value if i < self._strings else self._kinds.string(self._kind_of[i - self._strings])
+        return tag, self._literals.string(i)
+
     def _literal(self, i: int) -> Literal:
         text = self._literals.string(i)
         if i < self._strings:
@@ -201,6 +228,10 @@ class StoredTerms:
             tag = self._kinds.string(number)
             kind = self._made[number] = tag[1:] if tag.startswith("@") else NamedNode(tag)
         return Literal(text, language=kind) if isinstance(kind, str) else Literal(text, datatype=kind)
+
+
+def _tagged_node(text: str) -> tuple[str, str]:
+    return (BLANK_TAG, text[2:]) if text.startswith("_:") else (IRI_TAG, text)
 
 
 class StoredPredicates(Mapping[str, PredicateColumns]):

@@ -429,6 +429,9 @@ class GraphIndex(Protocol):
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
+    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+        """The tag (TermTexts.tags) and the text of each of a few terms; ids in any order."""
+
     def texts(self, ids: Ids) -> TermTexts:
         """The text of each term of ascending ids; UNBOUND may be the last ones."""
 

@@ -286,7 +286,7 @@ class Snapshot:
 
         return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder, object_kinds)
 
-    @property
+    @cached_property
     def endpoint(self) -> str:
         """Address of the SPARQL endpoint that has the graph, without credentials; empty for a local graph."""
         return self.store.url
@@ -353,12 +353,12 @@ class Snapshot:
             return False
         return bool(self.projection_state["triples"] < self.quads)
 
-    @property
+    @cached_property
     def remote_store(self) -> RemoteStore | None:
         """The store, if it is an endpoint: the planner samples prefixes of patterns there."""
         return cast(RemoteStore, self.store) if self.endpoint else None
 
-    @property
+    @cached_property
     def far_statistics(self) -> GraphStatistics | None:
         """Statistics for the planner where the graph is at an endpoint and has no projection, which is more precise."""
         return self.statistics if self.endpoint and self.projection is None else None

@@ -21,7 +21,7 @@ from hybridkg.operators.partition import FEW, Keys, Places, partition
 from hybridkg.rdf.order import term_key, value_key
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
-from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, AsTerm, TermTexts, TextForm
+from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, AsTerm, TermTexts, TextForm, tagged
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term, Triple, double
 
 N = TypeVar("N", bound=np.generic)
@@ -51,6 +51,9 @@ class Terms(Protocol):
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """Term of each id; None for UNBOUND."""
+
+    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+        """Tag (TermTexts.tags) and text of each of a few terms."""
 
     def texts(self, ids: Ids) -> TermTexts:
         """Text of each term of ascending ids; UNBOUND may be the last ones."""
@@ -138,8 +141,9 @@ class IdColumn(NamedTuple):  # made more often than any other value of a query: 
     def mapped(self, make: Callable[[Term | None], T]) -> list[T]:
         """As Column has it."""
         if len(self.ids) <= FEW_TERMS:
-            terms = self.graph.terms(self.ids)
-            return make.of_terms(terms) if isinstance(make, TextForm) else list(map(make, terms))
+            if isinstance(make, TextForm):
+                return make.of_tagged(self.graph.tagged(self.ids))
+            return list(map(make, self.graph.terms(self.ids)))
         distinct, place = self.each()
         if isinstance(make, TextForm):
             return _at(make.of_texts(distinct.texts()), place)
@@ -166,6 +170,9 @@ class _NoTerms:
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None] * len(ids)
+
+    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+        return [tagged(None)] * len(ids)
 
     def texts(self, ids: Ids) -> TermTexts:
         kinds, offsets = np.full(len(ids), UNBOUND_KIND), np.zeros(len(ids) + 1, np.int64)

@@ -276,9 +276,15 @@ def ordered_by_number(
         return solutions.take(order)
     tied = [(start, end) for start, end in pairwise([0, *ends]) if end - start > 1 and (first is None or start < first)]
     places = np.array([place for start, end in tied for place in range(start, end)], np.intp)
-    rows, runs = order[places], [run for run, (start, end) in enumerate(tied) for _ in range(start, end)]
+    rows, runs = order[places], np.array([run for run, (start, end) in enumerate(tied) for _ in range(start, end)])
     columns = (solutions.column(name).take(rows).order(total=True) for name in _ties(tie_breakers, solutions))
-    numbers = chain([runs], (column.tolist() for column in columns))
+    first_column = next(columns, None)
+    if first_column is None:
+        return solutions.take(order)
+    same_run, before, after = runs[1:] == runs[:-1], first_column[:-1], first_column[1:]
+    if not np.any(same_run & ~(before < after)):  # an index returns ties in the order of their terms
+        return solutions.take(order)
+    numbers = chain([runs.tolist(), first_column.tolist()], (column.tolist() for column in columns))
     order[places] = rows[sorted_places(len(rows), numbers, pos)]
     return solutions.take(order)
 

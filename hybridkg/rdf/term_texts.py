@@ -112,6 +112,16 @@ def tag_of(term: NamedNode | BlankNode | Literal | None) -> str:
     return f"@{term.language}" if direction is None else f"@{term.language}--{direction.value}"
 
 
+def tagged(term: Term | None) -> tuple[str, str]:
+    """The tag and the text of a term that is no triple.
+
+    >>> tagged(Literal("rot", language="de")), tagged(NamedNode("e:a")), tagged(None)
+    (('@de', 'rot'), ('<>', 'e:a'), ('', ''))
+    """
+    assert not isinstance(term, Triple)
+    return tag_of(term), "" if term is None else term.value
+
+
 def is_language(tag: str) -> bool:
     """Whether a tag is a language without a direction: literals of rdf:langString."""
     return tag.startswith("@") and "--" not in tag
@@ -178,10 +188,10 @@ class TextForm(ABC, Generic[T]):
             return self.of_triple(term)
         return self._known(tag_of(term))("" if term is None else term.value)
 
-    def of_terms(self, terms: Sequence[Term | None]) -> list[T]:
-        """The value of each of a few terms, most of which are IRIs."""
-        of_iri = self._known(IRI_TAG)
-        return [of_iri(term.value) if type(term) is NamedNode else self(term) for term in terms]
+    def of_tagged(self, cells: Sequence[tuple[str, str]]) -> list[T]:
+        """The value of each of a few terms by their tags and texts."""
+        known = self._known
+        return [known(tag)(text) for tag, text in cells]
 
     def of_doubles(self, numbers: Sequence[float]) -> list[T]:
         """The value of `double` of each number."""

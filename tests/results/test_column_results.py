@@ -18,7 +18,7 @@ from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.rdf.solutions import Row
-from hybridkg.rdf.term_texts import TermTexts
+from hybridkg.rdf.term_texts import TermTexts, tagged
 from hybridkg.rdf.terms import Literal, NamedNode, Term, Triple, double
 from hybridkg.results import result_set
 from hybridkg.results.formats import arrow, arrow_columns
@@ -99,6 +99,7 @@ def test_the_texts_of_a_column_are_those_of_its_terms(hostile, query):
             assert texts is not None
             assert texts.strings() == want.strings()
             assert [texts.tags[n] for n in texts.kinds] == [want.tags[n] for n in want.kinds]
+            assert column.graph.tagged(column.ids) == [tagged(term) for term in column.cells()]
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -136,7 +137,7 @@ def test_columns_of_computed_terms_and_numbers_are_written_as_their_rows():
 
 def test_only_what_is_read_becomes_terms(hostile, monkeypatch):
     made: list[int] = []
-    terms, texts = StoredTerms.terms, StoredTerms.texts
+    terms, texts, tagged = StoredTerms.terms, StoredTerms.texts, StoredTerms.tagged
 
     def counted(read: Any) -> Any:
         def counting(self: StoredTerms, ids: Ids) -> Any:
@@ -147,6 +148,7 @@ def test_only_what_is_read_becomes_terms(hostile, monkeypatch):
 
     monkeypatch.setattr(StoredTerms, "terms", counted(terms))
     monkeypatch.setattr(StoredTerms, "texts", counted(texts))
+    monkeypatch.setattr(StoredTerms, "tagged", counted(tagged))
     result = hostile.query("SELECT ?s ?y { ?s <http://e/year> ?y }")
     assert (len(result), result.returned, bool(result), "4 rows" in repr(result), made) == (4, 4, True, True, [])
     assert result[0]["y"] == result[0]["y"]

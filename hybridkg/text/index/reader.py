@@ -146,7 +146,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def check(self, query: TextQuery) -> None:
         """Raises UnknownNameError or TextQueryError for a query without an answer; reads no postings."""
-        if self._frequencies(query) is None:
+        if self._synonyms.rules or self._plain.match_count_bound(query) is None:
             self._resolve(query)
 
     def match_count_bound(self, query: TextQuery) -> int:

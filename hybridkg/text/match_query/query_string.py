@@ -425,13 +425,16 @@ class _Operands:
         return tuple(parts)
 
 
-def may_have_operators(text: str) -> bool:
-    """Whether a text of letters, digits and blanks may have AND, OR or NOT as operators; true for NORTH, too.
+_NOT_PLAIN = re.compile(rf"[^\w ]|_|{'|'.join(_WORD_OPERATORS)}")
 
-    >>> may_have_operators("red OR blue"), may_have_operators("red or blue")
-    (True, False)
+
+def is_plain(text: str) -> bool:
+    """Whether a text has only words of letters and digits and no operator; false for NORTH, too.
+
+    >>> is_plain("red or blue"), is_plain("red OR blue"), is_plain("red*"), is_plain(" ")
+    (True, False, False, False)
     """
-    return any(word in text for word in _WORD_OPERATORS)
+    return _NOT_PLAIN.search(text) is None and bool(text) and not text.isspace()
 
 
 def _cut(number: str) -> str:

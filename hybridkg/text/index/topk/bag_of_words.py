@@ -27,7 +27,7 @@ from hybridkg.text.index.term_field_sets import TermSets, mask_of
 from hybridkg.text.index.topk.single_call import DAMAGED, MAX_FIELDS, MAX_POSTINGS, SingleCall, SingleCallFrame
 from hybridkg.text.index.topk.single_call import MAX_WORDS as MAX_WORDS_OF_CALL
 from hybridkg.text.match_query.items import ResolvedQuery
-from hybridkg.text.match_query.query_string import may_have_operators
+from hybridkg.text.match_query.query_string import is_plain
 from hybridkg.text.match_query.resolve import UNORDERED_WINDOW
 from hybridkg.text.match_query.vocabulary import damaged_terms, encoded
 from hybridkg.text.models.additive import KERNEL, AdditiveForm, AdditiveModel, FormTemplate, QueryLists
@@ -193,8 +193,7 @@ class BagOfWords:
         return None if read is None else sum(read[1].df)
 
     def _shape_of(self, query: TextQuery) -> _Shape | None:
-        text = query.text
-        if query.all_terms or (query.syntax and (not text.replace(" ", "").isalnum() or may_have_operators(text))):
+        if query.all_terms or (query.syntax and not is_plain(query.text)):
             return None
         key = (query.fields, query.model, query.arguments, query.language)
         shape = self._shapes.get(key)
