@@ -136,16 +136,17 @@ class GraphFragment(PhysicalOperator):
         if prepared is None:
             return super().blocks(context, first)
 
-        def rows(bound: Mapping[str, Ids]) -> InColumns:
-            context.bounds[id(self)] = bound
-            try:
-                return columns_of(context.run(self), context.made)
-            finally:
-                del context.bounds[id(self)]
-
         names = divided_by(prepared, certain(self.group), first)
         parts = prepared.size().estimate / context.rows_at_once(len(self.columns))
-        return in_parts(rows, prepared, names, parts, context)
+        return in_parts(lambda bound: self.rows_within(context, bound), prepared, names, parts, context)
+
+    def rows_within(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
+        """Rows of a run in which some columns, bound in every row, have the given ids (ascending, distinct)."""
+        context.bounds[id(self)] = bound
+        try:
+            return columns_of(context.run(self), context.made)
+        finally:
+            del context.bounds[id(self)]
 
     def rows_for(self, context: ExecutionContext, variable: str, ids: Ids, more: Mapping[str, Ids] = {}) -> Solutions:
         """Rows in which `variable`, bound in every row, has one of the ids (ascending and distinct; of entities without

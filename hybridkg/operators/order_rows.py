@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from math import isnan
 from operator import pos
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.columns import Column, InColumns, NumberColumn
+from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
+from hybridkg.operators.first_values import rows_of_first_values
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.partition import FEW, Places, lexical_order
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
+from hybridkg.operators.sort_key import SortKey, kth, signed
 from hybridkg.operators.sorted_on_disk import first_of_blocks, sorted_on_disk
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -125,11 +128,6 @@ class RankRows(OneChild):
         return f"Rank by {' '.join(write(self.expression).split())} desc"
 
 
-SAMPLED = 64
-"""One row in so many is sampled for a bound of the first rows: the best 10 of 100,000 take 0.2 ms, not 0.6 (2-core
-machine)."""
-
-
 @dataclass(frozen=True)
 class OrderRows(OneChild):
     """ORDER BY (variable, descending) keys, then the one total order; without tie-breakers, ties stay as they are.
@@ -146,7 +144,7 @@ class OrderRows(OneChild):
     def run(self, context: ExecutionContext) -> Solutions:
         first = wanted_first(context)
         if context.declines and self.tie_breakers is None:
-            rows = whole_or_blocks(self.child, context, ())
+            rows = self._of_first_values(first, context) or whole_or_blocks(self.child, context, ())
             return self._in_columns(rows, first) if isinstance(rows, InColumns) else self._on_disk(rows, first, context)
         solutions = context.run(self.child)
         if isinstance(solutions, InColumns):
@@ -154,11 +152,17 @@ class OrderRows(OneChild):
         keys = [(solutions.cells(name), descending) for name, descending in self.keys]
         return ordered(solutions, keys, self.tie_breakers or (), first=first)
 
+    def _of_first_values(self, first: int | None, context: ExecutionContext) -> InColumns | None:
+        if not first or not isinstance(self.child, GraphFragment):
+            return None
+        name, down = self.keys[0]
+        return rows_of_first_values(self.child, SortKey(name, down, False), first, context)
+
     def _in_columns(self, solutions: InColumns, first: int | None) -> InColumns:
         keys = self._keys(solutions)
         if first is not None and 0 < first < solutions.size // 4:
             solutions = solutions.take(_candidates(solutions, keys, first))
-        return solutions.take(lexical_order([_signed(solutions.column(key.name), key) for key in keys]))
+        return solutions.take(lexical_order([signed(solutions.column(key.name), key) for key in keys]))
 
     def _keys(self, solutions: InColumns) -> list[SortKey]:
         """The keys, then the tie-breakers."""
@@ -212,30 +216,6 @@ def ordered(
     return Solutions(solutions.variables, ordered_rows)
 
 
-class SortKey(NamedTuple):
-    """A column to sort by.
-
-    Args:
-        name: its variable.
-        is_descending: the maximum comes first.
-        is_total: different terms of equal value have an order as well.
-    """
-
-    name: str
-    is_descending: bool
-    is_total: bool
-
-
-def _signed(column: Column, key: SortKey) -> NDArray[Any]:
-    """Numbers whose ascending order is the wanted one."""
-    numbers = column.order(total=key.is_total)
-    if not key.is_descending:
-        return numbers
-    if numbers.dtype.kind == "u":
-        return np.asarray(np.invert(numbers))
-    return -(numbers if numbers.dtype.kind == "f" else numbers.astype(np.int64))
-
-
 def _candidates(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Places:
     """Rows that may be among the first ones, in their own order: of `first` or more.
 
@@ -244,25 +224,14 @@ def _candidates(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
     before, tied, left = list[Places](), np.arange(solutions.size), first
     for key in keys:
         column = solutions.column(key.name)
-        numbers = _signed(column if len(tied) == solutions.size else column.take(tied), key)
-        last = _kth(numbers, left)
+        numbers = signed(column if len(tied) == solutions.size else column.take(tied), key)
+        last = kth(numbers, left)
         before.append(tied[numbers < last])
         left -= len(before[-1])
         tied = tied[numbers == last]
         if len(tied) == left:
             break
     return np.sort(np.concatenate([*before, tied]))
-
-
-def _kth(numbers: NDArray[Any], k: int) -> Any:
-    """The k-th smallest number.
-
-    >>> _kth(np.array([5, 1, 3]), 2)
-    np.int64(3)
-    """
-    if k * SAMPLED < len(numbers) // 4:  # the first ones of a sample are not before the first ones of all
-        numbers = numbers[numbers <= np.partition(numbers[::SAMPLED], k - 1)[k - 1]]
-    return np.partition(numbers, k - 1)[k - 1]
 
 
 def ordered_by_number(

@@ -1,0 +1,59 @@
+"""ORDER BY with LIMIT, from the rows of the first values, has the order of Oxigraph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pyoxigraph as ox
+import pytest
+from generated_fragments import XSD, E
+from sampling import examples
+from test_columns_equal_oxigraph import outcome
+
+from hybridkg.operators import first_values, order_rows
+
+pytestmark = pytest.mark.quick
+
+VALUES = [
+    *(ox.Literal(number) for number in range(7)),
+    ox.Literal("1.0", datatype=ox.NamedNode(f"{XSD}decimal")),
+    ox.Literal("3.0", datatype=ox.NamedNode(f"{XSD}double")),
+]
+TEXTS = [*map(ox.Literal, "abc"), ox.NamedNode(f"{E}a"), ox.BlankNode("x")]
+PATTERNS = (
+    "?s :v ?v",
+    "?s :v ?v ; :t ?t",
+    "?s :v ?v . ?o :t ?t ; :v ?v",
+    "?s :v ?v FILTER(?v > 2)",
+    "?s :v ?v OPTIONAL { ?s :t ?t }",
+    "?s :t ?t OPTIONAL { ?s :v ?v }",
+    "{ ?s :v ?v } UNION { ?s :t ?v }",
+)
+KEYS = ("?v", "DESC(?v)", "?v DESC(?s)", "DESC(?v) ?s", "?t ?v", "DESC(?s)")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("keys", KEYS)
+def test_the_first_rows_are_those_of_oxigraph(pattern, keys, monkeypatch):
+    draw, ways = Random(f"{pattern} {keys}"), Counter[bool]()
+    monkeypatch.setattr(first_values, "MIN_ROWS", 0)
+    monkeypatch.setattr(first_values, "GROWTH", 2)
+    rows_of = first_values.rows_of_first_values
+
+    def counted(*arguments):
+        found = rows_of(*arguments)
+        ways[found is not None] += 1
+        return found
+
+    monkeypatch.setattr(order_rows, "rows_of_first_values", counted)
+    for _ in range(examples(12, 200)):
+        graph = [
+            ox.Triple(ox.NamedNode(f"{E}s{draw.randrange(12)}"), ox.NamedNode(f"{E}{name}"), draw.choice(values))
+            for name, values in (("v", VALUES), ("t", TEXTS))
+            for _ in range(draw.choice((5, 60)))
+        ]
+        limits = f"LIMIT {draw.choice((1, 2, 3, 9))} {draw.choice(('', 'OFFSET 2'))}"
+        assert outcome(graph, f"SELECT * {{ {pattern} }} ORDER BY {keys} {limits}") in ("answered", "declined")
+    if "OPTIONAL" not in pattern and "UNION" not in pattern and "?t" not in keys:
+        assert ways[True]
