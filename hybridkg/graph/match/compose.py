@@ -12,7 +12,9 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.match.weigh import Weigher
 from hybridkg.graph.match.weights import KERNEL, MAX_COUNT, NO_WEIGHTS, IdWeights
-from hybridkg.interfaces.graph_index import Ids
+from hybridkg.interfaces.graph_index import UNBOUND, Ids
+
+NO_OFFSETS = np.zeros(0, np.int64)
 
 MIN_SHARE = 0.25
 """Where less of v or y is left by their restrictions, listing from there reads less."""
@@ -44,7 +46,12 @@ def count_paths(
             return None
     ids = from_x.relation.ends(from_x.from_subject(x), run) if of_x is None else of_x.ids
     runs = from_x.relation.runs(ids, from_x.from_subject(x))
-    table = to_y.relation.run_table(to_y.from_subject(v))
+    is_single = to_y.relation.is_single(to_y.from_subject(v))  # then every v is on one path at most
+    column = to_y.relation.single_column(to_y.from_subject(v)) if is_single else None
+    if column is not None:
+        table: RunTable | None = RunTable(column[0], NO_OFFSETS, column[1])
+    else:
+        table = to_y.relation.run_table(to_y.from_subject(v))
     ys = to_y.relation.ends(to_y.from_subject(y), run)
     if runs is None or table is None or len(ys) == 0:
         return None
@@ -53,7 +60,6 @@ def count_paths(
         return None
     if of_v is not None and (len(of_v.ids) == 0 or not of_v.is_dense_for(len(ids))):
         return None
-    is_single = to_y.relation.is_single(to_y.from_subject(v))  # then every v is on one path at most
     lengths = None if is_single else to_y.relation.tally(None, to_y.from_subject(v), None, run)
     paths = from_x.relation.tally(ids, from_x.from_subject(x), lengths, run).at(ids)
     bound = int(paths.max(initial=0)) * (1 if of_v is None else of_v.bound)
@@ -123,13 +129,16 @@ def _by_listing(
     index = np.arange(len(starts)).repeat(counts)
     v = runs.targets[spread(starts, counts, int(counts.sum()))]
     place = v.astype(np.int64) - table.low
-    present = (place >= 0) & (place < len(table.offsets) - 1)
+    present = (place >= 0) & (place < (len(table.offsets) - 1 if len(table.offsets) else len(table.targets)))
     index, v, place = index[present], v[present], place[present]
     of_v = None if weights is None else weights.at(v)
     if of_v is not None:
         index, place, of_v = index[of_v > 0], place[of_v > 0], of_v[of_v > 0]
-    firsts = table.offsets[place]
-    lengths = table.offsets[place + 1] - firsts
+    if len(table.offsets):
+        firsts = table.offsets[place]
+        lengths = table.offsets[place + 1] - firsts
+    else:
+        firsts, lengths = place, (table.targets[place] != UNBOUND).astype(np.int64)
     total = int(lengths.sum())
     run.room_for(total)
     names = {"x": index.repeat(lengths).astype(np.uint32), "y": table.targets[spread(firsts, lengths, total)]}

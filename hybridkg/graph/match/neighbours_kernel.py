@@ -243,12 +243,13 @@ def compose(
 ) -> Any:  # fmt: skip
     """The weighted paths x - v - y by their ends: sparse rows times a sparse matrix (Gustavson, 1978).
 
-    `starts, counts, targets` are the v of each x, `low, offsets, its_targets` the y of each v, and `weights` those of
-    v from an id on, none for ones. `sums` are zeros and `touched` is room, for each y from `y_low` on. `found_counts`
-    gets the number of y of each x; `found` and `found_sums`, from the place `n` on, each y and its sum. Returns the
-    place after the last one.
+    `starts, counts, targets` are the v of each x, `low, offsets, its_targets` the y of each v (RunTable), and `weights`
+    those of v from an id on, none for ones. `sums` are zeros and `touched` is room, for each y from `y_low` on.
+    `found_counts` gets the number of y of each x; `found` and `found_sums`, from the place `n` on, each y and its sum.
+    Returns the place after the last one.
     """
-    n_weights, n_table = len(weights), len(offsets) - 1
+    n_weights, is_single, unbound = len(weights), len(offsets) == 0, uint32(0xFFFFFFFF)
+    n_table = len(its_targets) if is_single else len(offsets) - 1
     for i in range(len(starts)):
         n_touched = 0
         for j in range(starts[i], starts[i] + counts[i]):
@@ -262,7 +263,12 @@ def compose(
                 weight = weights[w_place] if 0 <= w_place < n_weights else int64(0)
                 if weight == 0:
                     continue
-            for k in range(offsets[place], offsets[place + 1]):
+            first, end = place, place + 1
+            if not is_single:
+                first, end = offsets[place], offsets[place + 1]
+            elif its_targets[place] == unbound:
+                continue
+            for k in range(first, end):
                 y = int64(its_targets[k]) - y_low
                 if sums[y] == 0:
                     touched[n_touched] = y
