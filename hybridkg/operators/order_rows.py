@@ -132,7 +132,7 @@ class RankRows(OneChild):
 class OrderRows(OneChild):
     """ORDER BY (variable, descending) keys, then the one total order; without tie-breakers, ties stay as they are.
 
-    With a LIMIT above, only the first rows are returned, and those that tie with the last of them.
+    With a LIMIT above, only the first rows are returned.
     """
 
     keys: tuple[tuple[str, bool], ...]
@@ -161,7 +161,7 @@ class OrderRows(OneChild):
     def _in_columns(self, solutions: InColumns, first: int | None) -> InColumns:
         keys = self._keys(solutions)
         if first is not None and 0 < first < solutions.size // 4:
-            solutions = solutions.take(_candidates(solutions, keys, first))
+            solutions = solutions.take(_first_rows(solutions, keys, first))
         return solutions.take(lexical_order([signed(solutions.column(key.name), key) for key in keys]))
 
     def _keys(self, solutions: InColumns) -> list[SortKey]:
@@ -216,8 +216,8 @@ def ordered(
     return Solutions(solutions.variables, ordered_rows)
 
 
-def _candidates(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Places:
-    """Rows that may be among the first ones, in their own order: of `first` or more.
+def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Places:
+    """The first rows, in their own order, which decides between rows that tie in every key.
 
     A key is read for the rows that tie in all keys before it, so that the tie-breakers of most rows are never made.
     """
@@ -231,7 +231,7 @@ def _candidates(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
         tied = tied[numbers == last]
         if len(tied) == left:
             break
-    return np.sort(np.concatenate([*before, tied]))
+    return np.sort(np.concatenate([*before, tied[:left]]))
 
 
 def ordered_by_number(
