@@ -84,9 +84,9 @@ class ColumnGroups:
         assert isinstance(aggregate.argument, ast.Var)
         column, group = self.solutions.column(aggregate.argument.name), self.group
         is_bound = _bound(column)
-        rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.name == "COUNT" and not aggregate.distinct:
-            return count_column(np.bincount(group if is_bound is None else group[rows], minlength=self.count))
+            return count_column(np.bincount(group if is_bound is None else group[is_bound], minlength=self.count))
+        rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.distinct:
             pairs = dense(column.keys)[rows]
             rows = rows[np.unique(group[rows] * (int(pairs.max(initial=0)) + 1) + pairs, return_index=True)[1]]

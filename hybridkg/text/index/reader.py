@@ -336,6 +336,8 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """The matching entities of a part of the query, ascending."""
         if isinstance(part, Item):
             return self._occurrences.entities(part, query)
+        if part.any_of_its_items:  # one union of all lists, not one of each item
+            return union([own.ids for item in part.items() for own in self._occurrences.postings(item, query)])
         parts = [self._entities(one, query) for one in part.must or part.should]
         result = (intersection(parts) if parts else NONE) if part.must else union(parts)
         for one in part.excluded:
