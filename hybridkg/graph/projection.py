@@ -232,6 +232,8 @@ class Prepared:
         hints, run = dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
         table = self.node.rows(frozenset(columns) | frozenset(hints), hints, run)
         for name, ids in hints.items():
+            if np.array_equal(table.columns[name], ids):  # one row for each id, as of a predicate with one value each
+                continue
             mask = inside(table.columns[name], ids)
             if not mask.all():
                 table = table.take(mask)

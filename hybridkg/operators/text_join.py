@@ -110,11 +110,15 @@ class TextJoin(PhysicalOperator):
         solutions = self.fragment.in_columns(prepared, context, {variable: ids})
         entities = solutions.ids(variable)
         assert entities is not None
-        at = places(entities.ids, ids)
-        context.record_count(JOINED, int(np.count_nonzero(np.bincount(at))), self.match)
+        if np.array_equal(entities.ids, ids):
+            matching = len(ids)
+        else:
+            at = places(entities.ids, ids)
+            matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
+        context.record_count(JOINED, matching, self.match)
         column: Column = LateScores(entities.ids, self._query, index)
         if scores is not None:
-            column = NumberColumn(scores[at], double)
+            column = NumberColumn(scores, double)
         return solutions.having({**solutions.columns, self.score: column})
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
