@@ -131,8 +131,8 @@ def tune(
     if model == ENCODER:
         with opened(kb) as knowledge_base:
             tune_encoder(
-                knowledge_base, kb, topics, qrels, out, held_out=held_out, candidates=candidates, base=base, method=method,
-                recipe=recipe, fixed=_fixed(fixed), seed=seed,
+                knowledge_base, kb, topics, qrels, out, held_out=held_out, candidates=candidates, base=base,
+                method=method, recipe=recipe, fixed=_fixed(fixed), seed=seed,
             )  # fmt: skip
         return
     several = folds is not None or by is not None
@@ -140,11 +140,9 @@ def tune(
     _check_inputs(
         [out, run_file], [topics, qrels, folds, query_file, Path(by) if by not in (None, BY_PREFIX) else None]
     )
-    if (model == FEATURES) != (query_file is not None):
+    if model == FEATURES and query_file is None:
         raise ParameterError(
-            "--model features needs the query whose rows are reranked"
-            if query_file is None
-            else f"--query is for --model features, not for {model!r}",
+            "--model features needs the query whose rows are reranked",
             hint="hybridkg tune KB --model features --query rows.hq ...",
         )
     words, choices = _fixed(fixed), _choices(choose)
@@ -160,18 +158,18 @@ def tune(
         from hybridkg.evaluation.experiment.reading import read_text
         from hybridkg.evaluation.tuning.features import FeatureTuning
 
-        with opened(kb) as base:
+        with opened(kb) as knowledge_base:
             rows = FeatureTuning(
-                base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure, depth=depth,
-                learner=learner, progress=TerminalProgress(),
+                knowledge_base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure,
+                depth=depth, learner=learner, progress=TerminalProgress(),
             )  # fmt: skip
             split = read_folds(folds, rows.topics) if folds is not None else None
             tune_features(
                 rows, split, categories, measure=measure, top=top, out=out, several=several, run_file=run_file
             )
         return
-    with opened(kb) as base:
-        tuning = Tuning(base, texts, judged, settings)
+    with opened(kb) as knowledge_base:
+        tuning = Tuning(knowledge_base, texts, judged, settings)
         split = read_folds(folds, tuning.topics) if folds is not None else None
         keep = out if several else None
         try:

@@ -1,7 +1,7 @@
-"""`hybridkg tune --model encoder`: a made collection in which training lifts the ranking, by words it has to learn.
+"""`hybridkg tune --model encoder`: a made collection in which training lifts the ranking.
 
-Questions use other words than their documents: "red" is asked for as "rouge", and so on. Each thing has a colour, an
-animal and a number of its own that no other thing has, so the words' vectors are learned from other questions' things.
+A "red dog" is asked for as "rouge chien", so the base knows nothing. A pair of the held-out questions is in no question
+that is learned from, but each of its two words is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ pytest.importorskip("tokenizers", reason="no model packages: tokenizers")
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.errors import ConfigError, ParameterError, TrainingError, UnknownNameError
+from hybridkg.errors import ConfigError, ParameterError, UnknownNameError
 from hybridkg.evaluation.qrels import Qrels, read_qrels
 from hybridkg.evaluation.topics import Topics, read_topics
 from hybridkg.evaluation.tuning.encoder import EncoderTuning
@@ -41,10 +41,10 @@ def collection(tmp_path_factory) -> Path:
     for i, (colour, rouge) in enumerate(COLOURS.items()):
         for j, (animal, chien) in enumerate(ANIMALS.items()):
             name = f"{colour}-{animal}"
-            lines.append(f':{name} rdfs:comment "a {colour} {animal} {rouge * 0}that is {i * 6 + j} years old" .')
+            lines.append(f':{name} rdfs:comment "a {colour} {animal}" .')
             topics[f"q{i}{j}"] = f"{rouge} {chien}"
             qrels.append(f"q{i}{j} 0 http://e/{name} 1")
-    # The foreign words occur in documents of their own, as in a dictionary without English: `static` knows them.
+    # The vocabulary of `static` is that of the documents, so the words of the questions are in one of them.
     lines.append(f':words rdfs:comment "{" ".join([*COLOURS.values(), *ANIMALS.values()])}" .')
     held_out = {topic for n, topic in enumerate(topics) if n % 5 == 2}
     for name, chosen in (("held-out", held_out), ("train", set(topics) - held_out)):
@@ -72,7 +72,7 @@ def files_of(folder):
 
 @pytest.mark.parametrize("method", ["dpr", "ance"])
 def test_training_lifts_the_ranking_of_topics_that_it_has_not_seen(collection, tmp_path, method):
-    said = run(collection, tmp_path / "model", "--method", method, "--fixed", "batch=8")
+    said = run(collection, tmp_path / "model", "--method", method, "--fixed", "batch=8", "--fixed", "rate=0.1")
     report = json.loads((tmp_path / "model" / "training.json").read_text())
     assert report["mrr"][0] < 0.25
     assert max(report["mrr"]) > 0.8
@@ -82,15 +82,15 @@ def test_training_lifts_the_ranking_of_topics_that_it_has_not_seen(collection, t
 
 
 def test_the_model_serves_an_index_and_gives_the_measure_that_was_reported(collection, tmp_path):
-    said = run(collection, tmp_path / "model", "--fixed", "epochs=4", "--fixed", "batch=8")
+    said = run(collection, tmp_path / "model", "--fixed", "epochs=8", "--fixed", "batch=8")
     report = json.loads((tmp_path / "model" / "training.json").read_text())
     with KnowledgeBase.create(tmp_path / "kb") as kb:
         kb.load(collection / "data.ttl", index=False)
         kb.index(encoder=said.split("--encoder ")[1])
         ranks = []
         for topic, text in read_topics(collection / "held-out.tsv").texts.items():
-            rows = kb.query("SELECT ?e { ?e NEAR $t AS ?s } RANK BY ?s LIMIT 37", parameters={"t": text})
-            found = [row["e"].value for row in rows]
+            rows = kb.query("SELECT ?e { ?e NEAR $t AS ?s } RANK BY ?s LIMIT 37", {"t": text})
+            found = [str(row["e"]) for row in rows]
             (right,) = read_qrels(collection / "qrels.txt").relevant(topic)
             ranks.append(1 / (1 + found.index(right)))
     assert np.mean(ranks) == pytest.approx(report["mrr"][report["epoch"]])
@@ -159,7 +159,7 @@ def test_a_training_that_helps_nothing_writes_nothing_and_exits_with_1(collectio
     topics = tmp_path / "train.tsv"
     topics.write_text("".join(f"q{i}{j}\tred dog\n" for i in range(6) for j in range(6)))
     held_out = tmp_path / "held-out.tsv"
-    held_out.write_text("h\tblue cat that is 7 years old\n")
+    held_out.write_text("h\tblue cat\n")
     qrels = tmp_path / "qrels.txt"
     qrels.write_text((collection / "qrels.txt").read_text() + "h 0 http://e/blue-cat 1\n")
     given = ["tune", collection / "kb", "--topics", topics, "--held-out", held_out, "--qrels", qrels]
@@ -189,8 +189,8 @@ def test_the_documents_are_the_texts_that_the_index_encodes(collection):
             fields = range(len(source.extraction.fields))
             texts = [text for batch in verbalised(source.extraction, fields) for text in batch.texts]
         assert list(one._texts) == texts
-        some = tuning(collection, kb, candidates=["http://e/red-dog", "http://e/words", "http://e/nowhere", "x y"])
-        assert len(some._texts) == 2
+        some = tuning(collection, kb, candidates=["http://e/red-dog", "http://e/red-horse", "http://e/nowhere", "x y"])
+        assert list(some._texts) == ["red dog\na red dog", "red horse\na red horse"]
 
 
 def test_without_held_out_topics_every_tenth_is_held_out(collection):
@@ -270,12 +270,3 @@ def test_without_torch_the_command_names_what_to_install(collection, tmp_path):
     assert done.stderr == (
         "error[R202]: training an encoder needs the package 'torch'\n  hint: pip install \"hybridkg[models]\"\n"
     )
-
-
-def test_a_loss_that_explodes_is_an_error(collection, tmp_path):
-    with KnowledgeBase.open(collection / "kb") as kb:
-        one = tuning(collection, kb)
-        try:
-            one.train(tmp_path / "m", base="static", fixed={"rate": 10.0, "scale": 10_000.0, "epochs": 1.0})
-        except TrainingError as e:
-            assert "loss" in str(e) or "no epoch is better" in str(e)
