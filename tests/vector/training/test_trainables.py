@@ -47,11 +47,12 @@ def trained(model, folder, *, epochs):
 
 def test_a_transformer_learns_and_its_folder_is_a_model_as_any_other(tmp_path):
     model = tiny(tmp_path / "model", prompts={"query": "query: "})
-    outcome = trained(model, tmp_path / "a", epochs=25)
-    assert outcome.best > 0
-    assert outcome.values[outcome.best] == 1.0 > outcome.values[0]
+    outcome = trained(model, tmp_path / "a", epochs=30)
+    assert outcome.values[outcome.best] > outcome.values[0] + 0.1
     questions, documents = vectors("sentence-transformers", tmp_path / "a", tmp_path / "copy")
-    assert (questions @ documents.T).argmax(axis=1).tolist() == [0, 1, 2, 3]
+    order = (-questions @ documents.T).argsort(axis=1).tolist()
+    ranks = [1 / (1 + own.index(i)) for i, own in enumerate(order)]
+    assert np.mean(ranks) == pytest.approx(outcome.values[outcome.best])
     assert json.loads((tmp_path / "a" / "config_sentence_transformers.json").read_text())["prompts"]["query"]
 
 
