@@ -23,6 +23,7 @@ from hybridkg.interfaces.encoder import ModelChoice, Texts
 from hybridkg.storage.arrays import Writer
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import ModelFolder
+from hybridkg.vector.encoders.static_folder import MODULE as STATIC
 from hybridkg.vector.encoders.transformer import LAYOUT, MODEL, TOKENIZER, TransformerEncoder, opened_session
 
 MAX_DIFFERENCE = 1e-4
@@ -76,7 +77,7 @@ def export(source: ModelFolder, folder: Path, name: str, choice: ModelChoice, te
     """
     with without_output(), as_encoder_error(source):
         model = loaded(source, "cpu", choice)
-        inputs = _checked(source, model)
+        inputs = inputs_of(source, model)
         query_prompt, passage_prompt = prompts(model, choice)
         tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
@@ -104,7 +105,9 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
             f"the model {source.name!r} has a module {unsupported[0]!r}, which cannot be copied"
             if unsupported
             else f"the model {source.name!r} begins with a module {modules[0]!r}, not with {KNOWN_MODULES[0]!r}",
-            hint=f"known modules: {', '.join(KNOWN_MODULES)}",
+            hint=f"a static model is read by model2vec:{source.path}"
+            if modules[0] == STATIC
+            else f"known modules: {', '.join(KNOWN_MODULES)}",
         )
     own = model.max_seq_length
     limit = choice.max_length or own
@@ -125,7 +128,7 @@ def prompts(model: Any, choice: ModelChoice) -> tuple[str, str]:
     return choice.query_prompt or own.get("query", default) or "", choice.passage_prompt or passage or ""
 
 
-def _checked(source: ModelFolder, model: Any) -> list[str]:
+def inputs_of(source: ModelFolder, model: Any) -> list[str]:
     """Names of the inputs of a model, once its parts are known to be supported."""
     if model.truncate_dim:
         raise EncoderError(f"the model {source.name!r} truncates its vectors, which cannot be copied")
