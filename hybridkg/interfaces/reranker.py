@@ -196,6 +196,7 @@ RERANKERS = Registry(
     {
         "cross_encoder": "hybridkg.ranking.rerankers.cross_encoder:CrossEncoderReranker",
         "features": "hybridkg.ranking.rerankers.features:FeatureReranker",
+        "late": "hybridkg.vector.late.reranker:LateReranker",
         "llm": "hybridkg.ranking.rerankers.llm:LanguageModelReranker",
     },
     extra="models",

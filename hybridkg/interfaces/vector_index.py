@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.encoder import Vectors, VectorSpace
+from hybridkg.interfaces.encoder import Encoder, Vectors, VectorSpace
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
@@ -97,6 +97,14 @@ class VectorIndex(Protocol):
 
     @property
     def dimensions(self) -> int: ...
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder, opened on first use.
+
+        Raises:
+            CorruptError: its files are damaged, or it is not the one that made the vectors.
+        """
 
     def about(self) -> dict[str, Any]:
         """The part of `stats` about the index, with the state of a server; `problem` describes a failure, if any."""

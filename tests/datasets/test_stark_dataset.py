@@ -32,7 +32,7 @@ from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
 from hybridkg.evaluation.tuning.folds import read_folds
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb.stored_documents import compacted
+from hybridkg.entities.compact_text import compacted
 
 NODES = 300
 BASE = "https://w3id.org/hybridkg/stark/"
