@@ -401,6 +401,12 @@ class RerankerError(HybridkgError):
     code = "M902"
 
 
+class TrainingError(HybridkgError):
+    """The training of a model fails: its loss is no number, or no epoch is better than the untrained model."""
+
+    code = "M903"
+
+
 class TextServerError(HybridkgError):
     """The server of a text index does not respond, refuses, or its index is gone or changed."""
 

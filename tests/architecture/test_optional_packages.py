@@ -15,7 +15,16 @@ from hybridkg.extras import EXTRAS, MODULES, PURPOSES
 PROJECT = PACKAGE.parent / "pyproject.toml"
 DOOR = "needs_extra"
 
-BEHIND_THE_DOOR = {"static_distilling", "transformer_cuda", "transformer_export"}
+BEHIND_THE_DOOR = {
+    "bi_encoder",
+    "contrastive",
+    "static_distilling",
+    "static_trainable",
+    "trainer",
+    "transformer_cuda",
+    "transformer_export",
+    "transformer_trainable",
+}
 """Modules that need torch from their first line: whoever imports them does it through the door, or is one of them."""
 
 BASE_CLASS = {"pyterrier.py"}

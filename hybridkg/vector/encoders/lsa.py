@@ -130,6 +130,14 @@ class LsaEncoder:
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)
 
+    def word_vectors(self, words: Sequence[str]) -> Vectors:
+        """float32[len(words), dimensions]: the direction of each word's term times its idf; zeros without a term."""
+        columns = np.array([self._terms[word] for word in words], np.int64)
+        vectors = np.zeros((len(words), self.dimensions), np.float32)
+        known = columns >= 0
+        vectors[known] = self._directions[columns[known]] * self._idf[columns[known], None]
+        return vectors
+
     @cached_property
     def _terms(self) -> _Terms:
         text, ends = self._text.tobytes(), self._offsets.tolist()

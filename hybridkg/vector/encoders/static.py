@@ -21,9 +21,11 @@ from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
+from hybridkg.storage.whole_file import whole_file
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import ModelFolder, find_model
-from hybridkg.vector.encoders.transformer import INDEX_AGAIN, opened_tokenizer, token_starts
+from hybridkg.vector.encoders.static_folder import StaticTable, is_static, read_static
+from hybridkg.vector.encoders.transformer import INDEX_AGAIN, TOKENIZER, opened_tokenizer, token_starts
 
 KIND = "model2vec"
 FEATURE = f"encoder {KIND!r}"
@@ -58,22 +60,21 @@ class Model2Vec:
         return f"{KIND}/{LAYOUT.version} {self._model.name} {self._model.digest()}"
 
     def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> StaticEncoder:
-        """Distils the model; the texts do not matter."""
+        """Distils the model, or copies one that is static already; the texts do not matter."""
         choice = self._choice
         if choice.query_prompt or choice.passage_prompt or choice.max_length:
             raise EncoderError(
                 f"the encoder {KIND!r} has no prompts and no limit of tokens", hint="remove them from [vectors]"
             )
         if not (folder / LAYOUT.header).exists():
-            with needs_extra("models", FEATURE):
-                from hybridkg.vector.encoders.static_distilling import token_vectors
-
             progress.start(f"distilling the model {self._model.name}", None)
-            tokens, unknown = token_vectors(self._model, folder, choice)
+            table = static_table(self._model, choice)
+            with whole_file(folder / TOKENIZER) as file:
+                file.write(table.tokenizer)
             writer = Writer(LAYOUT, folder)
-            writer.write("tokens", weighted(tokens, DIMENSIONS))
-            writer.finish({"name": self._fingerprint, "unknown": unknown})
-            progress.done(len(tokens))
+            writer.write("tokens", table.tokens)
+            writer.finish({"name": self._fingerprint, "unknown": table.unknown})
+            progress.done(len(table.tokens))
         return self.open(folder)
 
     def open(self, folder: Path) -> StaticEncoder:
@@ -133,6 +134,22 @@ class StaticEncoder:
     @cached_property
     def _tokenizer(self) -> Any:
         return opened_tokenizer(KIND, self._folder)
+
+
+def static_table(model: ModelFolder, choice: ModelChoice) -> StaticTable:
+    """The table of a static model as it is, or that of another one distilled.
+
+    Raises:
+        ConfigError: a file of a static model is damaged.
+        EncoderError: the model cannot be distilled.
+    """
+    if is_static(model):
+        return read_static(model)
+    with needs_extra("models", FEATURE):
+        from hybridkg.vector.encoders.static_distilling import token_vectors
+
+    tokenizer, tokens, unknown = token_vectors(model, choice)
+    return StaticTable(tokenizer, weighted(tokens, DIMENSIONS), unknown)
 
 
 def weighted(tokens: Vectors, dimensions: int) -> Vectors:

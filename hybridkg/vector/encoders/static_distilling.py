@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from tokenizers import Tokenizer
 from hybridkg.errors import EncoderError
 from hybridkg.interfaces.encoder import ModelChoice, Vectors
 from hybridkg.vector.encoders.model_folder import ModelFolder
-from hybridkg.vector.encoders.transformer import TOKENIZER, cores
+from hybridkg.vector.encoders.transformer import cores
 from hybridkg.vector.encoders.transformer_cuda import is_there
 from hybridkg.vector.encoders.transformer_export import as_encoder_error, loaded, without_output
 
@@ -24,12 +23,12 @@ UNUSED = re.compile(r"\[unused\d+\]")
 """Placeholders of a vocabulary."""
 
 
-def token_vectors(source: ModelFolder, folder: Path, choice: ModelChoice) -> tuple[Vectors, int | None]:
-    """Vectors of all tokens; writes the tokenizer into the folder.
+def token_vectors(source: ModelFolder, choice: ModelChoice) -> tuple[str, Vectors, int | None]:
+    """Tokenizer, and vectors of all its tokens.
 
     Returns:
-        float32[tokens, wide], the mean of the model's outputs for a token and the special ones around it, zeros for
-        special tokens and UNUSED; and the id of the token for unknown words, if any.
+        The tokenizer as JSON; float32[tokens, wide], the mean of the model's outputs for a token and the special ones
+        around it, zeros for special tokens and UNUSED; and the id of the token for unknown words, if any.
 
     Raises:
         EncoderError: the model cannot be used.
@@ -43,7 +42,6 @@ def token_vectors(source: ModelFolder, folder: Path, choice: ModelChoice) -> tup
         tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        tokenizer.save(str(folder / TOKENIZER), pretty=False)
         special = set(model.tokenizer.all_special_ids)
         names = sorted((number, name) for name, number in tokenizer.get_vocab(with_added_tokens=True).items())
         used = [number for number, name in names if number not in special and not UNUSED.fullmatch(name)]
@@ -62,4 +60,5 @@ def token_vectors(source: ModelFolder, folder: Path, choice: ModelChoice) -> tup
 
         with ThreadPoolExecutor(1 if cuda else cores()) as pool:
             list(pool.map(write, range(0, len(used), AT_ONCE)))
-        return table, tokenizer.token_to_id(model.tokenizer.unk_token) if model.tokenizer.unk_token else None
+        unknown = tokenizer.token_to_id(model.tokenizer.unk_token) if model.tokenizer.unk_token else None
+        return tokenizer.to_str(), table, unknown

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.errors import CorruptError, EncoderError, MissingExtraError
+from hybridkg.errors import ConfigError, CorruptError, EncoderError, MissingExtraError
 from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import NO_MODEL, Encoder, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
@@ -188,6 +188,19 @@ def opened_tokenizer(kind: str, folder: Path) -> Any:
         raise CorruptError(
             f"the tokenizer cannot be read: {str(e).splitlines()[0]}", hint=INDEX_AGAIN, place=str(folder / TOKENIZER)
         ) from e
+
+
+def tokenizer_of(text: str, place: str) -> Any:
+    """Tokenizer of a model from its JSON; raises MissingExtraError without its package, ConfigError for other JSON."""
+    with needs_extra("models", "a tokenizer"):
+        from tokenizers import Tokenizer
+    try:
+        tokenizer = Tokenizer.from_str(text)
+    except Exception as e:  # the only class that it raises
+        raise ConfigError(f"the tokenizer cannot be read: {str(e).splitlines()[0]}", place=place) from e
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def token_starts(tokenizer: Any, text: str) -> list[int]:

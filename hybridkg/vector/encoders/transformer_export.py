@@ -76,7 +76,7 @@ def export(source: ModelFolder, folder: Path, name: str, choice: ModelChoice, te
     """
     with without_output(), as_encoder_error(source):
         model = loaded(source, "cpu", choice)
-        inputs = _checked(source, model)
+        inputs = inputs_of(source, model)
         query_prompt, passage_prompt = prompts(model, choice)
         tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
@@ -125,7 +125,7 @@ def prompts(model: Any, choice: ModelChoice) -> tuple[str, str]:
     return choice.query_prompt or own.get("query", default) or "", choice.passage_prompt or passage or ""
 
 
-def _checked(source: ModelFolder, model: Any) -> list[str]:
+def inputs_of(source: ModelFolder, model: Any) -> list[str]:
     """Names of the inputs of a model, once its parts are known to be supported."""
     if model.truncate_dim:
         raise EncoderError(f"the model {source.name!r} truncates its vectors, which cannot be copied")

@@ -52,7 +52,7 @@ def test_a_token_is_what_the_model_makes_of_it_alone(tmp_path):
 
     path = tiny(tmp_path / "model")
     model = SentenceTransformer(str(path), device="cpu")
-    vectors, unknown = token_vectors(ModelFolder("m", path), tmp_path, ModelChoice(device="cpu"))
+    _, vectors, unknown = token_vectors(ModelFolder("m", path), ModelChoice(device="cpu"))
     vocabulary = model.tokenizer.get_vocab()
     assert unknown == vocabulary["[UNK]"]
     for word in ("car", "##a"):
