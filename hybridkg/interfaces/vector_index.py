@@ -145,6 +145,11 @@ class VectorIndex(Protocol):
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""
 
+    def vectors_of(self, ids: NDArray[np.int64]) -> Vectors:
+        """float32[len(ids), dimensions]: the vector of each entity, of length 1, or the direction of the mean of its
+        vectors; zeros for an entity without one, and for an id below 0.
+        """
+
     def nearest(self, query: VectorQuery, entity: int) -> tuple[int, int] | None:
         """Start and end, in characters, of the piece of an entity's text that is nearest; None where the text is one
         piece, or the query or the entity has no vector.

@@ -42,8 +42,8 @@ def quantised(vectors: Vectors) -> tuple[NDArray[np.int8], Vectors]:
     a factor.
 
     >>> numbers, factors = quantised(np.array([[0.6, -0.8], [0.0, 0.0]], np.float32))
-    >>> numbers.tolist(), factors.round(6).tolist()
-    ([[95, -127], [0, 0]], [0.006299, 0.0])
+    >>> numbers.tolist(), round(float(factors[0]) * 127, 4)
+    ([[95, -127], [0, 0]], 0.8)
     """
     factors = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(LEVELS)
     divisors = np.where(factors > 0, factors, np.float32(1.0))[:, None]
