@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from hybridkg.cli.echo import echo
 from hybridkg.cli.options import PATH, WholeNumber, kb_argument, opened
 from hybridkg.cli.output import write_files
+from hybridkg.cli.tune_encoder import ENCODER, tune_encoder
 from hybridkg.cli.tune_features import FEATURES, tune_features
 from hybridkg.errors import ParameterError
 
@@ -26,8 +27,15 @@ BY_PREFIX = "prefix"
 REPORT = "report.json"
 RUN = "test.run"
 
-RANKING_MODEL_OPTIONS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
-"""Options that do not apply to the reranker `features`."""
+OPTIONS_OF = {
+    FEATURES: ("query_file", "top", "learner", "folds", "by", "measure", "depth", "run_file"),
+    ENCODER: ("base", "method", "recipe", "held_out", "candidates", "fixed", "seed"),
+}
+"""The optional parameters of models that are no ranking models; a ranking model has none that is in one list only."""
+
+RANKING_MODEL_OPTIONS = (
+    "on", "measure", "folds", "by", "fixed", "choose", "restarts", "seed", "jobs", "depth", "run_file"
+)  # fmt: skip
 
 
 @click.command()
@@ -53,7 +61,9 @@ RANKING_MODEL_OPTIONS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
     "--jobs", type=WholeNumber(1, 256), default=lambda: os.cpu_count() or 1, help="Models at once; default: all cores."
 )
 @click.option("--depth", type=WholeNumber(1, 1_000_000), default=1000, show_default=True, help="Length of a ranking.")
-@click.option("--out", metavar="FILE|DIR", required=True, type=PATH, help="Parameters; a folder with --folds or --by.")
+@click.option(
+    "--out", metavar="FILE|DIR", required=True, type=PATH, help="Parameters; a folder with --folds or --by; a model."
+)
 @click.option(
     "--query", "query_file", metavar="FILE", type=PATH, help="With --model features: the query of the rows, with $text."
 )
@@ -63,13 +73,34 @@ RANKING_MODEL_OPTIONS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
 @click.option(
     "--learner", metavar="NAME", default="linear", show_default=True, help="With --model features: linear or boosted."
 )
+@click.option(
+    "--base",
+    metavar="MODEL",
+    default="static",
+    show_default=True,
+    help="With --model encoder: static, model2vec:MODEL, or the name or folder of a sentence-transformers model.",
+)
+@click.option("--method", metavar="NAME", default="ance", show_default=True, help="With --model encoder: dpr or ance.")
+@click.option(
+    "--recipe", metavar="NAME", default="small", show_default=True, help="With --model encoder: small or paper."
+)
+@click.option(
+    "--held-out",
+    metavar="FILE",
+    type=PATH,
+    help="With --model encoder: the topics that choose the epoch; default: every tenth of --topics.",
+)
+@click.option(
+    "--candidates", metavar="FILE", type=PATH, help="With --model encoder: ids of the documents; default: all entities."
+)
 @click.option("--run", "run_file", metavar="FILE", type=PATH, help="Also write the ranking.")
 def tune(
     kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
     fixed: tuple[str, ...], choose: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path,
-    query_file: Path | None, top: int, learner: str, run_file: Path | None,
+    query_file: Path | None, top: int, learner: str, base: str, method: str, recipe: str, held_out: Path | None,
+    candidates: Path | None, run_file: Path | None,
 ) -> None:  # fmt: skip
-    """Learn the parameters of a ranking model, or of the reranker `features`, from judged topics.
+    """Learn the parameters of a ranking model, of the reranker `features`, or of an encoder, from judged topics.
 
     Coordinate ascent: one parameter at a time, from several starts, with shrinking steps. The result is a file for
     USING bm25f(@params.toml). With --folds or --by, DIR gets params-CATEGORY-FOLD.toml for each model, report.json,
@@ -79,9 +110,13 @@ def tune(
     --model features --query FILE learns weights, or trees, for RERANK TOP n USING features(@weights.json) from the
     first rows of a query; then DIR gets features-CATEGORY-FOLD.json.
 
+    --model encoder trains the model of NEAR; DIR then is a model for --encoder. The best epoch by MRR on the held-out
+    topics is kept. Where none is better than the base, nothing is written, and the command exits with 1.
+
     \b
-    Example:
+    Examples:
       hybridkg tune kb --topics topics.tsv --qrels qrels.txt --folds folds.json --out tuned
+      hybridkg tune kb --topics topics.tsv --qrels qrels.txt --model encoder --out models/mine
     """
     from hybridkg.cli.output import TerminalProgress
     from hybridkg.evaluation.categories import categories_by_prefix, read_categories
@@ -92,19 +127,24 @@ def tune(
     from hybridkg.evaluation.tuning.training import Settings
     from hybridkg.evaluation.tuning.tune import Tuning
 
+    _refuse_without_meaning(model)
+    if model == ENCODER:
+        with opened(kb) as knowledge_base:
+            tune_encoder(
+                knowledge_base, kb, topics, qrels, out, held_out=held_out, candidates=candidates, base=base,
+                method=method, recipe=recipe, fixed=_fixed(fixed), seed=seed,
+            )  # fmt: skip
+        return
     several = folds is not None or by is not None
     _check_out(out, several)
     _check_inputs(
         [out, run_file], [topics, qrels, folds, query_file, Path(by) if by not in (None, BY_PREFIX) else None]
     )
-    if (model == FEATURES) != (query_file is not None):
+    if model == FEATURES and query_file is None:
         raise ParameterError(
-            "--model features needs the query whose rows are reranked"
-            if query_file is None
-            else f"--query is for --model features, not for {model!r}",
+            "--model features needs the query whose rows are reranked",
             hint="hybridkg tune KB --model features --query rows.hq ...",
         )
-    _refuse_without_meaning(("top", "learner") if model != FEATURES else RANKING_MODEL_OPTIONS, model)
     words, choices = _fixed(fixed), _choices(choose)
     if both := next((name for name in choices if name in words), ""):
         raise ParameterError(f"--fixed and --choose both give {both!r}")
@@ -118,18 +158,18 @@ def tune(
         from hybridkg.evaluation.experiment.reading import read_text
         from hybridkg.evaluation.tuning.features import FeatureTuning
 
-        with opened(kb) as base:
+        with opened(kb) as knowledge_base:
             rows = FeatureTuning(
-                base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure, depth=depth,
-                learner=learner, progress=TerminalProgress(),
+                knowledge_base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure,
+                depth=depth, learner=learner, progress=TerminalProgress(),
             )  # fmt: skip
             split = read_folds(folds, rows.topics) if folds is not None else None
             tune_features(
                 rows, split, categories, measure=measure, top=top, out=out, several=several, run_file=run_file
             )
         return
-    with opened(kb) as base:
-        tuning = Tuning(base, texts, judged, settings)
+    with opened(kb) as knowledge_base:
+        tuning = Tuning(knowledge_base, texts, judged, settings)
         split = read_folds(folds, tuning.topics) if folds is not None else None
         keep = out if several else None
         try:
@@ -200,11 +240,15 @@ def _check_out(out: Path, several: bool) -> None:
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
 
 
-def _refuse_without_meaning(names: Sequence[str], model: str) -> None:
+def _refuse_without_meaning(model: str) -> None:
+    """Refuses an option that is given, and that the model does not have."""
     context = click.get_current_context()
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise ParameterError(f"--{name} has no meaning for --model {model}")
+    own = OPTIONS_OF.get(model, RANKING_MODEL_OPTIONS)
+    others = dict.fromkeys(name for names in (*OPTIONS_OF.values(), RANKING_MODEL_OPTIONS) for name in names)
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in others and name not in own and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ParameterError(f"{parameter.opts[0]} has no meaning for --model {model}")
 
 
 def _check_inputs(written: Sequence[Path | None], read: Sequence[Path | None]) -> None:

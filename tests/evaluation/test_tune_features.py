@@ -184,6 +184,6 @@ def test_options_that_do_not_belong_together(collection, tmp_path):
     assert "no learner 'bosted'; known: boosted, linear" in said
     assert "did you mean 'boosted'?" in said
     other = run(collection, "--model", "bm25f", "--out", tmp_path / "w.json", code=2)
-    assert "--query is for --model features" in other.stderr
+    assert "--query has no meaning for --model bm25f" in other.stderr
     missing = run(collection, "--out", tmp_path / "w.json", query="none.hq", code=2)
     assert "cannot read the query file" in missing.stderr

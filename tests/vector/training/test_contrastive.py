@@ -146,7 +146,7 @@ def test_padding_is_left_out():
 
 
 def test_the_measure_is_the_mean_reciprocal_rank_by_hand():
-    """ "b" finds 0 and 2, equally: rank 2. "z" is unknown: all are equal, 7 is the eighth. "g" finds 5 and 6: rank 2."""
+    """Of "b" 2 is the second; "z" is unknown, so all are equal and 7 is the eighth; of "g" 6 is the second."""
     assert task().evaluate() == pytest.approx((1 / 2 + 1 / 8 + 1 / 2) / 3)
 
 
