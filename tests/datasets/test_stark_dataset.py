@@ -25,6 +25,7 @@ from hybridkg.datasets.stark.documents import KINDS, StarkNode
 from hybridkg.datasets.stark.layout import MAG_EDGES, MAG_NODES, StarkLayout, find_files, read_layout
 from hybridkg.datasets.stark.making import make_stark, neighbours_in, triples_of
 from hybridkg.datasets.stark.node_documents import documents_of
+from hybridkg.entities.compact_text import compacted
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import LoadError, ParameterError, UserError
 from hybridkg.evaluation.measures.stark import AnswerCandidates, read_candidates
@@ -32,7 +33,6 @@ from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
 from hybridkg.evaluation.tuning.folds import read_folds
 from hybridkg.kb import KnowledgeBase
-from hybridkg.entities.compact_text import compacted
 
 NODES = 300
 BASE = "https://w3id.org/hybridkg/stark/"

@@ -7,6 +7,7 @@ leaves the order as it is.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +50,9 @@ FEATURE = "training of a graph network"
 
 HELD_OUT = 5
 """Every fifth training topic is held out, to choose the epoch."""
+
+MAX_ROWS = 1_000
+"""Rows of a graph."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,9 @@ class GraphTuning:
         qrels: judgements.
         query: with `$text`, and RANK BY or ORDER BY; the first column with an entity is judged.
         options: of the network and its training.
-        top: number of reordered rows, 2 to 1,000.
+        held_out: topics that choose the epoch of every training, and are not learned from; default: every fifth
+            topic of a training.
+        top: number of reordered rows, 2 to MAX_ROWS.
         measure: chooses the epoch.
         depth: maximum rows of a ranking.
         progress: counts topics.
@@ -138,6 +144,7 @@ class GraphTuning:
         query: str,
         options: GraphOptions = GraphOptions(),
         *,
+        held_out: Topics | None = None,
         top: int = 100,
         measure: str = "ndcg@10",
         depth: int = 1000,
@@ -148,13 +155,17 @@ class GraphTuning:
         _check(options, list(LOSSES))
         self.options, self._qrels, self._measure = options, qrels, parse_measure(measure)
         prepared = rows_query(kb, query)
-        self.topics = tuple(topic for topic in topics.texts if topic in qrels.grades)
-        progress.start("reading the rows of topics", len(self.topics))
+        chosen = {} if held_out is None else held_out.texts
+        self.topics = tuple(topic for topic in topics.texts if topic in qrels.grades and topic not in chosen)
+        self.held_out = None if held_out is None else tuple(topic for topic in chosen if topic in qrels.grades)
+        texts = {**topics.texts, **chosen}
+        read = [*self.topics, *(self.held_out or ())]
+        progress.start("reading the rows of topics", len(read))
         self.rows: dict[str, FoundRows] = {}
         self._examples: dict[str, GraphExample] = {}
         settings: GraphSettings | None = None
-        for topic in self.topics:
-            rows = found_rows(kb, prepared, topics.texts[topic], qrels.grades[topic], top, depth)
+        for topic in read:
+            rows = found_rows(kb, prepared, texts[topic], qrels.grades[topic], top, depth)
             self.rows[topic] = rows
             if len(rows.candidates):
                 settings = settings or _settings(options, rows)
@@ -162,7 +173,7 @@ class GraphTuning:
                 given = graph_input(settings, rows.candidates, rows.around)
                 self._examples[topic] = GraphExample(given, rows.grades)
             progress.advance(1, 1)
-        progress.done(len(self.topics))
+        progress.done(len(read))
         if settings is None or not any(rows.grades.any() for rows in self.rows.values()):
             raise ParameterError(
                 "nothing that is judged relevant is among the rows of the query",
@@ -170,6 +181,18 @@ class GraphTuning:
             )
         self.settings = settings
         self.before = self._values({topic: rows.documents for topic, rows in self.rows.items()})
+
+    def by(self, options: GraphOptions) -> GraphTuning:
+        """The same rows and graphs for another training; ParameterError if the network is of other inputs or edges."""
+        tuning = copy.copy(self)
+        tuning.options = options
+        tuning.settings = replace(self.settings, learner=options.learner, hidden=options.hidden)
+        same = ("inputs", "nodes", "edges", "weight", "mean", "residual")
+        if options.learner != self.options.learner or any(
+            getattr(options, name) != getattr(self.options, name) for name in same
+        ):
+            raise ParameterError("the graphs of these rows are those of another network", hint="make a GraphTuning")
+        return tuning
 
     def run(
         self,
@@ -193,6 +216,7 @@ class GraphTuning:
         outcomes = []
         for training in plan(self.topics, folds, categories):
             held_out = training.training[::HELD_OUT] if len(training.training) > 1 else ()
+            held_out = held_out if self.held_out is None else self.held_out
             folder = None if checkpoints is None else checkpoints / (training.name or "graph")
             outcomes.append(self.train(training, held_out, progress, folder))
         return tuple(outcomes)
@@ -201,9 +225,10 @@ class GraphTuning:
         self, training: Training, held_out: Sequence[str], progress: Progress = SILENT, folder: Path | None = None
     ) -> GraphOutcome:
         """One training with chosen held-out topics, which it does not learn from."""
-        from hybridkg.evaluation.tuning.learners.graph_torch import GraphTraining
+        with needs_extra("models", FEATURE):
+            from hybridkg.evaluation.tuning.learners.graph_torch import GraphTraining
+            from hybridkg.vector.training.trainer import train
         from hybridkg.vector.training.schedule import OptimizerSettings
-        from hybridkg.vector.training.trainer import train
 
         options = self.options
         learned_from = [topic for topic in training.training if topic not in set(held_out)]

@@ -9,6 +9,7 @@ earlier text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ class TokenStore:
         if not readers:
             raise ConfigError(f"no token vectors in {str(folder)!r}", hint="hybridkg tokens KB --out DIR makes them")
         first = readers[0]
-        self.fingerprint, self.dimensions = str(first.about("fingerprint")), int(first.about("dimensions"))
+        self.fingerprint, self.dimensions = first.about("fingerprint"), first.about("dimensions")
+        if not isinstance(self.fingerprint, str) or type(self.dimensions) is not int or self.dimensions < 1:
+            raise CorruptError("token vectors do not fit their header", hint="make them again", place=str(folder))
         self.settings: Mapping[str, Any] = {key: first.about(key) for key in SETTINGS}
         self._segments = [_Segment(reader, self.fingerprint, self.dimensions, folder) for reader in readers]
 
@@ -186,17 +189,18 @@ def _write_segment(
 ) -> None:
     writer = Writer(LAYOUT, folder, f"part{number:04}")
     lengths: list[int] = []
-    numbers, factors = writer.stream("numbers", np.int8, model.dimensions), writer.stream("factors", np.float32)
-    for first in range(0, len(texts), AT_ONCE):
-        some = texts[first : first + AT_ONCE]
-        for vectors in model.documents(some):
-            whole, own = quantised(vectors)
-            numbers.append(whole)
-            factors.append(own)
-            lengths.append(len(own))
-        progress.advance(len(some), len(some))
-    numbers.close()
-    factors.close()
+    with (
+        closing(writer.stream("numbers", np.int8, model.dimensions)) as numbers,
+        closing(writer.stream("factors", np.float32)) as factors,
+    ):
+        for first in range(0, len(texts), AT_ONCE):
+            some = texts[first : first + AT_ONCE]
+            for vectors in model.documents(some):
+                whole, own = quantised(vectors)
+                numbers.append(whole)
+                factors.append(own)
+                lengths.append(len(own))
+            progress.advance(len(some), len(some))
     writer.write("starts", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
     writer.write("hashes", hashes(texts))
     about = {key: settings[key] for key in SETTINGS}

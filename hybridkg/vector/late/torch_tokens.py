@@ -8,17 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from hybridkg.errors import EncoderError
 from hybridkg.interfaces.encoder import ModelChoice, Vectors
+from hybridkg.storage.tensor_file import TensorFile
 from hybridkg.vector.encoders.model_folder import ModelFolder
 from hybridkg.vector.encoders.transformer import cores
 from hybridkg.vector.encoders.transformer_export import as_encoder_error, loaded, without_output
 
 PROJECTION = "linear.weight"
 """ColBERT's matrix, float[dimensions, width of the transformer]."""
+
+
+MAX_FILE_BYTES = 1 << 36
+"""Maximum bytes of a file of weights."""
 
 
 class TorchTokens:
@@ -88,7 +92,7 @@ class TorchTokens:
 
 def _projection(folder: Path) -> torch.Tensor | None:
     for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(str(path), framework="pt") as file:
-            if PROJECTION in file.keys():  # noqa: SIM118  # no mapping
-                return file.get_tensor(PROJECTION).float()
+        file = TensorFile.open(path, max_bytes=MAX_FILE_BYTES)
+        if PROJECTION in file.entries:
+            return torch.from_numpy(file.read(PROJECTION))
     return None
