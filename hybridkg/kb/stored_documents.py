@@ -18,6 +18,9 @@ PLAIN, WITH_RELATIONS = "document", "document_rel"
 OF_CANDIDATES = "document_candidate"
 """The field with the documents of possible answers alone: statistics of a MATCH on it are those of STaRK's BM25."""
 
+COMPACT_RELATIONS = "document_rel_compact"
+"""The field with the compact form of documents with relations, which STaRK's encoders read."""
+
 
 def stored_document(snapshot: Snapshot, node: Node, *, relations: bool = False, compact: bool = False) -> str:
     """The document of a node.
