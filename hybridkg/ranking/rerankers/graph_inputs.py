@@ -17,7 +17,7 @@ from hybridkg.errors import RerankerError
 from hybridkg.interfaces.reranker import RerankCandidates, Surroundings
 from hybridkg.interfaces.vector_index import VectorIndex
 from hybridkg.ranking.rerankers.document_graph import NONE, DocumentGraph, document_graph, normalised
-from hybridkg.ranking.rerankers.edges import EDGE_SOURCES, EdgeSource
+from hybridkg.ranking.rerankers.edges import EDGE_SOURCES, DocumentEdges
 from hybridkg.ranking.rerankers.graph_layers import GraphInput
 from hybridkg.ranking.rerankers.graph_model import FEATURES, GCN, KINDS, QUESTION, GraphSettings
 from hybridkg.ranking.rerankers.row_features import RowFeatures, names_of, unit
@@ -100,7 +100,7 @@ def _graph(
 ) -> DocumentGraph:
     items = []
     for name in settings.edges:
-        source: EdgeSource = EDGE_SOURCES.get(name)
+        source: DocumentEdges = EDGE_SOURCES.get(name)
         items += source.items(nodes, around)
         around.check()
     if settings.nodes != QUESTION:

@@ -32,7 +32,7 @@ class Items:
     df: NDArray[np.int64]
 
 
-class EdgeSource(Protocol):
+class DocumentEdges(Protocol):
     """A function that gives documents their items."""
 
     channels: tuple[str, ...]
@@ -55,4 +55,4 @@ EDGE_SOURCES = Registry(
     },
     default="graph",
 )
-"""Objects of EdgeSource."""
+"""Objects of DocumentEdges."""

@@ -21,7 +21,7 @@ Numbers = NDArray[np.int64]
 
 
 class GraphEdges:
-    """An EdgeSource over the projection."""
+    """A DocumentEdges over the projection."""
 
     channels = ("graph.nodes", "graph.edges")
 

@@ -13,7 +13,7 @@ from hybridkg.rdf.terms import RDF_TYPE, Node
 
 
 class TypeEdges:
-    """An EdgeSource over the projection."""
+    """A DocumentEdges over the projection."""
 
     channels = ("types",)
 
