@@ -1,13 +1,14 @@
 """Late interaction and graph networks on real public data in STaRK's form (benchmarks/stark_baselines.py).
 
-    python -m benchmarks.stark_rerankers --data DIR --work DIR [--only cacm] [--train 100] [--held-out 50] [--topics 100]
+    python -m benchmarks.stark_rerankers --data DIR --work DIR [--only cacm] [--train 100] [--held-out 50]
+        [--topics 100]
     python -m benchmarks.stark_rerankers table
 
 Token vectors are MiniLM's, which was not trained for late interaction, of the compact documents without relations. Each
 network reranks BM25's first 100; it is trained on the first topics of the split train, and the epoch, as well as the
 loss and the width of QAGNN, are chosen on those of val. Everything is measured on the split test. ColBERTv2-all
-compares every possible answer, ColBERTv2-100 and -1000 BM25's first ones. `late` has the texts that were not stored yet,
-the time to store them, and the largest difference between a score of stored and of exact vectors.
+compares every possible answer, ColBERTv2-100 and -1000 BM25's first ones. `late` has the texts that were not stored
+yet, the time to store them, and the largest difference between a score of stored and of exact vectors.
 """
 
 from __future__ import annotations

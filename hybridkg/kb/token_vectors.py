@@ -40,7 +40,7 @@ def store_token_vectors(
 
     def texts() -> Iterator[str]:
         for first in range(0, count, AT_ONCE):
-            some = nodes.nodes(np.arange(first, min(first + AT_ONCE, count)))
+            some = nodes.nodes(np.arange(first, min(first + AT_ONCE, count), dtype=np.uint32))
             for own in around.running_texts(some, names, CHARACTERS):
                 if own:
                     yield FORMS[form](own)

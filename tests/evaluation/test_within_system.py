@@ -50,7 +50,7 @@ def test_only_the_first_documents_are_ranked_by_the_scores_of_the_query(folder, 
     assert sorted(within.documents("1")) == sorted(first)
     found = [document for document in other.documents("1") if document in first]
     assert found
-    assert within.documents("1") == (*found, *(document for document in first if document not in found))
+    assert list(within.documents("1")) == [*found, *(one for one in first if one not in found)]
     scores = [score for _, score in within.rankings["1"]]
     assert scores == sorted(scores, reverse=True)
     write_report(outcome, tmp_path / "out")

@@ -151,7 +151,8 @@ def _settings(text: str, place: str) -> GraphSettings:
     problem = next((name for name in names if not _is_valid(name, values[name])), "")
     if problem:
         raise ConfigError(f"a graph network with {problem} = {str(values[problem])[:60]!r}", hint=HINT, place=place)
-    settings = GraphSettings(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
+    own_values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}
+    settings = GraphSettings(**own_values)
     own = settings.columns if settings.inputs == FEATURES else settings.dimensions
     other = settings.dimensions if settings.inputs == FEATURES else settings.columns
     if not own or other or (settings.encoder != "") != (settings.inputs == VECTOR):

@@ -153,7 +153,7 @@ def store(
             f"{model.fingerprint} with {dict(settings)}",
             hint="write into another folder",
         )
-    added, pending, seen = 0, [], set[str]()
+    added, pending, seen = 0, list[str](), set[str]()
     progress.start("encoding texts token by token", count)
 
     def flush() -> None:

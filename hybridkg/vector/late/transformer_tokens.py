@@ -127,7 +127,7 @@ class TransformerTokens:
 
     @property
     def dimensions(self) -> int:
-        return self._torch.dimensions
+        return int(self._torch.dimensions)
 
     def question(self, text: str) -> QuestionTokens:
         """As the model was trained: with ColBERT's marker and masks; without special tokens for another model."""
@@ -141,7 +141,7 @@ class TransformerTokens:
             attended = len(ids) if form.attend_to_mask_tokens else attended
         (vectors,) = self._torch.run([ids], [attended])
         kept = np.ones(len(ids), bool) if form is not None else ~special
-        names = [tokenizer.id_to_token(one) for one in ids]
+        names = [str(tokenizer.id_to_token(one)) for one in ids]
         return QuestionTokens(tuple(n for n, keep in zip(names, kept, strict=True) if keep), unit(vectors[kept]))
 
     def documents(self, texts: Sequence[str]) -> list[Vectors]:
