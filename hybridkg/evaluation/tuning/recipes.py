@@ -85,15 +85,17 @@ def recipe_of(name: str, method: str, fixed: Mapping[str, float | str], *, is_st
     >>> recipe_of("small", "ance", {"epochs": 5.0}, is_static=False).epochs
     5
     """
-    for kind, one, known in (("recipe", name, RECIPES), ("method", method, METHODS)):
+    registries: tuple[tuple[str, str, list[str]], ...] = (("recipe", name, [*RECIPES]), ("method", method, [*METHODS]))
+    for kind, one, known in registries:
         if one not in known:
             raise UnknownNameError(f"no {kind} {one!r}; known: {', '.join(known)}", hint=did_you_mean(one, known))
-    values = asdict(RECIPES[name]) | (STATIC if is_static and name == "small" else {}) | METHODS[method]
+    values = {**asdict(RECIPES[name]), **(STATIC if is_static and name == "small" else {}), **METHODS[method]}
     for setting, value in fixed.items():
         if setting not in values:
             known_settings = ", ".join(RANGES)
             raise UnknownNameError(
-                f"no setting {setting!r} of a training; known: {known_settings}", hint=did_you_mean(setting, RANGES)
+                f"no setting {setting!r} of a training; known: {known_settings}",
+                hint=did_you_mean(setting, list(RANGES)),
             )
         low, high = RANGES[setting]
         is_whole = isinstance(values[setting], int)

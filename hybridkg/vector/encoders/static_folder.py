@@ -113,9 +113,15 @@ def _module(path: Path) -> Path | None:
     if not (path / MODULES).is_file():
         return None
     try:
-        first = json.loads((path / MODULES).read_text(encoding="utf-8"))[0]
+        modules = json.loads((path / MODULES).read_text(encoding="utf-8"))
+        if modules == []:
+            return None
+        first = modules[0]
         if str(first["type"]).rpartition(".")[2] != MODULE:
             return None
-        return path / str(first["path"])
+        folder = path / str(first["path"])
+        if not folder.resolve().is_relative_to(path.resolve()):
+            raise ValueError(f"the folder {first['path']!r} is outside of the model")
+        return folder
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as e:
         raise ConfigError(f"the list of modules {str(path / MODULES)!r} cannot be read: {e}") from e

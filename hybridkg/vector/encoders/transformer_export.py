@@ -23,6 +23,7 @@ from hybridkg.interfaces.encoder import ModelChoice, Texts
 from hybridkg.storage.arrays import Writer
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import ModelFolder
+from hybridkg.vector.encoders.static_folder import MODULE as STATIC
 from hybridkg.vector.encoders.transformer import LAYOUT, MODEL, TOKENIZER, TransformerEncoder, opened_session
 
 MAX_DIFFERENCE = 1e-4
@@ -104,7 +105,9 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
             f"the model {source.name!r} has a module {unsupported[0]!r}, which cannot be copied"
             if unsupported
             else f"the model {source.name!r} begins with a module {modules[0]!r}, not with {KNOWN_MODULES[0]!r}",
-            hint=f"known modules: {', '.join(KNOWN_MODULES)}",
+            hint=f"a static model is read by model2vec:{source.path}"
+            if modules[0] == STATIC
+            else f"known modules: {', '.join(KNOWN_MODULES)}",
         )
     own = model.max_seq_length
     limit = choice.max_length or own
