@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hybridkg.cli.echo import echo
 from hybridkg.errors import ParameterError
-from hybridkg.kb import KnowledgeBase
+
+if TYPE_CHECKING:
+    from hybridkg.kb import KnowledgeBase
 
 ENCODER = "encoder"
 """The `--model` that encodes."""
