@@ -20,7 +20,7 @@ from hybridkg.interfaces.reranker import RerankCandidates
 from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.ranking.rerankers.document_graph import common, document_graph, normalised
 from hybridkg.ranking.rerankers.edges import EDGE_SOURCES, Items
-from hybridkg.ranking.rerankers.graph_inputs import graph_input
+from hybridkg.ranking.rerankers.graph_inputs import check_inputs, graph_input
 from hybridkg.ranking.rerankers.graph_layers import GraphInput, scores
 from hybridkg.ranking.rerankers.graph_model import GraphModel, GraphSettings, read_graph_model
 
@@ -282,3 +282,33 @@ def test_documents_without_anything_in_common_have_no_edges():
     graph = document_graph([Items(np.array([0, 1]), np.array([3, 4]), np.array([1, 1]))], 2, "rare")
     assert not graph.messages().any()
     assert not graph.messages(mean=True).any()
+
+
+def test_with_vectors_a_score_is_the_product_of_the_question_and_the_output(tmp_path):
+    with KnowledgeBase.create(tmp_path / "kb") as kb:
+        kb.load(FILMS, index=True)
+        kb.index(encoder="lsa")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        rows, index = rows_of(kb), snapshot_of(kb).vectors
+        wide = index.dimensions
+        about = {"inputs": "vector", "columns": (), "encoder": index.made_by, "dimensions": wide, "nodes": "question"}
+        model = network(2, **about)
+        given_ = graph_input(model.settings, rows.candidates, rows.around)
+        n = len(rows.candidates)
+        (question,) = index.encoder.queries(["space crew mars"])
+        assert np.array_equal(given_.nodes[-1, :wide], question)
+        vectors = index.vectors_of(rows.candidates.ids)
+        assert np.abs(given_.nodes[:n, :wide] - vectors).max() == 0
+        assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1.0] * n, abs=1e-5)
+        assert not index.vectors_of(np.array([-1])).any()
+        outputs = [slow_scores(replace_last(model, row), given_) for row in range(wide)]
+        wanted = (np.array(outputs) - given_.base).T @ question + given_.base
+        assert scores(model, given_).tolist() == pytest.approx(wanted.tolist(), abs=1e-6)
+        with pytest.raises(RerankerError, match="lsa/1 nothing"):
+            check_inputs(replace(model.settings, encoder="lsa/1 nothing"), rows.candidates, rows.around)
+
+
+def replace_last(model, row):
+    """The same network with one row of its last layer alone."""
+    last = {name: own[row : row + 1] for name, own in model.tensors.items() if name.startswith("1.")}
+    return GraphModel(model.settings, {**model.tensors, **last})
