@@ -45,6 +45,7 @@ from hybridkg.cli.schema import schema
 from hybridkg.cli.search import search
 from hybridkg.cli.stats import stats
 from hybridkg.cli.synthesise import synthesise
+from hybridkg.cli.tokens import tokens
 from hybridkg.cli.tune import tune
 from hybridkg.cli.update import update
 from hybridkg.errors import COMMITTED, HybridkgError
@@ -56,7 +57,7 @@ WRITERS = ("load", "update", "remove", "index", "prefixes", "migrate", "check")
 """Commands that may change a knowledge base."""
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Knowledge base": (demo, load, update, remove, index, profile, prefixes, config, stats, schema, migrate),
+    "Knowledge base": (demo, load, update, remove, index, tokens, profile, prefixes, config, stats, schema, migrate),
     "Query": (search, ask, node, query, repl, explain, analyze),
     "Evaluation": (dataset, synthesise, run, evaluate, compare, tune, parity),
     "Care": (doctor, check, dump, backup, restore, prune, completion),

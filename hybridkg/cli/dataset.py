@@ -33,7 +33,7 @@ STARK = "stark"
 @click.option(
     "--documents",
     metavar="plain,...",
-    help=f"{STARK}: also write STaRK's documents of nodes as text fields: plain, candidates, relations.",
+    help=f"{STARK}: also write STaRK's documents of nodes as text fields: plain, candidates, relations, compact.",
 )
 @click.option(
     "--embeddings",

@@ -18,9 +18,11 @@ from hybridkg.cli.options import PATH, WholeNumber, kb_argument, opened
 from hybridkg.cli.output import write_files
 from hybridkg.cli.tune_encoder import ENCODER, tune_encoder
 from hybridkg.cli.tune_features import FEATURES, tune_features
+from hybridkg.cli.tune_graph import GRAPH, graph_options, tune_graph
 from hybridkg.errors import ParameterError
 
 if TYPE_CHECKING:
+    from hybridkg.evaluation.tuning.graph import GraphOptions
     from hybridkg.evaluation.tuning.tune import TuneReport, TuningOutcome
 
 BY_PREFIX = "prefix"
@@ -29,8 +31,12 @@ RUN = "test.run"
 
 OPTIONS_OF = {
     FEATURES: ("query_file", "top", "learner", "folds", "by", "measure", "depth", "run_file"),
+    GRAPH: (
+        "query_file", "top", "learner", "edges", "inputs", "nodes", "loss", "held_out", "folds", "by", "measure",
+        "depth", "run_file", "fixed", "seed",
+    ),
     ENCODER: ("base", "method", "recipe", "held_out", "candidates", "fixed", "seed"),
-}
+}  # fmt: skip
 """The optional parameters of models that are no ranking models; a ranking model has none that is in one list only."""
 
 RANKING_MODEL_OPTIONS = (
@@ -65,13 +71,40 @@ RANKING_MODEL_OPTIONS = (
     "--out", metavar="FILE|DIR", required=True, type=PATH, help="Parameters; a folder with --folds or --by; a model."
 )
 @click.option(
-    "--query", "query_file", metavar="FILE", type=PATH, help="With --model features: the query of the rows, with $text."
+    "--query",
+    "query_file",
+    metavar="FILE",
+    type=PATH,
+    help="With --model features and graph: the query of the rows, with $text.",
 )
 @click.option(
-    "--top", type=WholeNumber(2, 10_000), default=50, show_default=True, help="With --model features: reranked rows."
+    "--top",
+    type=WholeNumber(2, 10_000),
+    default=50,
+    show_default=True,
+    help="With --model features and graph: reranked rows.",
 )
 @click.option(
-    "--learner", metavar="NAME", default="linear", show_default=True, help="With --model features: linear or boosted."
+    "--learner",
+    metavar="NAME",
+    default=None,
+    help="With --model features: linear, the default, or boosted; with --model graph: gcn, the default, or mlp.",
+)
+@click.option(
+    "--edges", metavar="SOURCE,...", default="graph", show_default=True, help="With --model graph: graph and types."
+)
+@click.option(
+    "--inputs", metavar="NAME", default="features", show_default=True, help="With --model graph: features or vector."
+)
+@click.option(
+    "--nodes",
+    metavar="NAME",
+    default="documents",
+    show_default=True,
+    help="With --model graph: documents, or question to add the question and the nodes that it names.",
+)
+@click.option(
+    "--loss", metavar="NAME", default="ranking", show_default=True, help="With --model graph: ranking or cross-entropy."
 )
 @click.option(
     "--base",
@@ -88,7 +121,8 @@ RANKING_MODEL_OPTIONS = (
     "--held-out",
     metavar="FILE",
     type=PATH,
-    help="With --model encoder: the topics that choose the epoch; default: every tenth of --topics.",
+    help="The topics that choose the epoch of an encoder or a graph network; default: every tenth of --topics for the "
+    "one, every fifth for the other.",
 )
 @click.option(
     "--candidates", metavar="FILE", type=PATH, help="With --model encoder: ids of the documents; default: all entities."
@@ -97,10 +131,11 @@ RANKING_MODEL_OPTIONS = (
 def tune(
     kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
     fixed: tuple[str, ...], choose: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path,
-    query_file: Path | None, top: int, learner: str, base: str, method: str, recipe: str, held_out: Path | None,
+    query_file: Path | None, top: int, learner: str | None, edges: str, inputs: str, nodes: str, loss: str,
+    base: str, method: str, recipe: str, held_out: Path | None,
     candidates: Path | None, run_file: Path | None,
 ) -> None:  # fmt: skip
-    """Learn the parameters of a ranking model, of the reranker `features`, or of an encoder, from judged topics.
+    """Learn a ranking model's parameters, the reranker `features` or `graph`, or an encoder, from judged topics.
 
     Coordinate ascent: one parameter at a time, from several starts, with shrinking steps. The result is a file for
     USING bm25f(@params.toml). With --folds or --by, DIR gets params-CATEGORY-FOLD.toml for each model, report.json,
@@ -109,6 +144,9 @@ def tune(
 
     --model features --query FILE learns weights, or trees, for RERANK TOP n USING features(@weights.json) from the
     first rows of a query; then DIR gets features-CATEGORY-FOLD.json.
+
+    --model graph --query FILE trains a network for RERANK TOP n USING graph(@model.safetensors); DIR gets
+    graph-CATEGORY-FOLD.safetensors.
 
     --model encoder trains the model of NEAR; DIR then is a model for --encoder. The best epoch by MRR on the held-out
     topics is kept. Where none is better than the base, nothing is written, and the command exits with 1.
@@ -140,14 +178,21 @@ def tune(
     _check_inputs(
         [out, run_file], [topics, qrels, folds, query_file, Path(by) if by not in (None, BY_PREFIX) else None]
     )
-    if model == FEATURES and query_file is None:
+    if model in (FEATURES, GRAPH) and query_file is None:
         raise ParameterError(
-            "--model features needs the query whose rows are reranked",
-            hint="hybridkg tune KB --model features --query rows.hq ...",
+            f"--model {model} needs the query whose rows are reranked",
+            hint=f"hybridkg tune KB --model {model} --query rows.hq ...",
         )
     words, choices = _fixed(fixed), _choices(choose)
     if both := next((name for name in choices if name in words), ""):
         raise ParameterError(f"--fixed and --choose both give {both!r}")
+    if model == GRAPH and query_file is not None:
+        _tune_graph(
+            kb, topics, qrels, query_file, folds, by, held_out,
+            graph_options(learner or "gcn", inputs, nodes, edges, loss, words, seed),
+            top=top, measure=measure, depth=depth, out=out, run_file=run_file,
+        )  # fmt: skip
+        return
     settings = Settings(model, _fields(on), words, measure, restarts, seed, depth, choices)
     texts, judged = read_topics(topics), read_qrels(qrels)
     categories = None
@@ -157,11 +202,12 @@ def tune(
     if query_file is not None:
         from hybridkg.evaluation.experiment.reading import read_text
         from hybridkg.evaluation.tuning.features import FeatureTuning
+        from hybridkg.evaluation.tuning.learners import DEFAULT
 
         with opened(kb) as knowledge_base:
             rows = FeatureTuning(
                 knowledge_base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure,
-                depth=depth, learner=learner, progress=TerminalProgress(),
+                depth=depth, learner=learner or DEFAULT, progress=TerminalProgress(),
             )  # fmt: skip
             split = read_folds(folds, rows.topics) if folds is not None else None
             tune_features(
@@ -191,6 +237,47 @@ def tune(
     if run_file is not None and split is None:
         echo("note: the run ranks the topics that the parameters were learned from", err=True)
     _print_notes(report, time.perf_counter() - started, time.process_time() - cpu)
+
+
+def _tune_graph(
+    kb: Path,
+    topics: Path,
+    qrels: Path,
+    query_file: Path,
+    folds: Path | None,
+    by: str | None,
+    held_out: Path | None,
+    options: GraphOptions,
+    *,
+    top: int,
+    measure: str,
+    depth: int,
+    out: Path,
+    run_file: Path | None,
+) -> None:
+    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.evaluation.categories import categories_by_prefix, read_categories
+    from hybridkg.evaluation.experiment.reading import read_text
+    from hybridkg.evaluation.qrels import read_qrels
+    from hybridkg.evaluation.topics import read_topics
+    from hybridkg.evaluation.tuning.folds import read_folds
+    from hybridkg.evaluation.tuning.graph import MAX_ROWS, GraphTuning
+
+    if top > MAX_ROWS:
+        raise ParameterError(f"--model graph reranks at most {MAX_ROWS:,} rows", hint=f"--top {MAX_ROWS}")
+    texts = read_topics(topics)
+    categories = None
+    if by is not None:
+        categories = categories_by_prefix(texts.texts) if by == BY_PREFIX else read_categories(Path(by))
+    with opened(kb) as base:
+        tuning = GraphTuning(
+            base, texts, read_qrels(qrels), read_text(query_file, "query file"), options,
+            held_out=None if held_out is None else read_topics(held_out), top=top, measure=measure, depth=depth,
+            progress=TerminalProgress(),
+        )  # fmt: skip
+        split = read_folds(folds, tuning.topics) if folds is not None else None
+        several = folds is not None or by is not None
+        tune_graph(tuning, split, categories, measure=measure, top=top, out=out, several=several, run_file=run_file)
 
 
 def _fields(on: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.graph.around import around, degrees
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.combine import EmptyNode
@@ -42,6 +43,7 @@ from hybridkg.interfaces.graph_index import (
     PredicatePath,
     Test,
 )
+from hybridkg.interfaces.graph_links import GraphLinks
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Bindings, Substitution
 from hybridkg.rdf.term_texts import TermTexts
@@ -85,6 +87,12 @@ class Projection:
             self._prepared.clear()
         self._prepared[id(pattern)] = pattern, prepared  # the reference to the pattern keeps its id valid
         return prepared
+
+    def around(self, ids: Ids, most: int) -> GraphLinks:
+        return around(self._columns, ids, most)
+
+    def degrees(self, ids: Ids, without: str) -> NDArray[np.int64]:
+        return degrees(self._columns, ids, without)
 
     def _bound(self, pattern: BoundPattern) -> PatternNode | None:
         """The template's node with the ids of the values. With a value that is not in the graph, it is empty if every

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,14 @@ class Tokenising(Encoder, Protocol):
 
     def token_starts(self, text: str) -> list[int]:
         """Character offsets of the tokens of a text, ascending and distinct, including those beyond its limit."""
+
+
+@runtime_checkable
+class TokenTable(Encoder, Protocol):
+    """An encoder whose tokens have vectors of their own, independent of the text around them."""
+
+    def tokens(self, text: str) -> tuple[list[str], Vectors]:
+        """The known tokens of a text in its order, and float32[tokens, dimensions], of any length."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.interfaces.graph_links import GraphLinks
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Parameter, bound
 from hybridkg.rdf.term_texts import TermTexts
@@ -449,3 +450,15 @@ class GraphIndex(Protocol):
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         """int64[len(terms)]: the id of each term, -1 for one that is not in the graph."""
+
+    def around(self, ids: Ids, most: int) -> GraphLinks:
+        """The triples between nodes that have one of some nodes at one end.
+
+        Args:
+            ids: of nodes, in any order, repeats allowed.
+            most: a predicate of which a node has more triples in a direction is left out there; which ones were the
+                first would depend on the order of ids.
+        """
+
+    def degrees(self, ids: Ids, without: str) -> NDArray[np.int64]:
+        """int64[len(ids)]: the triples with each node as subject or object, without those of one predicate."""

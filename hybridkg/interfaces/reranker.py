@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hybridkg.interfaces.graph_index import GraphIndex
     from hybridkg.interfaces.graph_store import GraphStore
     from hybridkg.interfaces.ranked_index import RankedIndex
     from hybridkg.interfaces.text_index import Scores
-    from hybridkg.rdf.terms import Node
+    from hybridkg.rdf.terms import NamedNode, Node
 
 QUERY, ON_ERROR = "query", "on_error"
 STOP, KEEP = "stop", "keep"
@@ -108,12 +109,16 @@ class Surroundings:
         text: the indexes; None before the first.
         texts: (field, text, language) of each of some distinct entities, in the order of the profile.
         check: raises when the query is over its time; called between two pieces of work.
+        graph: the projection; None without one.
+        anchors: the nodes that a question names, most certain first; None where questions are not read.
     """
 
     store: GraphStore
     text: RankedIndex | None
     texts: Callable[[Sequence[Node], Sequence[str]], list[list[tuple[str, str, str]]]]
     check: Callable[[], None]
+    graph: GraphIndex | None = None
+    anchors: Callable[[str], Sequence[NamedNode]] | None = None
 
     def running_texts(self, nodes: Sequence[Node], fields: Sequence[str], most: int) -> list[str]:
         """Each entity as running text, one line per value.
@@ -196,6 +201,8 @@ RERANKERS = Registry(
     {
         "cross_encoder": "hybridkg.ranking.rerankers.cross_encoder:CrossEncoderReranker",
         "features": "hybridkg.ranking.rerankers.features:FeatureReranker",
+        "graph": "hybridkg.ranking.rerankers.graph:GraphReranker",
+        "late": "hybridkg.vector.late.reranker:LateReranker",
         "llm": "hybridkg.ranking.rerankers.llm:LanguageModelReranker",
     },
     extra="models",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.encoder import Vectors, VectorSpace
+from hybridkg.interfaces.encoder import Encoder, Vectors, VectorSpace
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
@@ -98,6 +98,14 @@ class VectorIndex(Protocol):
     @property
     def dimensions(self) -> int: ...
 
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder, opened on first use.
+
+        Raises:
+            CorruptError: its files are damaged, or it is not the one that made the vectors.
+        """
+
     def about(self) -> dict[str, Any]:
         """The part of `stats` about the index, with the state of a server; `problem` describes a failure, if any."""
 
@@ -136,6 +144,11 @@ class VectorIndex(Protocol):
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""
+
+    def vectors_of(self, ids: NDArray[np.int64]) -> Vectors:
+        """float32[len(ids), dimensions]: the vector of each entity, of length 1, or the direction of the mean of its
+        vectors; zeros for an entity without one, and for an id below 0.
+        """
 
     def nearest(self, query: VectorQuery, entity: int) -> tuple[int, int] | None:
         """Start and end, in characters, of the piece of an entity's text that is nearest; None where the text is one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import UserError
@@ -168,3 +169,35 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         from hybridkg.kb.skb.figures import skb_figures
 
         return skb_figures(self._snapshot, progress)
+
+    def token_vectors(
+        self,
+        out: Path | str,
+        *,
+        model: str = "",
+        fields: str = "",
+        form: str = "plain",
+        max_length: int = 0,
+        progress: Progress = SILENT,
+    ) -> int:
+        """Stores a vector for each token of each text, for the reranker `late` (docs/rerankers.md).
+
+        Args:
+            out: a folder, which gets the texts that it lacks.
+            model: a name on the Hugging Face hub, or the path of a folder, which begins with `/`, `.` or `~`; default:
+                the encoder of the vectors, if its tokens have vectors.
+            fields: fields that are read, with commas; default: all.
+            form: `plain`, or `compact` for one line without the dashes of lists.
+            max_length: maximum tokens of a text; 0 for the model's own limit.
+            progress: counts texts.
+
+        Returns:
+            Number of texts that were added.
+
+        Raises:
+            ConfigError: the folder has vectors of another model, or of other texts.
+            HybridkgError: the model or a field is not there.
+        """
+        from hybridkg.kb.token_vectors import store_token_vectors
+
+        return store_token_vectors(self._snapshot, Path(out), model, fields, form, max_length, progress)

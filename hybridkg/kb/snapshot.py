@@ -34,7 +34,7 @@ from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query import ast
 from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes, why_not_kept
-from hybridkg.rdf.terms import Node, Quad, Triple
+from hybridkg.rdf.terms import NamedNode, Node, Quad, Triple
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
 from hybridkg.store.generations.manifest import TEXT_FILES
@@ -330,6 +330,7 @@ class Snapshot:
             price=price,
             reranking=self._rerank_place,
             encoded_fields=self.encoded_fields,
+            anchors=self.anchors,
         )
 
     def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
@@ -381,6 +382,16 @@ class Snapshot:
         from hybridkg.kb.asked_base import asked_base
 
         return asked_base(self)
+
+    def anchors(self, question: str) -> tuple[NamedNode, ...]:
+        """The nodes that a question names, most certain first.
+
+        Raises:
+            IndexMissingError: an index that questions need is missing.
+        """
+        from hybridkg.asking.anchors import named_nodes
+
+        return named_nodes(question, self.asked)
 
     def stats(self) -> dict[str, Any]:
         """Counts of the graph, the documents, the indexes and each field."""

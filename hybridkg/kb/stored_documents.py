@@ -3,14 +3,11 @@
 Only the maker of a dataset can write them: they need attributes and white space that no triple keeps. `hybridkg dataset
 stark --documents` does, after STaRK's `get_doc_info`; any other file of text documents with these fields serves as
 well. The compact form is computed.
-
-Source of the compact form: snap-stanford/stark, `stark_qa/tools/process_text.py` (`compact_text`).
 """
 
 from __future__ import annotations
 
-import re
-
+from hybridkg.entities.compact_text import compacted
 from hybridkg.errors import UnknownNameError, UserError
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.terms import Node
@@ -21,7 +18,8 @@ PLAIN, WITH_RELATIONS = "document", "document_rel"
 OF_CANDIDATES = "document_candidate"
 """The field with the documents of possible answers alone: statistics of a MATCH on it are those of STaRK's BM25."""
 
-_WHITE_SPACE = re.compile(r"\s{2,}")
+COMPACT_RELATIONS = "document_rel_compact"
+"""The field with the compact form of documents with relations, which STaRK's encoders read."""
 
 
 def stored_document(snapshot: Snapshot, node: Node, *, relations: bool = False, compact: bool = False) -> str:
@@ -45,18 +43,3 @@ def stored_document(snapshot: Snapshot, node: Node, *, relations: bool = False, 
     if not texts:
         raise UnknownNameError(f"the node {node} has no text {field!r}", hint="hybridkg node KB NAME shows what it has")
     return compacted(texts[0]) if compact else texts[0]
-
-
-def compacted(document: str) -> str:
-    """STaRK's compact form of a document: one line, without the dashes of its list.
-
-    A document without a line end, of a brand, a category or a color, has no other form.
-
-    >>> compacted("- product: Tent\\n- features: \\n#1: Dry\\n")
-    'product: Tent. features: #1: Dry. '
-    """
-    if "\n" not in document:
-        return document
-    text = document.replace("\n", ". ").replace("\r", "")
-    text = text.replace("- ", "").replace(": .", ":").replace(":.", ":")
-    return _WHITE_SPACE.sub(" ", text).replace(".. ", ". ")

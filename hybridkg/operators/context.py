@@ -18,7 +18,7 @@ from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns, columns_of
 from hybridkg.rdf.solutions import Row, Solutions
-from hybridkg.rdf.terms import Node, Triple
+from hybridkg.rdf.terms import NamedNode, Node, Triple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,6 +121,7 @@ class ExecutionContext:
         graph: the projection, None without an up-to-date one.
         reranking: files and server of rerankers.
         encoded_fields: the fields whose text has vectors, in the order of the profile; empty for all.
+        anchors: the nodes that a question names, for rerankers; None where questions are not read.
     """
 
     store: GraphStore
@@ -135,6 +136,7 @@ class ExecutionContext:
     graph: GraphIndex | None = None
     reranking: RerankPlace = field(default_factory=RerankPlace)
     encoded_fields: Sequence[str] = ()
+    anchors: Callable[[str], Sequence[NamedNode]] | None = None
     counts_by_match: dict[tuple[str, int], int] = field(default_factory=dict)
     """Counts recorded by `record_count`."""
     found: dict[RankedQuery, MatchCount] = field(default_factory=dict)

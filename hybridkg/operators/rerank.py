@@ -175,7 +175,9 @@ class Rerank(OneChild):
 def _checked(reranker: Reranker, candidates: RerankCandidates, context: ExecutionContext) -> Reranked:
     import numpy as np
 
-    around = Surroundings(context.store, context.text, context.texts, context.meter.check)
+    around = Surroundings(
+        context.store, context.text, context.texts, context.meter.check, context.graph, context.anchors
+    )
     answer = reranker.rerank(candidates, around)
     if answer.scores.shape != (len(candidates),):
         raise RerankerError(f"{reranker.name} gave {answer.scores.size:,} scores for {len(candidates):,} rows")

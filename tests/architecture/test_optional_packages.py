@@ -18,8 +18,10 @@ DOOR = "needs_extra"
 BEHIND_THE_DOOR = {
     "bi_encoder",
     "contrastive",
+    "graph_torch",
     "static_distilling",
     "static_trainable",
+    "torch_tokens",
     "trainer",
     "transformer_cuda",
     "transformer_export",

@@ -25,6 +25,7 @@ from hybridkg.datasets.stark.documents import KINDS, StarkNode
 from hybridkg.datasets.stark.layout import MAG_EDGES, MAG_NODES, StarkLayout, find_files, read_layout
 from hybridkg.datasets.stark.making import make_stark, neighbours_in, triples_of
 from hybridkg.datasets.stark.node_documents import documents_of
+from hybridkg.entities.compact_text import compacted
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import LoadError, ParameterError, UserError
 from hybridkg.evaluation.measures.stark import AnswerCandidates, read_candidates
@@ -32,12 +33,11 @@ from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
 from hybridkg.evaluation.tuning.folds import read_folds
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb.stored_documents import compacted
 
 NODES = 300
 BASE = "https://w3id.org/hybridkg/stark/"
 KBS = sorted(MADE)
-DOCUMENTS = ("plain", "candidates", "relations")
+DOCUMENTS = ("plain", "candidates", "relations", "compact")
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +157,14 @@ def test_documents_are_stored_as_text_fields_byte_for_byte(made, tmp_path, kb):
             assert (plain, related) == (line["document"], line["document_rel"])
             assert related.startswith(plain)
             assert base.document(line["id"], compact=True) == compacted(line["document"])
+            assert line["document_rel_compact"] == compacted(related)
         assert len(base.query('SELECT ?e { ?e MATCH "relations" ON (document_rel) USING bm25 }'))
         assert not len(base.query('SELECT ?e { ?e MATCH "relations" ON (document) USING bm25 }'))
     shown = run("node", made / kb / "made" / "kb", line["id"], "--document", "--relations")
     assert shown.stdout == line["document_rel"] + "\n" * (not line["document_rel"].endswith("\n"))
     about = tomllib.loads((made / kb / "made" / "dataset.toml").read_text())
     assert about["counts"]["documents"] == NODES
-    assert sum("The text field `document" in note for note in about["notes"]) == 3
+    assert sum("The text field `document" in note for note in about["notes"]) == 4
     assert not [path.name for path in (made / kb / "made").iterdir() if path.suffix in (".nt", ".jsonl")]
 
 
@@ -176,6 +177,8 @@ def test_one_form_of_documents_has_one_field(sources, tmp_path):
     assert {tuple(line) for line in candidates} == {("id", "document_candidate")}
     assert 0 < len(candidates) < len(plain)
     assert {tuple(line) for line in related} == {("id", "document_rel")}
+    compact = [json.loads(line) for line in documents_of(layout, ("compact",), neighbours_in(layout), tmp_path)]
+    assert {tuple(line) for line in compact} == {("id", "document_rel_compact")}
 
 
 def test_documents_take_little_memory(tmp_path):
@@ -315,7 +318,7 @@ def test_the_fields_of_the_profiles_hold_text(made, kb):
         index = base._snapshot.text
         assert index is not None
         filled = {name for name in names if index.field_totals(name)["entities"]}
-    documents = {"document", "document_candidate", "document_rel"}
+    documents = {"document", "document_candidate", "document_rel", "document_rel_compact"}
     made_here = {"name", "type", "source", "details", "target", "indication", "ppi", "associated_with", *documents}
     assert filled == (made_here if kb == "prime" else set(names))
 

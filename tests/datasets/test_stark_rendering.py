@@ -17,8 +17,8 @@ from hybridkg.datasets.stark.layout import MAG_EDGES, MAG_NODES, NODES, StarkLay
 from hybridkg.datasets.stark.making import neighbours_in
 from hybridkg.datasets.stark.node_documents import check_forms, documents_of
 from hybridkg.datasets.stark.rendering import document
+from hybridkg.entities.compact_text import compacted
 from hybridkg.errors import LoadError, ParameterError
-from hybridkg.kb.stored_documents import compacted
 
 NODE_NAMES = {
     "amazon": {0: "product", 1: "brand", 2: "category", 3: "color"},

@@ -18,7 +18,7 @@ from hybridkg.datasets.sources import SourceFile
 from hybridkg.datasets.stark.documents import BASE, KINDS, StarkNode, local, write_names
 from hybridkg.datasets.stark.layout import ORIGIN, StarkLayout, find_files, read_layout
 from hybridkg.datasets.stark.neighbours import Neighbours
-from hybridkg.datasets.stark.node_documents import RELATIONS, check_forms, documents_of
+from hybridkg.datasets.stark.node_documents import COMPACT, RELATIONS, check_forms, documents_of, needs_relations
 from hybridkg.datasets.stark.published_vectors import PublishedVectors, read_published
 from hybridkg.datasets.stark.tensors import Whole
 from hybridkg.errors import LoadError, ParameterError, StorageError
@@ -76,6 +76,7 @@ DOCUMENT_NOTES = {
     "statistics of a MATCH on it are those of STaRK's BM25.",
     RELATIONS: "The text field `document_rel` has the document with its relations, which are those of STaRK's code, "
     "also where the edges of the graph are those of the files.",
+    COMPACT: "The text field `document_rel_compact` has the compact form of the same, which STaRK's encoders read.",
 }
 
 
@@ -96,8 +97,8 @@ def make_stark(
         qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
         out: the new folder.
         edges: `files` or `stark`, one of EDGE_SETS.
-        documents: some of `plain`, `candidates` and `relations`: STaRK's documents of nodes as text fields `document`,
-            `document_candidate` and `document_rel`.
+        documents: some of `plain`, `candidates`, `relations` and `compact`: STaRK's documents of nodes as text fields
+            `document`, `document_candidate`, `document_rel` and `document_rel_compact`.
         embeddings: the folder of published vectors, emb/KB/MODEL, which are those of the documents with relations.
         progress: receives the progress.
 
@@ -126,7 +127,7 @@ def make_stark(
             layout = read_layout(files)
             progress.done(len(files))
             kind = KINDS[layout.kb]
-            merged = neighbours_in(layout) if edges != FILES or RELATIONS in forms else None
+            merged = neighbours_in(layout) if edges != FILES or needs_relations(forms) else None
             folder = _questions_folder(qa, layout.kb)
             asked, human_note = _asked(layout.kb, folder)
             notes = (*STARK.notes, EDGE_NOTES[edges], *(DOCUMENT_NOTES[form] for form in forms), *human_note)

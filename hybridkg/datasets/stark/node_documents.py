@@ -18,12 +18,13 @@ from hybridkg.datasets.stark.node_names import StarkNames
 from hybridkg.datasets.stark.relations_text import RelationsText
 from hybridkg.datasets.stark.rendering import document
 from hybridkg.datasets.stark.size_limits import check_size
+from hybridkg.entities.compact_text import compacted
 from hybridkg.errors import ParameterError
-from hybridkg.kb.stored_documents import OF_CANDIDATES, PLAIN, WITH_RELATIONS
+from hybridkg.kb.stored_documents import COMPACT_RELATIONS, OF_CANDIDATES, PLAIN, WITH_RELATIONS
 from hybridkg.registry import did_you_mean
 
-RELATIONS = "relations"
-FORMS = {"plain": PLAIN, "candidates": OF_CANDIDATES, RELATIONS: WITH_RELATIONS}
+RELATIONS, COMPACT = "relations", "compact"
+FORMS = {"plain": PLAIN, "candidates": OF_CANDIDATES, RELATIONS: WITH_RELATIONS, COMPACT: COMPACT_RELATIONS}
 """The text field of each form of document; `candidates` is `plain` for possible answers alone."""
 
 NAMES_FILE = "names"
@@ -43,8 +44,13 @@ def check_forms(forms: Sequence[str]) -> tuple[str, ...]:
     return tuple(form for form in FORMS if form in forms)
 
 
+def needs_relations(forms: Collection[str]) -> bool:
+    """Whether some form has the relations of a node."""
+    return RELATIONS in forms or COMPACT in forms
+
+
 def documents_of(layout: StarkLayout, forms: Collection[str], merged: Neighbours | None, work: Path) -> Iterator[str]:
-    """Lines of JSON, `{"id": IRI, "document": text, "document_candidate": text, "document_rel": text}` with the fields
+    """Lines of JSON, `{"id": IRI, "document": text, "document_candidate": text, "document_rel": text}`, with the fields
     of `forms`; none of a node without any of them.
 
     Args:
@@ -68,7 +74,9 @@ def documents_of(layout: StarkLayout, forms: Collection[str], merged: Neighbours
             if "candidates" in forms and (not answers or kind in answers):
                 line[OF_CANDIDATES] = text
             if relations is not None:
-                line[WITH_RELATIONS] = text + relations.of(number)
+                whole = text + relations.of(number)
+                line |= {WITH_RELATIONS: whole} if RELATIONS in forms else {}
+                line |= {COMPACT_RELATIONS: compacted(whole)} if COMPACT in forms else {}
             if line:
                 yield json.dumps({"id": iri, **line}, ensure_ascii=False) + "\n"
 
@@ -78,7 +86,7 @@ def _relations(
     layout: StarkLayout, forms: Collection[str], merged: Neighbours | None, work: Path
 ) -> Iterator[RelationsText | None]:
     """The writer of relations; None where no form needs it."""
-    if RELATIONS not in forms:
+    if not needs_relations(forms):
         yield None
         return
     assert merged is not None

@@ -220,8 +220,8 @@ class Experiment:
                     runs[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
                 else:
                     spec, system = systems[name]
-                    key = self._key(spec, system)
                     try:
+                        key = self._key(spec, system)
                         result = stored.run(spec, key) or self._answer(spec, system, key, stored, jobs, progress)
                     except UNAVAILABLE as e:
                         if not spec.optional:

@@ -42,6 +42,10 @@ def queries(outcome: ExperimentOutcome) -> Iterator[Part]:
                 yield Code("\n".join(str(one.spec.value).strip().splitlines()))
                 if one.spec.params:
                     yield Paragraph("with " + ", ".join(f"${key} = {value}" for key, value in one.spec.params.items()))
+            case "within":
+                own = one.spec.value
+                yield Code("\n".join(str(own["query"]).strip().splitlines()))
+                yield Paragraph(f"among the first {own['top']:,} of {own['of']}")
             case "tune":
                 yield from _tuned(name, one)
             case "learn":

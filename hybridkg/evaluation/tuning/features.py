@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybridkg.errors import ParameterError, UnsupportedQueryError
+from hybridkg.errors import ParameterError
 from hybridkg.evaluation.measures import evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.evaluation.tuning.folds import Fold
-from hybridkg.evaluation.tuning.judged_rows import JudgedRows, read_rows
+from hybridkg.evaluation.tuning.judged_rows import JudgedRows, read_rows, rows_query
 from hybridkg.evaluation.tuning.learners import DEFAULT, LEARNERS, Learner
 from hybridkg.evaluation.tuning.plan import Training, plan
 from hybridkg.interfaces.progress import SILENT, Progress
@@ -80,14 +80,7 @@ class FeatureTuning:
         progress: Progress = SILENT,
     ):
         self.learner: Learner = LEARNERS.get(learner)()
-        prepared = kb.prepare(query, name="the query to rerank")
-        if not prepared.ranks or prepared.parameters != ("text",):
-            raise UnsupportedQueryError(
-                "the rows to be reranked come from a query that ranks, and has $text for the words of a topic",
-                hint="SELECT ?e ?s { ?e MATCH $text AS ?s } RANK BY ?s",
-            )
-        if prepared.reranks:
-            raise UnsupportedQueryError("the query has a RERANK already", hint="give it without: training adds its own")
+        prepared = rows_query(kb, query)
         self._qrels, self._measure = qrels, parse_measure(measure)
         judged = [topic for topic in topics.texts if topic in qrels.grades]
         progress.start("reading the rows of topics", len(judged))

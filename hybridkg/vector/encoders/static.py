@@ -109,12 +109,21 @@ class StaticEncoder:
         """float32[len(texts), dimensions]; zeros where a text has no known token."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for i, encoding in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
-            ids = [token for token in encoding.ids if token != self._unknown]
+            ids = self._known(encoding.ids)
             if ids:
-                if max(ids) >= len(self._tokens):
-                    raise CorruptError("the tokenizer does not fit the table of tokens", hint=INDEX_AGAIN)
                 vectors[i] = self._tokens[ids].mean(axis=0)
         return unit(vectors)
+
+    def tokens(self, text: str) -> tuple[list[str], Vectors]:
+        """Rows of the table."""
+        ids = self._known(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return [self._tokenizer.id_to_token(id) for id in ids], np.array(self._tokens[ids], np.float32)
+
+    def _known(self, tokens: Sequence[int]) -> list[int]:
+        ids = [token for token in tokens if token != self._unknown]
+        if ids and max(ids) >= len(self._tokens):
+            raise CorruptError("the tokenizer does not fit the table of tokens", hint=INDEX_AGAIN)
+        return ids
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)

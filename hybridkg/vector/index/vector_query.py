@@ -121,6 +121,16 @@ class VectorIndexBase:
             self._opened = opened
         return self._opened
 
+    def vectors_of(self, ids: NDArray[np.int64]) -> Vectors:
+        """The query vector of each entity, or zeros."""
+        vectors = np.zeros((len(ids), self._dimensions), np.float32)
+        known = np.flatnonzero(ids >= 0)
+        has, places = self._places(ids[known].astype(np.uint32))
+        for row, place in zip(known[has].tolist(), places.tolist(), strict=True):
+            if (own := self._vector_of(place)) is not None:
+                vectors[row] = own[: self._dimensions]
+        return vectors
+
     def _resolve(self, query: VectorQuery) -> ResolvedVectorQuery:
         resolved = self._resolved.get(query)
         if resolved is None:

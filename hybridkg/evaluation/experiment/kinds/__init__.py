@@ -42,6 +42,7 @@ SYSTEM_KINDS = Registry(
         "query": "hybridkg.evaluation.experiment.kinds.query:QuerySystem",
         "run": "hybridkg.evaluation.experiment.kinds.run:RunSystem",
         "tune": "hybridkg.evaluation.experiment.kinds.tune:TunedSystem",
+        "within": "hybridkg.evaluation.experiment.kinds.within:WithinSystem",
     },
 )
 """SystemKind classes by name."""

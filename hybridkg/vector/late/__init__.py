@@ -1,0 +1,1 @@
+"""Late interaction: texts as one vector for each token, compared token by token."""

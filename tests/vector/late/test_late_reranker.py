@@ -1,0 +1,145 @@
+"""RERANK ... USING late: the order of sums of maxima, stored or not, and its parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from late_texts import WordModel
+from tiny_models import needs_packages, tiny
+
+from hybridkg import KnowledgeBase
+from hybridkg.cli import cli
+from hybridkg.errors import ConfigError, RerankerError
+from hybridkg.vector.late import reranker
+from hybridkg.vector.late.max_similarity import maxima
+
+FILMS = Path(__file__).parents[3] / "examples" / "films.ttl"
+FOUND = 'SELECT ?f ?s ?r { ?f MATCH "space crew mars" AS ?s } RANK BY ?s RERANK TOP 4 USING '
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("late") / "films.kb"
+    with KnowledgeBase.create(folder) as kb:
+        kb.load(FILMS, index=True)
+    (folder / "models").mkdir()
+    return folder
+
+
+@pytest.fixture
+def words(monkeypatch):
+    model = WordModel()
+    monkeypatch.setattr(reranker, "token_model", lambda *_: model)
+    return model
+
+
+def test_rows_are_in_the_order_of_the_sums_of_maxima_and_parts_are_the_maxima(folder, words):
+    with KnowledgeBase.open(folder) as kb:
+        rows = list(kb.query(FOUND + "late() AS ?r"))
+        question = words.question("space crew mars")
+        for row in rows[:4]:
+            texts = kb._snapshot.texts([row.term("f")])[0]
+            (document,) = words.documents(["\n".join(text for _, text, _ in texts)])
+            own = maxima(question.vectors, document)
+            pairs = enumerate(zip(question.names, own, strict=True), 1)
+            assert row.scores["r"] == pytest.approx(own.sum())
+            assert row.why().parts == {f"{at} {token}": pytest.approx(value) for at, (token, value) in pairs}
+    assert [row.scores["r"] for row in rows[:4]] == sorted((row.scores["r"] for row in rows[:4]), reverse=True)
+
+
+def test_stored_vectors_give_nearly_the_same_scores_without_reading_a_text_again(folder, words):
+    with KnowledgeBase.open(folder) as kb:
+        added = kb.token_vectors(folder / "models" / "late")
+        assert added == kb._snapshot.text.counts["entities"]
+        exact = kb.query(FOUND + "late() AS ?r")
+        words.read = 0
+        stored = kb.query(FOUND + "late(vectors='late') AS ?r")
+        assert words.read == 0
+        assert [row.scores["r"] for row in stored[:4]] == pytest.approx(
+            [row.scores["r"] for row in exact[:4]], abs=0.03
+        )
+        assert "no stored vectors" not in stored.reranked[0]
+        words.fingerprint = "words/9"
+        with pytest.raises(RerankerError, match="stored vectors are those of"):
+            kb.query(FOUND + "late(vectors='late')")
+
+
+def test_a_text_that_is_not_stored_is_read_now_and_the_result_says_so(folder, words):
+    with KnowledgeBase.open(folder) as kb:
+        kb.token_vectors(folder / "models" / "labels", fields="label")
+        part = folder / "models" / "labels" / "part0000.hashes"
+        part.write_bytes(bytes(len(part.read_bytes())))
+        result = kb.query(FOUND + "late(vectors='labels')")
+        assert "4 of 4 texts had no stored vectors" in result.reranked[0]
+
+
+@pytest.mark.parametrize(
+    ("using", "error", "message"),
+    [
+        ("late()", RerankerError, "no vectors of tokens"),
+        ("late(vectors='none')", ConfigError, "no folder of token vectors"),
+        ("late(vectors='../models')", ConfigError, "no folder of token vectors"),
+        ("late(vectors='late', form='compact')", ConfigError, "no form beside"),
+        ("late(model='./nothing')", ConfigError, "no model in"),
+    ],
+)
+def test_each_mistake_is_an_error_that_says_what_to_do(folder, using, error, message):
+    with KnowledgeBase.open(folder) as kb, pytest.raises(error, match=message) as raised:
+        kb.query(FOUND + using)
+    assert raised.value.hint
+
+
+@needs_packages
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_sentence_transformers_by_the_command_line(folder, tmp_path):
+    model = tiny(tmp_path / "tiny")
+    out = folder / "models" / "tiny"
+    given = ["tokens", str(folder), "--model", str(model), "--fields", "label", "--form", "compact", "--out", str(out)]
+    result = CliRunner().invoke(cli, given, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "texts added" in result.output
+    with KnowledgeBase.open(folder) as kb:
+        stored = kb.query(FOUND + "late(vectors='tiny') AS ?r")
+        exact = kb.query(FOUND + f"late(model='{model}', fields='label', form='compact') AS ?r")
+    assert [row["f"] for row in stored] == [row["f"] for row in exact]
+    assert [row.scores["r"] for row in stored[:4]] == pytest.approx([row.scores["r"] for row in exact[:4]], abs=0.05)
+
+
+@needs_packages
+@pytest.mark.filterwarnings("ignore")
+def test_colberts_form_has_markers_masks_and_a_projection(tmp_path):
+    """Against the transformer itself: [CLS] [marker] words [SEP] [MASK] ..., times the matrix, of length 1."""
+    import torch
+    from safetensors.torch import load_file, save_file
+    from transformers import AutoModel
+
+    from hybridkg.vector.late.token_model import open_token_model
+    from hybridkg.vector.late.transformer_tokens import read_form
+
+    model = tmp_path / "colbert-base"
+    tiny(tmp_path / "colbert")
+    weights = load_file(model / "model.safetensors")
+    torch.manual_seed(3)
+    weights["linear.weight"] = torch.randn(5, 32)
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    about = {"query_maxlen": 9, "doc_maxlen": 12, "query_token_id": "[unused1]", "doc_token_id": "[unused1]"}
+    (model / "artifact.metadata").write_text(json.dumps(about))
+    opened = open_token_model(str(model), [Path()], 0)
+    assert opened.dimensions == 5
+    question = opened.question("the car")
+    assert question.names == ("[CLS]", "[unused1]", "the", "car", "[SEP]", *["[MASK]"] * 4)
+    ids = [opened._torch.id_of(name) for name in question.names]
+    with torch.no_grad():
+        plain = AutoModel.from_pretrained(model).eval()
+        output = plain(torch.tensor([ids]), torch.tensor([[1] * 5 + [0] * 4])).last_hidden_state[0]
+        wanted = torch.nn.functional.normalize(output @ weights["linear.weight"].T, dim=-1).numpy()
+    assert np.abs(question.vectors - wanted).max() < 1e-5
+    (document,) = opened.documents(["the car : " + "engine " * 30])
+    assert len(document) == 11, "12 tokens at most, without the punctuation"
+    (model / "artifact.metadata").write_text('{"query_maxlen": "many"}')
+    with pytest.raises(ConfigError, match="query_maxlen"):
+        read_form(model)
