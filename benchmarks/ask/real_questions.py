@@ -19,7 +19,7 @@ import lzma
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def is_well_formed(reading: Interpretation) -> bool:
     return all(parse(write(tree)) == tree for tree in map(parse, queries))
 
 
-def read_all(kb: KnowledgeBase, questions: Iterable[str], plans: Mapping[str, list[str]]) -> dict[str, Any]:
+def read_all(kb: KnowledgeBase, questions: Sequence[str], plans: Mapping[str, list[str]]) -> dict[str, Any]:
     """Reads all questions; shares, and milliseconds of the processor."""
     kb.interpret("papers")  # reads the schema, which is not part of a question's time
     failed: Counter[str] = Counter()
@@ -81,8 +81,8 @@ def read_all(kb: KnowledgeBase, questions: Iterable[str], plans: Mapping[str, li
     times: list[float] = []
     names = seen = 0
     examples: list[str] = []
-    total = 0
-    for total, question in enumerate(questions, 1):
+    total = len(questions)
+    for question in questions:
         started = time.thread_time()
         try:
             reading = kb.interpret(question)
