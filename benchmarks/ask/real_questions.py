@@ -1,9 +1,10 @@
 """All questions of STaRK, read over other knowledge bases of their forms, because STaRK's own are not here.
 
-    python -m benchmarks.ask.real_questions --out /tmp/stark-data [--only mag] [--most N] [--no-record]
+    python -m benchmarks.ask.real_questions [--out /tmp/stark-data] [--only mag] [--most N] [--sample N] [--no-record]
 
-OUT is the folder that `python -m benchmarks.stark_data` made. A question is well formed if its interpretation raises
-nothing, and each of its queries parses into a tree that its canonical text parses into as well.
+All questions are read over a made knowledge base of 400 nodes (benchmarks/stark_made.py), and with OUT, the folder that
+`python -m benchmarks.stark_data` made, a sample of them over public data as well. A question is well formed if its
+interpretation raises nothing, and each of its queries parses into a tree that its canonical text parses into as well.
 Without the nodes that the questions name, anchors, paths and answers cannot be judged: a name is found only where a
 node of the other data has it by chance. For 1,000 questions of mag, MoR (Lei et al., 2025) has the names of authors and
 institutions; `names_seen` is the share of them that the reading marks as a name, known or not.
@@ -16,7 +17,9 @@ import ast as python_ast
 import csv
 import json
 import lzma
+import random
 import statistics
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,8 +28,10 @@ from typing import Any
 
 from benchmarks.acl_anthology import ROOT
 from benchmarks.record import RESULTS, record
+from benchmarks.stark_made import write_skb
 from hybridkg import KnowledgeBase
 from hybridkg.asking.interpretation import Interpretation
+from hybridkg.datasets.stark.making import make_stark
 from hybridkg.errors import HybridkgError
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
@@ -37,7 +42,9 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "mag": ("mag", "cacm"),
     "prime": ("primekg", "hetionet"),
 }
-"""By form, the folder of the questions, and the data with which they are read."""
+"""By form, the folder of the questions, and the public data over which some are read."""
+
+MADE_NODES, SEED = 400, 1
 
 PLANS = {"mag": "mor-plans/mag_llama_ft.jsonl.xz"}
 NAMED = ("author", "institution")
@@ -123,27 +130,42 @@ def read_all(kb: KnowledgeBase, questions: Sequence[str], plans: Mapping[str, li
     }
 
 
+def read_form(form: str, questions: Sequence[str], sample: int, out: Path | None) -> dict[str, Any]:
+    """The figures of one form: of all questions over made data, and of a sample over public data."""
+    data = FORMS[form][1]
+    plans = read_plans(QUESTIONS / PLANS[form]) if form in PLANS else {}
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        write_skb(form, MADE_NODES, work)
+        make_stark(work / "skb", work / "qa", work / "made")
+        with KnowledgeBase.open(work / "made" / "kb") as kb:
+            found = {"made": {"nodes": kb.stats()["entities"], **read_all(kb, questions, plans)}}
+    if out is not None:
+        chosen = random.Random(SEED).sample(questions, min(sample, len(questions)))
+        with KnowledgeBase.open(out / data / "made" / "kb") as kb:
+            found[data] = {"nodes": kb.stats()["entities"], **read_all(kb, chosen, plans)}
+    return found
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, help="public data in STaRK's form (default: made data alone)")
     parser.add_argument("--only", action="append", choices=list(FORMS))
     parser.add_argument("--most", type=int, help="the first questions of each form (default: all)")
+    parser.add_argument("--sample", type=int, default=1000, help="questions that are read over public data")
     parser.add_argument("--no-record", action="store_true")
     options = parser.parse_args()
     for form in options.only or list(FORMS):
-        folder, data = FORMS[form]
-        questions = read_questions(QUESTIONS / folder / "stark_qa" / "stark_qa.csv.xz")[: options.most]
-        plans = read_plans(QUESTIONS / PLANS[form]) if form in PLANS else {}
-        with KnowledgeBase.open(options.out / data / "made" / "kb") as kb:
-            found = {"read_with": data, "nodes": kb.stats()["entities"], **read_all(kb, questions, plans)}
+        questions = read_questions(QUESTIONS / FORMS[form][0] / "stark_qa" / "stark_qa.csv.xz")[: options.most]
+        found = read_form(form, questions, options.sample, options.out)
         if options.no_record:
             print(form, json.dumps(found, indent=1))
             continue
         stored = RESULTS / "ask_real_questions.json"
         before: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["forms"] if stored.exists() else {}
         forms = {**before, form: found}
-        record("ask_real_questions", {"forms": {name: forms[name] for name in FORMS if name in forms}})
+        record("ask_real_questions", {"forms": {name: forms[name] for name in FORMS if name in forms}}, seed=SEED)
 
 
 if __name__ == "__main__":

@@ -106,9 +106,18 @@ def _comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[in
             upper = _number(question.words[behind + 1])
             if upper is not None and upper >= number:
                 tests, behind = ((">=", number), ("<=", upper)), behind + 2
+        if not tests and start == at and _set_off(question, at) and FIRST_YEAR <= number <= LAST_YEAR:
+            tests = (("=", number),)
         if tests and not any(one in taken for one in range(start, behind)):
             yield start, behind, tests
         at = behind
+
+
+def _set_off(question: Question, at: int) -> bool:
+    """Whether a word stands alone in brackets or between commas: `the workshop (2019)`."""
+    word, text = question.words[at], question.text
+    around = text[: word.start].rstrip()[-1:] + text[word.end : word.end + 1]
+    return around in ("()", ",,")
 
 
 def _before(words: list[str], at: int, number: int) -> tuple[int, Tests]:
