@@ -45,16 +45,33 @@ class ChatModel:
     characters: int = field(default=0, init=False)
 
     def answer(self, instruction: str, data: Mapping[str, Any], read: Callable[[Any], T], *, hint: str) -> T:
+        """The same as `attempt`, for callers that have no use for a question without an answer.
+
+        Args:
+            instruction: as there.
+            data: as there.
+            read: as there.
+            hint: of the error.
+
+        Raises:
+            ModelServerError: the server fails, or no answer of MAX_ATTEMPTS has the form.
+        """
+        try:
+            return self.attempt(instruction, data, read)
+        except UnusableAnswerError as e:
+            raise ModelServerError(f"the model {self.name!r} {e}", hint=hint) from None
+
+    def attempt(self, instruction: str, data: Mapping[str, Any], read: Callable[[Any], T]) -> T:
         """What `read` makes of the JSON of an answer.
 
         Args:
             instruction: prose, without any text of a user or a knowledge base.
             data: the user's message, sent as JSON.
             read: raises UnusableAnswerError for JSON of another form.
-            hint: of the error.
 
         Raises:
-            ModelServerError: the server fails, or no answer of MAX_ATTEMPTS has the form.
+            ModelServerError: the server fails.
+            UnusableAnswerError: no answer of MAX_ATTEMPTS has the form.
         """
         content = json.dumps(data, ensure_ascii=False)
         self.characters += len(content) + len(instruction)
@@ -63,14 +80,14 @@ class ChatModel:
             "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": content}],
             "temperature": 0,
         }
-        problem = ""
+        problem = UnusableAnswerError()
         for _ in range(MAX_ATTEMPTS):
             message = _message_of(self.server.post("/chat/completions", body))
             try:
                 return read(read_json(message))
             except UnusableAnswerError as e:
-                problem = str(e)
-        raise ModelServerError(f"the model {self.name!r} {problem}", hint=hint)
+                problem = e
+        raise problem
 
 
 def _message_of(answer: Any) -> str:
