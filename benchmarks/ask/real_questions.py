@@ -23,6 +23,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -79,58 +82,94 @@ def is_well_formed(reading: Interpretation) -> bool:
     return all(parse(write(tree)) == tree for tree in map(parse, queries))
 
 
-def read_all(kb: KnowledgeBase, questions: Sequence[str], plans: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Reads all questions; shares, and milliseconds of the processor."""
+@dataclass(frozen=True)
+class Read:
+    """One question: the problem or none, what is in the reading, and milliseconds of the processor.
+
+    Args:
+        problem: code of an error, or words; empty for a well-formed reading.
+        kinds: what the reading has.
+        target: class of the answers; empty without a constraint.
+        names: number of names in the plan of the question.
+        seen: of these, those that the reading marks as names.
+        ms: of the interpretation.
+    """
+
+    problem: str
+    kinds: tuple[str, ...] = ()
+    target: str = ""
+    names: int = 0
+    seen: int = 0
+    ms: float = 0.0
+
+
+def read_one(kb: KnowledgeBase, question: str, names: Sequence[str]) -> Read:
+    """Reads a question."""
+    started = time.thread_time()
+    try:
+        reading = kb.interpret(question)
+        ms = 1e3 * (time.thread_time() - started)
+        if not is_well_formed(reading):
+            return Read("a query does not round-trip")
+    except HybridkgError as e:
+        return Read(e.code)
+    except Exception as e:  # a bug, which must be counted
+        return Read(type(e).__name__)
+    kinds = ["constraint" if reading.slots.constraints else "words alone"]
+    kinds += ["strict"] * (reading.strict is not None) + ["unresolved name"] * bool(reading.unresolved)
+    marked = {one.casefold() for one in (*reading.unresolved, *(anchor.text for anchor in reading.anchors))}
+    seen = sum(name.casefold() in marked for name in names)
+    target = "" if reading.target is None else reading.target.name
+    return Read("", tuple(kinds), target, len(names), seen, ms)
+
+
+_opened: list[KnowledgeBase] = []
+"""The knowledge base of a worker process."""
+
+
+def _open(path: Path) -> None:
+    kb = KnowledgeBase.open(path)
     kb.interpret("papers")  # reads the schema, which is not part of a question's time
-    failed: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    targets: Counter[str] = Counter()
-    times: list[float] = []
-    names = seen = 0
-    examples: list[str] = []
-    total = len(questions)
-    for question in questions:
-        started = time.thread_time()
-        try:
-            reading = kb.interpret(question)
-            times.append(1e3 * (time.thread_time() - started))
-            problem = "" if is_well_formed(reading) else "a query does not round-trip"
-        except HybridkgError as e:
-            problem = e.code
-        except Exception as e:  # a bug, which must be counted
-            problem = type(e).__name__
-        if problem:
-            failed[problem] += 1
-            examples = [*examples, question][:5]
-            continue
-        kinds["constraint" if reading.slots.constraints else "words alone"] += 1
-        kinds["strict"] += reading.strict is not None
-        kinds["unresolved name"] += bool(reading.unresolved)
-        if reading.target is not None:
-            targets[reading.target.name] += 1
-        marked = {one.casefold() for one in (*reading.unresolved, *(anchor.text for anchor in reading.anchors))}
-        for name in plans.get(question, ()):
-            names += 1
-            seen += name.casefold() in marked
-    ordered = sorted(times)
+    _opened.append(kb)
+
+
+def _read_one(question: str, names: Sequence[str]) -> Read:
+    return read_one(_opened[0], question, names)
+
+
+def read_all(path: Path, questions: Sequence[str], plans: Mapping[str, list[str]], jobs: int) -> dict[str, Any]:
+    """Reads all questions over the knowledge base at a path, in some processes."""
+    names = [plans.get(question, []) for question in questions]
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _open, (path,)) as pool:
+        read = list(pool.map(_read_one, questions, names, chunksize=50))
+    with KnowledgeBase.open(path) as kb:
+        return {"nodes": kb.stats()["entities"], **summary(questions, read)}
+
+
+def summary(questions: Sequence[str], read: Sequence[Read]) -> dict[str, Any]:
+    """Shares of all questions, and milliseconds of those that were read."""
+    total, well = len(read), [one for one in read if not one.problem]
+    kinds = Counter(kind for one in well for kind in one.kinds)
+    names, seen = sum(one.names for one in well), sum(one.seen for one in well)
+    times = sorted(one.ms for one in well)
     return {
         "questions": total,
-        "well_formed": round((total - sum(failed.values())) / total, 5),
-        "failed": dict(sorted(failed.items())),
-        "failed_examples": examples,
+        "well_formed": round(len(well) / total, 5),
+        "failed": dict(sorted(Counter(one.problem for one in read if one.problem).items())),
+        "failed_examples": [question for question, one in zip(questions, read, strict=True) if one.problem][:5],
         "shares": {kind: round(count / total, 4) for kind, count in sorted(kinds.items())},
-        "targets_with_constraint": dict(targets.most_common()),
+        "targets_with_constraint": dict(Counter(one.target for one in well if one.target).most_common()),
         "names_in_plans": names,
         "names_seen": round(seen / names, 4) if names else None,
         "cpu_ms": {
-            "median": round(statistics.median(ordered), 1),
-            "90 %": round(ordered[int(0.9 * (len(ordered) - 1))], 1),
-            "most": round(ordered[-1], 1),
+            "median": round(statistics.median(times), 1),
+            "90 %": round(times[int(0.9 * (len(times) - 1))], 1),
+            "most": round(times[-1], 1),
         },
     }
 
 
-def read_form(form: str, questions: Sequence[str], sample: int, out: Path | None) -> dict[str, Any]:
+def read_form(form: str, questions: Sequence[str], sample: int, out: Path | None, jobs: int) -> dict[str, Any]:
     """The figures of one form: of all questions over made data, and of a sample over public data."""
     data = FORMS[form][1]
     plans = read_plans(QUESTIONS / PLANS[form]) if form in PLANS else {}
@@ -138,12 +177,10 @@ def read_form(form: str, questions: Sequence[str], sample: int, out: Path | None
         work = Path(temporary)
         write_skb(form, MADE_NODES, work)
         make_stark(work / "skb", work / "qa", work / "made")
-        with KnowledgeBase.open(work / "made" / "kb") as kb:
-            found = {"made": {"nodes": kb.stats()["entities"], **read_all(kb, questions, plans)}}
+        found = {"made": read_all(work / "made" / "kb", questions, plans, jobs)}
     if out is not None:
         chosen = random.Random(SEED).sample(questions, min(sample, len(questions)))
-        with KnowledgeBase.open(out / data / "made" / "kb") as kb:
-            found[data] = {"nodes": kb.stats()["entities"], **read_all(kb, chosen, plans)}
+        found[data] = read_all(out / data / "made" / "kb", chosen, plans, jobs)
     return found
 
 
@@ -154,11 +191,12 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=list(FORMS))
     parser.add_argument("--most", type=int, help="the first questions of each form (default: all)")
     parser.add_argument("--sample", type=int, default=1000, help="questions that are read over public data")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--no-record", action="store_true")
     options = parser.parse_args()
     for form in options.only or list(FORMS):
         questions = read_questions(QUESTIONS / FORMS[form][0] / "stark_qa" / "stark_qa.csv.xz")[: options.most]
-        found = read_form(form, questions, options.sample, options.out)
+        found = read_form(form, questions, options.sample, options.out, options.jobs)
         if options.no_record:
             print(form, json.dumps(found, indent=1))
             continue
