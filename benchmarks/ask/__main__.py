@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ask.grading import MEASURES, PARTS, SYSTEMS, Graded, Grader, learned
+from benchmarks.ask.grading import MEASURES, SYSTEMS, Graded, Grader, learned
 from benchmarks.record import RESULTS, record
 from benchmarks.stark_data.__main__ import DATA
 from hybridkg import KnowledgeBase
 from hybridkg.datasets.stark.layout import find_files, read_layout
+from hybridkg.evaluation.gold_queries import PARTS
 from hybridkg.evaluation.significance import randomisation_test
 from hybridkg.evaluation.synthesis.synthesise import synthesise
 from hybridkg.evaluation.synthesis.template_reader import load_templates
@@ -48,7 +49,7 @@ def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: lis
         chosen = [question for question in made.questions if question.split == split][:most]
         plain = [Grader(kb, templates).graded(question, rankings=False) for question in chosen]
         examples = [question for question in made.questions if question.split == "train"]
-        grader = Grader(kb, templates, learned(kb, templates, examples))
+        grader = Grader(kb, templates, learned(kb, examples))
         grades = []
         for question in chosen:
             one = grader.graded(question)

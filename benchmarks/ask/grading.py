@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.ask.gold import Steps, path_of, paths_of
 from hybridkg import KnowledgeBase
 from hybridkg.asking.emit import fusion_query
 from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
-from hybridkg.asking.learning import Example, learn
-from hybridkg.asking.slots import Step
-from hybridkg.asking.weights import QuestionWeights, Signature
+from hybridkg.asking.learning import learn
+from hybridkg.asking.weights import QuestionWeights
+from hybridkg.evaluation.gold_queries import GoldQuestion, ReadingGrader
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
 from hybridkg.kb.asking import answered, interpreted
 from hybridkg.kb.snapshot import snapshot_of
 
-PARTS = ("type", "anchor_f1", "path", "exec")
 MEASURES = ("hit@1", "recall@20", "mrr")
 DEPTH = 100
 
@@ -54,8 +51,7 @@ class Grader:
     def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights | None = None):
         self.kb, self.templates, self.weights = kb, templates, weights
         self.base = snapshot_of(kb).asked
-        steps = [step for some in self.base.schema.steps.values() for step in some]
-        self.symmetric = {step.predicate for step in steps} - {step.predicate for step in steps if step.inverse}
+        self._grader = ReadingGrader(kb, self.base)
 
     def graded(self, question: SynthesisedQuestion, *, rankings: bool = True) -> Graded:
         """The grades of a question."""
@@ -76,28 +72,7 @@ class Grader:
 
     def parts(self, question: SynthesisedQuestion, reading: Interpretation) -> dict[str, float]:
         """PARTS of a reading: 0..1 each."""
-        template = self.templates.templates[question.template]
-        wanted = paths_of(question.query, self.symmetric)
-        found = [path_of(path, self.symmetric) for path in reading.paths]
-        anchors, right = {one for one, _ in found}, {iri for iri, _ in question.anchors.values()}
-        shared = len(anchors & right)
-        return {
-            "type": float(reading.target is not None and reading.target.iri == template.answers),
-            "anchor_f1": 2 * shared / (len(anchors) + len(right)),
-            "path": float(Counter(steps for _, steps in found) == Counter(steps for _, steps in wanted)),
-            "exec": float(reading.pattern is not None and self._nodes(reading.pattern) == self._nodes(question.query)),
-        }
-
-    def signature(self, steps: Steps) -> Signature:
-        """The path from the answers to the anchor, as models of routes have it."""
-        signature = []
-        for step in reversed(steps):
-            if len(step) > 1:
-                signature.append((Step("", False, "", tuple(sorted(step))).written.removeprefix("<>|"), True))
-            else:
-                ((predicate, inverse),) = step
-                signature.append((predicate, predicate in self.symmetric or not inverse))
-        return tuple(signature)
+        return self._grader.parts(gold_of(question), reading)
 
     def _nodes(self, query: str) -> set[str]:
         return {str(row["x"]) for row in self.kb.query(query)}
@@ -120,17 +95,16 @@ class Grader:
         return [str(row["x"]) for row in self.kb.query(query, params)]
 
 
-def learned(kb: KnowledgeBase, templates: TemplateSet, questions: Sequence[SynthesisedQuestion]) -> QuestionWeights:
+def learned(kb: KnowledgeBase, questions: Sequence[SynthesisedQuestion]) -> QuestionWeights:
     """Weights learned from questions and their queries."""
-    grader = Grader(kb, templates)
-    examples = []
-    for question in questions:
-        routes: dict[str, list[Signature]] = {}
-        for iri, steps in paths_of(question.query, grader.symmetric):
-            routes.setdefault(iri, []).append(grader.signature(steps))
-        target = templates.templates[question.template].answers
-        examples.append(Example(question.text, target, [(iri, tuple(sorted(some))) for iri, some in routes.items()]))
-    return learn(examples, grader.base)
+    base = snapshot_of(kb).asked
+    grader = ReadingGrader(kb, base)
+    return learn([grader.example(gold_of(question)) for question in questions], base)
+
+
+def gold_of(question: SynthesisedQuestion) -> GoldQuestion:
+    """The question with its query."""
+    return GoldQuestion(str(question.number), question.split, question.text, question.query)
 
 
 def measures(ranking: list[str], answers: tuple[str, ...]) -> dict[str, float]:

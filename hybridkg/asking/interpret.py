@@ -48,10 +48,7 @@ def interpret(
         UserError: the question has no word.
         QueryLimitError: it is too long.
     """
-    question = read_question(text, base.names.analyzer)
-    if not question.words:
-        raise UserError("the question has no word", hint='hybridkg ask KB "papers on parsing by people at Edinburgh"')
-    notes = [f"names are sought in the first {MAX_WORDS} words only"] if question.is_cut else []
+    question, notes = checked_question(text, base)
     mentions = find_mentions(question, base)
     named = frozenset(
         at for one in mentions.found if one.confidence >= SURE_LINK for at in range(one.first, one.behind)
@@ -60,24 +57,47 @@ def interpret(
     readings = conjunctions(question, mentions.found, targets, base, weights) if targets else []
     chosen = readings[0] if readings else None
     constraints = _constraints(question, chosen) if chosen else ()
-    if chosen is None or not any(one.confidence > LEAST for one in constraints):
+    slots = None
+    if chosen is not None and any(one.confidence > LEAST for one in constraints):
+        slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
+    others = _alternatives(question, readings, chosen if slots else None)
+    return emitted(slots, question, base, prefixes, limit, others, mentions.unresolved, notes)
+
+
+def checked_question(text: str, base: AskedBase) -> tuple[Question, list[str]]:
+    """The words of a question, with a note if it is read in part.
+
+    Raises:
+        UserError: it has no word.
+        QueryLimitError: it is too long.
+    """
+    question = read_question(text, base.names.analyzer)
+    if not question.words:
+        raise UserError("the question has no word", hint='hybridkg ask KB "papers on parsing by people at Edinburgh"')
+    return question, [f"names are sought in the first {MAX_WORDS} words only"] if question.is_cut else []
+
+
+def emitted(
+    slots: Slots | None,
+    question: Question,
+    base: AskedBase,
+    prefixes: Mapping[str, str],
+    limit: int,
+    alternatives: tuple[Alternative, ...],
+    unresolved: tuple[str, ...],
+    notes: Sequence[str],
+) -> Interpretation:
+    """The interpretation with the queries of some slots; with none, the plain fusion of the question's words."""
+    if slots is None:
         slots = Slots(question.text, None, (), question.text, 0)
         query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
-        others = _alternatives(question, readings, None)
-        return Interpretation(slots, query, None, None, others, mentions.unresolved, tuple(notes))
-    slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
+        return Interpretation(slots, query, None, None, alternatives, unresolved, tuple(notes))
     around = surroundings(slots.text, base, prefixes, limit)
     strict = strict_query(slots, around) if slots.answers else None
     if strict is None:
-        notes.append("no node satisfies all constraints")
+        notes = [*notes, "no node satisfies all constraints"]
     return Interpretation(
-        slots,
-        soft_query(slots, around),
-        strict,
-        pattern_query(slots, around),
-        _alternatives(question, readings, chosen),
-        mentions.unresolved,
-        tuple(notes),
+        slots, soft_query(slots, around), strict, pattern_query(slots, around), alternatives, unresolved, tuple(notes)
     )
 
 

@@ -23,6 +23,9 @@ MAX_LENGTH = 24
 LEAST_SIMILAR = 0.75
 """Dice coefficient of a name that is not written as it is stored."""
 
+WHOLE = 1.0 - 1e-9
+"""Similarity of a whole label, which the index does not know as one where a node has several names."""
+
 LEAST_PART = 0.5
 """Share of the idf of a name that some of its words have."""
 
@@ -149,8 +152,9 @@ def _similar(question: Question, first: int, behind: int, base: AskedBase, *, pa
     written, raw = question.written(first, behind), _raw(question, first, behind)
     found = names.similar(written, raw, parts=parts, weight=lambda ids: degrees[ids])
     least = LEAST_PART if parts else LEAST_SIMILAR
-    close = {id: one for id, one in found.items() if one[0] >= least}
-    return _mention(question, first, behind, base, close, is_exact=False)
+    whole = {id: one for id, one in found.items() if one[0] >= WHOLE}
+    close = whole or {id: one for id, one in found.items() if one[0] >= least}
+    return _mention(question, first, behind, base, close, is_exact=bool(whole))
 
 
 def _mention(

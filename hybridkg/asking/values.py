@@ -106,9 +106,18 @@ def _comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[in
             upper = _number(question.words[behind + 1])
             if upper is not None and upper >= number:
                 tests, behind = ((">=", number), ("<=", upper)), behind + 2
+        if not tests and start == at and _set_off(question, at) and FIRST_YEAR <= number <= LAST_YEAR:
+            tests = (("=", number),)
         if tests and not any(one in taken for one in range(start, behind)):
             yield start, behind, tests
         at = behind
+
+
+def _set_off(question: Question, at: int) -> bool:
+    """Whether a word stands alone in brackets or between commas: `the workshop (2019)`."""
+    word, text = question.words[at], question.text
+    around = text[: word.start].rstrip()[-1:] + text[word.end : word.end + 1]
+    return around in ("()", ",,")
 
 
 def _before(words: list[str], at: int, number: int) -> tuple[int, Tests]:
@@ -151,7 +160,7 @@ def _compared(
             continue
         choices.append((not named, -one.triples, one.iri, years))
     for not_named, _, predicate, years in sorted(choices):
-        ids = _having(predicate, tests, target, base, years=years)
+        ids = having(predicate, tests, target, base, years=years)
         if len(ids):
             sure = SURE if not not_named or len(choices) == 1 else LIKELY
             text = question.written(first, behind)
@@ -159,7 +168,7 @@ def _compared(
     return None
 
 
-def _having(predicate: str, tests: Tests, target: str, base: AskedBase, *, years: bool) -> Ids:
+def having(predicate: str, tests: Tests, target: str, base: AskedBase, *, years: bool) -> Ids:
     """Ids of the instances of a class with a value that passes the tests."""
     compared: tuple[Test, ...] = tuple(
         Opaque("v", f"YEAR(?v) {operator} {number}") if years else ValueComparison("v", operator, Literal(number))
@@ -187,11 +196,16 @@ def _absent(question: Question, number: int, target: str, base: AskedBase) -> Fo
     if best is None:
         return None
     _, last, step = best
+    ids = lacking(step, target, base)
+    behind = number + 2 + last
+    text = question.written(number, behind)
+    return FoundValue(number, behind, AbsenceConstraint(text, step, LIKELY, len(ids)), ids) if len(ids) else None
+
+
+def lacking(step: Step, target: str, base: AskedBase) -> Ids:
+    """Ids of the instances of a class that a step leads nowhere."""
     path = PredicatePath(step.predicate)
     typed = Scan(Variable("x"), base.type_path, NamedNode(target))
     other = Scan(Variable("x"), InversePath(path) if step.inverse else path, Variable("n"))
     kind = Scan(Variable("n"), base.type_path, NamedNode(step.target))
-    ids = base.candidates(Exists(typed, Join((other, kind)), negated=True))
-    behind = number + 2 + last
-    text = question.written(number, behind)
-    return FoundValue(number, behind, AbsenceConstraint(text, step, LIKELY, len(ids)), ids) if len(ids) else None
+    return base.candidates(Exists(typed, Join((other, kind)), negated=True))

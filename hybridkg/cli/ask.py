@@ -20,6 +20,14 @@ from hybridkg.errors import UserError
 @click.option("--strict", is_flag=True, help="Only answers that satisfy all constraints.")
 @click.option("--limit", metavar="N", type=WholeNumber(min=1, max=10_000), default=10, show_default=True, help="Rows.")
 @click.option("--weights", metavar="FILE", type=PATH, help="QuestionWeights learned from questions with known queries.")
+@click.option(
+    "--parser",
+    type=click.Choice(["rules", "llm"]),
+    default="rules",
+    show_default=True,
+    help="Who reads the question; llm: a language model names its parts, and writes no query.",
+)
+@click.option("--model", metavar="MODEL", default="", help="Model of --parser llm, on the server in kb.toml.")
 @format_option
 @timeout_option
 def ask(
@@ -29,6 +37,8 @@ def ask(
     strict: bool,
     limit: int,
     weights: Path | None,
+    parser: str,
+    model: str,
     fmt: str,
     timeout: float | None,
 ) -> None:
@@ -51,7 +61,7 @@ def ask(
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
     learned = None if weights is None else QuestionWeights.read(weights)
     with opened(kb) as base:
-        found = base.interpret(" ".join(question), limit=limit, weights=learned)
+        found = base.interpret(" ".join(question), limit=limit, weights=learned, parser=parser, model=model)
         if show and fmt == "json":
             echo_json(found.to_json())
             return

@@ -17,13 +17,22 @@ from hybridkg.cli.options import PATH, WholeNumber, kb_argument, opened
 @click.option(
     "--max-answers", type=WholeNumber(1, 5000), default=20, show_default=True, help="Maximum answers of a question."
 )
+@click.option("--llm", metavar="MODEL", default="", help="Language model that writes properties and questions.")
+@click.option(
+    "--verifier", "verifiers", metavar="MODEL", multiple=True, help="Of --llm, at most two: verify the answers."
+)
 @click.option("--out", metavar="DIR", required=True, type=PATH, help="Folder to make.")
-def synthesise(kb: Path, templates: str, n: int, seed: int, max_answers: int, out: Path) -> None:
+def synthesise(
+    kb: Path, templates: str, n: int, seed: int, max_answers: int, llm: str, verifiers: tuple[str, ...], out: Path
+) -> None:
     """Make questions with known answers about a knowledge base.
 
     A template is a graph pattern with phrasings. Its anchors are drawn, so that the pattern has answers; words of the
     text of one answer become properties; the answers of the question are those of the pattern whose text has the
     properties. The same seed makes the same questions. Wordings of the split test do not occur in train and val.
+
+    With --llm, a model on the server in the table [reranking] of kb.toml writes properties and questions, and two
+    requests verify each candidate, of which a pattern has at most 30. Texts of nodes are sent to this server.
 
     \b
     DIR gets gold.jsonl (how each question was made), topics, judgements and folds for run, eval and tune, report.json,
@@ -40,7 +49,10 @@ def synthesise(kb: Path, templates: str, n: int, seed: int, max_answers: int, ou
 
     refuse_existing(out)
     with opened(kb) as base:
-        made = make(base, templates, n, seed=seed, max_answers=max_answers, progress=TerminalProgress())
+        made = make(
+            base, templates, n, seed=seed, max_answers=max_answers, llm=llm, verifiers=verifiers,
+            progress=TerminalProgress(),
+        )  # fmt: skip
     write_synthesis(made, out)
     print_lines(made.lines())
     echo(f"{out}: {made.templates.title}", err=True)

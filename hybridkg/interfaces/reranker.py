@@ -53,8 +53,8 @@ COMMON: Mapping[str, Setting] = {
 
 @dataclass(frozen=True, slots=True)
 class RerankingSettings:
-    """The table `[reranking]`: the server of the reranker `llm`. The API key is in the environment
-    (hybridkg.remote.model_server), never here.
+    """The table `[reranking]`: the server of the reranker `llm`, of `ask --parser llm` and of `synthesise --llm`. The
+    API key is in the environment (hybridkg.remote.model_server), never here.
 
     Args:
         url: address of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.

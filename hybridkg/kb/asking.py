@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 from hybridkg.asking.interpret import interpret
 from hybridkg.asking.interpretation import Interpretation
+from hybridkg.asking.model import interpret_by_model
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
-from hybridkg.errors import UserError
+from hybridkg.errors import ParameterError, UnknownNameError, UserError
 from hybridkg.kb.search.base import SearchedBase
-from hybridkg.kb.snapshot import snapshot_of
+from hybridkg.kb.snapshot import Snapshot, snapshot_of
+from hybridkg.registry import did_you_mean
+from hybridkg.remote.chat_model import ChatModel
+from hybridkg.remote.model_server import ModelServer
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
@@ -21,18 +25,49 @@ MAX_LIMIT = 10_000
 """Rows of one question."""
 
 
+PARSERS = ("rules", "llm")
+"""Ways to interpret a question: by names and schema alone, or by a language model that names the slots."""
+
+
 def interpreted(
-    kb: ReadableKnowledgeBase, question: str, *, limit: int, weights: QuestionWeights | None = None
+    kb: ReadableKnowledgeBase,
+    question: str,
+    *,
+    limit: int,
+    weights: QuestionWeights | None = None,
+    parser: str = "rules",
+    model: str = "",
 ) -> Interpretation:
     """The interpretation of a question; see `KnowledgeBase.interpret`."""
     if not isinstance(question, str):
         raise UserError(f"a question is a text, not {type(question).__name__}")
     if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
         raise UserError(f"the limit of a question is a number from 1 to {MAX_LIMIT:,}, not {limit!r}")
+    if parser not in PARSERS:
+        known = f"no parser {parser!r} of questions; known: {', '.join(PARSERS)}"
+        raise UnknownNameError(known, hint=did_you_mean(str(parser), list(PARSERS)))
+    if parser == "llm" and weights is not None:
+        raise ParameterError("weights are for the parser 'rules', not for 'llm'", hint="leave out one of them")
+    if bool(model) != (parser == "llm"):
+        raise ParameterError(
+            "the parser 'llm' needs a model, and no other parser has one", hint="--parser llm --model gpt-4o-mini"
+        )
     snapshot = snapshot_of(kb)
     asked = snapshot.asked
     prefixes = SearchedBase(kb, snapshot, {}).prefixes
+    if parser == "llm":
+        return interpret_by_model(question, asked, prefixes, chat_model(snapshot, model), limit=limit)
     return interpret(question, asked, prefixes, limit=limit, weights=weights or DEFAULT_WEIGHTS)
+
+
+def chat_model(snapshot: Snapshot, model: str) -> ChatModel:
+    """A model of the server in the table [reranking] of kb.toml.
+
+    Raises:
+        ConfigError: the address is invalid, or the key must not go there.
+    """
+    server = snapshot.config.reranking
+    return ChatModel(ModelServer(server.url, server.timeout, server.per_minute), model)
 
 
 def answered(

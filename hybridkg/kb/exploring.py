@@ -77,22 +77,42 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         )
         return search(self, text, options)
 
-    def interpret(self, question: str, *, limit: int = 100, weights: QuestionWeights | None = None) -> Interpretation:
+    def interpret(
+        self,
+        question: str,
+        *,
+        limit: int = 100,
+        weights: QuestionWeights | None = None,
+        parser: str = "rules",
+        model: str = "",
+    ) -> Interpretation:
         """Reads a question in plain words as HybridQL (docs/asking.md).
 
         Args:
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
             weights: learned ones (`hybridkg.asking.weights`); default: those of the specification.
+            parser: "rules"; or "llm", where a language model names the parts of the question, and writes no query.
+            model: of "llm", on the server in the table [reranking] of kb.toml.
 
         Raises:
             HybridkgError: the indexes are missing or older than the graph, or the question has no word or is too long.
+            ModelServerError: the model does not answer in the wanted form.
         """
         from hybridkg.kb.asking import interpreted
 
-        return interpreted(self, question, limit=limit, weights=weights)
+        return interpreted(self, question, limit=limit, weights=weights, parser=parser, model=model)
 
-    def ask(self, question: str, *, strict: bool = False, limit: int = 100, timeout: float | None = None) -> ResultSet:
+    def ask(
+        self,
+        question: str,
+        *,
+        strict: bool = False,
+        limit: int = 100,
+        timeout: float | None = None,
+        parser: str = "rules",
+        model: str = "",
+    ) -> ResultSet:
         """Answers a question in plain words: the rows of the query that `interpret` makes of it; arguments as there.
 
         Raises:
@@ -100,7 +120,8 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         """
         from hybridkg.kb.asking import answered, query_of
 
-        return answered(self, query_of(self.interpret(question, limit=limit), strict=strict), timeout=timeout)
+        found = self.interpret(question, limit=limit, parser=parser, model=model)
+        return answered(self, query_of(found, strict=strict), timeout=timeout)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:
         """Describes a node: label, types, texts, and relations in both directions with their first neighbours.

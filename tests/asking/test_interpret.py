@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from hybridkg import KnowledgeBase
+from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.words import read_question
 from hybridkg.errors import UserError
+from hybridkg.kb.snapshot import snapshot_of
+from hybridkg.rdf.well_known import WELL_KNOWN
 
 NS = "http://example.org/films/"
 
@@ -40,6 +45,34 @@ def test_the_class_of_the_answers_decides_on_the_direction(films):
 def test_a_comparison_is_on_the_property_whose_range_holds_the_number(films, written, tests):
     (value,) = films.interpret(f"films {written} in space").values
     assert (value.predicate, value.tests) == (NS + "year", tests)
+
+
+@pytest.mark.parametrize("written", ["films by Ridley Scott (1979)", "films by Ridley Scott, 1979, in space"])
+def test_a_year_in_brackets_or_between_commas_is_a_comparison(films, written):
+    (value,) = films.interpret(written).values
+    assert value.tests == (("=", 1979),)
+
+
+@pytest.mark.parametrize("written", ["films of 12, 1979 and more", "films (12)", "films like Alien, 1979"])
+def test_another_number_is_none(films, written):
+    assert films.interpret(written).values == ()
+
+
+def test_a_whole_label_is_not_weakened_by_similar_ones(tmp_path):
+    labels = ("Workshop on Parsing", "Proceedings of the Workshop on Parsing", "Workshop on Parsing 2")
+    prefixes = "".join(f"PREFIX {name}: <{WELL_KNOWN[name]}>\n" for name in ("rdfs", "skos"))
+    nodes = [
+        f'<x:{n}> a <x:Venue> ; rdfs:label "{label}" ; skos:altLabel "W{n}" . <x:p{n}> a <x:Paper> ; <x:at> <x:{n}> .\n'
+        for n, label in enumerate(labels)
+    ]
+    (tmp_path / "v.ttl").write_text("".join([prefixes, *nodes]))
+    with KnowledgeBase.create(tmp_path / "v.kb") as kb:
+        kb.load(tmp_path / "v.ttl", index=True)
+        base = snapshot_of(kb).asked
+        found = find_mentions(read_question("papers at Workshop on Parsing", base.names.analyzer), base).found
+    (mention,) = [one for one in found if one.behind - one.first == 3]
+    assert [choice.iri for choice in mention.choices] == ["x:0"]
+    assert mention.is_exact
 
 
 def test_a_number_without_an_operator_or_outside_every_range_is_text(films):

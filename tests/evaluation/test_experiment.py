@@ -265,7 +265,7 @@ def test_the_command(folder, films, monkeypatch):
         ("kb = 'x'\nbaselin = 'a'", "did you mean 'baseline'", 2),
         (
             "topics = 't'\nqrels = 'q'\n[systems.a]\nquery = 'x'\nrun = 'y'",
-            "a system is one of: file, learn, missing",
+            "a system is one of: ask, file, learn, missing",
             3,
         ),
         ("topics = 't'\nqrels = 'q'\n[systems.a]\nquery = 'x'\nexpect = 3", "did you mean 'expected'", 5),

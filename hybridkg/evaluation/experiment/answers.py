@@ -26,6 +26,7 @@ class Told:
         plan: the operators, such as `Slice(FilteredTopK(Rank))`; the parameters of a learned model; or empty.
         exact: whether the ranking is exact.
         jobs: topics that ran in parallel and shared the machine.
+        parts: grades 0..1 of the reading of a question; empty for systems that read none, or without gold queries.
     """
 
     ms: float | None = None
@@ -33,9 +34,10 @@ class Told:
     plan: str = ""
     exact: bool = True
     jobs: int = 1
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        kinds = {"ms": int | float | None, "strategy": str, "plan": str, "exact": bool, "jobs": int}
+        kinds = {"ms": int | float | None, "strategy": str, "plan": str, "exact": bool, "jobs": int, "parts": dict}
         if bad := next((name for name, kind in kinds.items() if not isinstance(getattr(self, name), kind)), ""):
             raise TypeError(f"{bad} cannot be {getattr(self, bad)!r}")
 

@@ -59,6 +59,11 @@ class SystemRun:
         p90, p95 = (ms[min(len(ms) - 1, int(share * len(ms)))] for share in (0.9, 0.95))
         return statistics.median(ms), p90, p95
 
+    def parts(self) -> dict[str, float]:
+        """Mean of each grade of the readings of questions; empty for systems that read none."""
+        graded = [told.parts for told in self.told.values() if told.parts]
+        return {name: statistics.fmean(one[name] for one in graded) for name in (graded[0] if graded else ())}
+
     def inexact(self) -> int:
         """Number of topics whose ranking is approximate."""
         return sum(not told.exact for told in self.told.values())
@@ -283,6 +288,7 @@ class ExperimentOutcome:
             "latency_ms": {name: one.latency() for name, one in self.runs.items()},
             "took": {name: None if one.took is None else asdict(one.took) for name, one in self.runs.items()},
             "jobs": {name: one.jobs() for name, one in self.runs.items()},
+            "readings": {name: parts for name, one in self.runs.items() if (parts := one.parts())},
             "not_run": {name: one.reason for name, one in self.skipped.items()},
             "inexact_topics": {name: one.inexact() for name, one in self.runs.items()},
         }

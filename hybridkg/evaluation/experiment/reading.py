@@ -26,6 +26,9 @@ MAX_FIGURE = 1e9
 """Maximum of a published figure or tolerance."""
 
 PATHS = ("kb", "topics", "qrels", "folds", "candidates")
+KIND_PATHS = ("gold", "weights")
+"""Keys of the table of a kind whose values are paths."""
+
 OWN_KEYS = (
     "params", "kb", "strategy", "expected", "about", "tolerance", "hidden", "optional", "published", "model", "seconds",
 )  # fmt: skip
@@ -153,6 +156,8 @@ class _Reader:
             kind, own, source = "query", read_text(file, "query file"), file.name
         elif kind == "run":
             own = self._path("run", own, name)
+        elif isinstance(own, dict):
+            own = {key: str(self._path(key, one, name)) if key in KIND_PATHS else one for key, one in own.items()}
         return SystemSpec(
             name=name,
             kind=kind,

@@ -9,7 +9,7 @@ from pathlib import Path
 from hybridkg.errors import MissingExtraError, StorageError
 from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, numbered, to_html, to_markdown
 from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
-from hybridkg.evaluation.experiment.report_figures import by_category, comparisons, means, topics, verdicts
+from hybridkg.evaluation.experiment.report_figures import by_category, comparisons, means, readings, topics, verdicts
 from hybridkg.evaluation.experiment.report_method import collection, method, queries
 from hybridkg.evaluation.experiment.stored import write_text
 
@@ -77,6 +77,7 @@ def _parts(outcome: ExperimentOutcome, pictures: dict[str, Picture], missing: st
     yield collection(outcome)
     yield Heading("Systems")
     yield means(outcome)
+    yield from readings(outcome)
     yield from verdicts(outcome)
     yield from comparisons(outcome)
     if outcome.categories:

@@ -10,6 +10,7 @@ from hybridkg.evaluation.comparison import RunComparison, TopicDifference
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, ReportTable
 from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, Verdict
+from hybridkg.evaluation.gold_queries import PARTS
 from hybridkg.evaluation.measures import mean
 
 SIGNIFICANT = 0.05
@@ -49,6 +50,18 @@ def means(outcome: ExperimentOutcome) -> ReportTable:
         if values[name][measure] == max(own[measure] for own in values.values())
     )
     return ReportTable(("system", *outcome.names), rows, caption=caption, strong=strong)
+
+
+def readings(outcome: ExperimentOutcome) -> Iterator[Part]:
+    """The grades of the systems that read questions."""
+    graded = {name: one.parts() for name, one in outcome.runs.items() if one.parts()}
+    if graded:
+        yield ReportTable(
+            ("system", *PARTS),
+            tuple((name, *(f"{parts[part]:.4f}" for part in PARTS)) for name, parts in graded.items()),
+            caption="Readings of questions, beside the queries that these were made from: class of the answers, F1 of "
+            "the named nodes, paths, and whether the nodes that satisfy all constraints are those of the query.",
+        )
 
 
 def verdicts(outcome: ExperimentOutcome) -> Iterator[Part]:

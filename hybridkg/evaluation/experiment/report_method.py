@@ -50,6 +50,9 @@ def queries(outcome: ExperimentOutcome) -> Iterator[Part]:
                 yield from _tuned(name, one)
             case "learn":
                 yield from _learned(name, one)
+            case "ask":
+                settings = ", ".join(f"{key} = {value}" for key, value in one.spec.value.items())
+                yield Paragraph(f"The query that hybridkg ask makes of each topic ({settings}).")
             case _:
                 yield Paragraph("An existing run.")
 

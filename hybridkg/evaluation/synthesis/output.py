@@ -97,6 +97,7 @@ def _report(synthesis: Synthesis) -> str:
         "not_drawn": list(synthesis.not_drawn),
         "refused": dict(synthesis.refused),
         "verified_golds": synthesis.verified,
+        **({"models": list(synthesis.models), "requests": synthesis.requests} if synthesis.models else {}),
     }
     return json.dumps(about, indent=1) + "\n"
 

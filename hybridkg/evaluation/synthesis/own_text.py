@@ -69,6 +69,11 @@ class OwnText:
         """The labels of nodes by IRI; those without one are missing."""
         return self._labels(iris)
 
+    def texts(self, iri: str) -> list[str]:
+        """The values of an entity's own fields; a repeated one once."""
+        (texts,) = self._snapshot.texts([NamedNode(iri)], self.fields)
+        return list(dict.fromkeys(text for _, text, _ in texts))
+
     def _passages(self, iri: str) -> tuple[Passage, ...]:
         """The words of each value of an entity's own fields; those of a repeated value once."""
         (texts,) = self._snapshot.texts([NamedNode(iri)], self.fields)

@@ -1,6 +1,6 @@
 """Synthesis of questions with answers: a drawn pattern, properties of one answer, a wording, and verified answers.
 
-Source: Wu et al., "STaRK" (NeurIPS 2024), section 4. No language model is used: the properties are words of the text,
+Source: Wu et al., "STaRK" (NeurIPS 2024), section 4. Without a language model, the properties are words of the text,
 the wording comes from phrasings and frames of the templates, and candidates are verified by the idf mass of the words.
 """
 
@@ -13,17 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybridkg.errors import ParameterError, UserError
+from hybridkg.evaluation.synthesis.model_wording import ModelWording
+from hybridkg.evaluation.synthesis.offline import OfflineWording
 from hybridkg.evaluation.synthesis.own_text import OwnText, Passage
-from hybridkg.evaluation.synthesis.properties import MAX_PROPERTIES, best_runs, contains, reworded
+from hybridkg.evaluation.synthesis.properties import contains
 from hybridkg.evaluation.synthesis.sampler import Draw, TemplateSampler
 from hybridkg.evaluation.synthesis.template_reader import load_templates
-from hybridkg.evaluation.synthesis.templates import PROPERTIES, REQUEST, SPLITS, Template, TemplateSet, fill
-from hybridkg.evaluation.synthesis.verifier import IdfMassVerifier
+from hybridkg.evaluation.synthesis.templates import SPLITS, Template, TemplateSet
+from hybridkg.evaluation.synthesis.wording import RefusedError, Source, Wording
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.asking import chat_model
+from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.query import ast
 from hybridkg.query.parameters.bind import bind
 from hybridkg.query.write import write
+from hybridkg.remote.chat_model import ChatModel
 
 MAX_ANSWERS = 20
 """Maximum answers of a question; those of STaRK's test and val have at most as many."""
@@ -81,6 +86,8 @@ class Synthesis:
         refused: drawn patterns that became no question, by reason.
         not_drawn: templates for which no pattern with 1 to MAX_CANDIDATES answers was found in ATTEMPTS draws.
         verified: share of the golds that the verifier accepts, of those with properties; None without any.
+        models: writer and verifiers; empty without language models.
+        requests: to the models.
     """
 
     templates: TemplateSet
@@ -90,6 +97,8 @@ class Synthesis:
     refused: Mapping[str, int]
     not_drawn: tuple[str, ...]
     verified: float | None
+    models: tuple[str, ...] = ()
+    requests: int = 0
 
     def lines(self) -> list[str]:
         """A summary for people."""
@@ -105,6 +114,8 @@ class Synthesis:
         lines += [f"not used, {reason}: {count:,}" for reason, count in self.refused.items()]
         if self.verified is not None:
             lines.append(f"golds that the verifier accepts: {self.verified:.3f}")
+        if self.models:
+            lines.append(f"models: {', '.join(self.models)}; {self.requests:,} requests")
         return lines
 
 
@@ -115,6 +126,8 @@ def synthesise(
     *,
     seed: int = 1,
     max_answers: int = MAX_ANSWERS,
+    llm: str = "",
+    verifiers: Sequence[str] = (),
     progress: Progress = SILENT,
 ) -> Synthesis:
     """Makes questions about a knowledge base; after FAILURES failures in a row, fewer than wanted.
@@ -125,17 +138,26 @@ def synthesise(
         n: number of questions, at least 1.
         seed: of all draws; the same seed, graph and templates give the same questions.
         max_answers: maximum answers of a question.
+        llm: a language model that writes properties and questions, on the server in the table [reranking] of kb.toml;
+            empty for none. Its answers may differ from call to call, and so may the questions of a seed.
+        verifiers: one or two models that verify the answers; default: `llm`, asked in two ways.
         progress: receives the number of questions.
 
     Raises:
         IndexMissingError: the knowledge base has no text index.
-        ParameterError: n or max_answers is out of range.
+        ParameterError: n or max_answers is out of range, or there are verifiers without `llm` or more than two.
+        ModelServerError: the server of the models fails.
         UserError: the knowledge base expresses none of the templates, or no question could be made.
     """
     if not 1 <= n <= MAX_QUESTIONS or max_answers < 1:
         raise ParameterError(f"n is 1 to {MAX_QUESTIONS:,} and max_answers at least 1, not {n} and {max_answers}")
+    if len(verifiers) > 2 or (verifiers and not llm):
+        raise ParameterError("verifiers are one or two models, beside a model that writes", hint="--llm MODEL")
     chosen = templates if isinstance(templates, TemplateSet) else load_templates(templates)
-    maker = _Maker(kb, chosen, random.Random(seed), max_answers)
+    texts = OwnText(kb)
+    models = (llm, *verifiers, *([verifiers[-1] if verifiers else llm] * (2 - len(verifiers)))) if llm else ()
+    wording = _model_wording(kb, texts, models, chosen) if models else OfflineWording(texts)
+    maker = _Maker(kb, chosen, texts, wording, random.Random(seed), max_answers)
     questions: list[SynthesisedQuestion] = []
     progress.start("making questions", None)
     failed = 0
@@ -159,7 +181,14 @@ def synthesise(
         chosen, n, seed, tuple(questions), dict(sorted(maker.refused.items())),
         tuple(name for name in chosen.templates if name in maker.not_drawn),
         maker.verified / with_text if with_text else None,
+        tuple(models), wording.requests if isinstance(wording, ModelWording) else 0,
     )  # fmt: skip
+
+
+def _model_wording(kb: KnowledgeBase, texts: OwnText, models: Sequence[str], templates: TemplateSet) -> ModelWording:
+    writer = chat_model(snapshot_of(kb), models[0])
+    first, second = (ChatModel(writer.server, name) for name in models[1:])
+    return ModelWording(texts, writer, (first, second), templates.roles)
 
 
 def split_of_each(n: int, shares: Sequence[float], drawn_by: random.Random) -> list[str]:
@@ -177,10 +206,19 @@ def split_of_each(n: int, shares: Sequence[float], drawn_by: random.Random) -> l
 class _Maker:
     """Makes one question after another, and counts why patterns are not used."""
 
-    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, draw: random.Random, max_answers: int):
-        self.templates, self.draw, self.max_answers = templates, draw, max_answers
-        self.texts = OwnText(kb)
-        self.sampler, self.verifier = TemplateSampler(kb), IdfMassVerifier(self.texts)
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        templates: TemplateSet,
+        texts: OwnText,
+        wording: Wording,
+        draw: random.Random,
+        max_answers: int,
+    ):
+        self.templates, self.texts, self.wording, self.draw, self.max_answers = (
+            templates, texts, wording, draw, max_answers
+        )  # fmt: skip
+        self.sampler = TemplateSampler(kb, max_candidates=wording.max_candidates)
         self.expressed = list(templates.templates.values())
         self.not_drawn: set[str] = set()
         self.refused: Counter[str] = Counter()
@@ -198,49 +236,41 @@ class _Maker:
                 self.not_drawn.add(template.name)
                 continue
             draws += 1
-            made = self._made(number, split, template, drawn)
-            if isinstance(made, SynthesisedQuestion):
-                self._known.add(made.text)
-                return made
-            self.refused[made] += 1
+            try:
+                question = self._made(number, split, template, drawn)
+            except RefusedError as e:
+                self.refused[str(e)] += 1
+            else:
+                self._known.add(question.text)
+                return question
         return None
 
-    def _made(self, number: int, split: str, template: Template, drawn: Draw) -> SynthesisedQuestion | str:
-        """The question of a pattern, or the reason why there is none."""
-        draw = self.draw
+    def _made(self, number: int, split: str, template: Template, drawn: Draw) -> SynthesisedQuestion:
+        """The question of a pattern. Raises RefusedError."""
         names = self.texts.names([drawn.gold, *drawn.anchors.values()])
         if any(iri not in names for iri in drawn.anchors.values()):
-            return "an anchor has no name"
-        own = names.get(drawn.gold, "")
-        words_of = {iri: self.texts.words(name) for iri, name in names.items()}
-        passages = self.texts.passages(drawn.gold)
-        idf = self.texts.idf(word for passage in passages for word in passage)
-        runs = best_runs(passages, idf, list(words_of.values()))
-        if len(runs) > 1:
-            runs = runs[: draw.randint(1, min(MAX_PROPERTIES, len(runs)))]
-        asked = [reworded(run, idf, draw) for run in runs]
+            raise RefusedError("an anchor has no name")
+        anchors = {anchor: (iri, names[iri]) for anchor, iri in drawn.anchors.items()}
+        source = Source(template, split, drawn.gold, names, {anchor: name for anchor, (_, name) in anchors.items()})
+        properties = self.wording.properties(source, self.draw)
         answers = list(drawn.candidates)
-        if asked:
-            answers = self.verifier.verified(answers, asked)
+        if properties.asked:
+            answers = self.wording.verified(answers, properties)
             is_verified = drawn.gold in answers
             self.verified += is_verified
             self.rejected += not is_verified
             if not is_verified:
-                return "the verifier rejects the answer it was made from"
+                raise RefusedError("the verifier rejects the answer it was made from")
         if len(answers) > self.max_answers:
-            return f"more than {self.max_answers:,} answers"
-        role = draw.choice(self.templates.roles)
-        anchors = {anchor: (iri, names[iri]) for anchor, iri in drawn.anchors.items()}
-        request = fill(draw.choice(template.phrasings.of(split)), {a: name for a, (_, name) in anchors.items()})
-        frame = draw.choice(role.frames_of(split, with_properties=bool(asked)))
-        text = " ".join(fill(frame, {REQUEST: request, PROPERTIES: listed([written(run) for run in asked])}).split())
-        if reason := self._wrong(text, own, [name for _, name in anchors.values()]):
-            return reason
+            raise RefusedError(f"more than {self.max_answers:,} answers")
+        role = properties.role or self.draw.choice(self.templates.roles)
+        text = " ".join(self.wording.text(source, properties, role, self.draw).split())
+        if reason := self._wrong(text, names.get(drawn.gold, ""), [name for _, name in anchors.values()]):
+            raise RefusedError(reason)
         values = {anchor: ast.Iri(iri) for anchor, iri in drawn.anchors.items()}
         prefixes = dict(template.query.prefixes)
         return SynthesisedQuestion(
-            number, split, text, template.name, role.name, anchors,
-            tuple(map(written, runs)), tuple(map(written, asked)),
+            number, split, text, template.name, role.name, anchors, properties.found, properties.asked,
             write(bind(template.query, values), prefixes=prefixes), drawn.gold, len(drawn.candidates), tuple(answers),
         )  # fmt: skip
 
@@ -252,20 +282,6 @@ class _Maker:
         if (own := _lower(self.texts.words(gold))) and contains(words, own):
             return "the question names its answer"
         return "another question has the same text" if text in self._known else ""
-
-
-def written(run: Passage) -> str:
-    """The words of a run."""
-    return " ".join(word.text for word in run)
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Parts as in a sentence.
-
-    >>> listed(["a b", "c"]), listed(["a", "b", "c"])
-    ('a b and c', 'a, b and c')
-    """
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def _lower(words: Passage) -> tuple[str, ...]:

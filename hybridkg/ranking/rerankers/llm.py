@@ -9,16 +9,15 @@ which declares them as data.
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hybridkg.errors import ConfigError, ModelServerError
+from hybridkg.errors import ConfigError
 from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.remote.chat_model import ChatModel, UnusableAnswerError
 from hybridkg.remote.model_server import ModelServer, tokens_of
 
 INSTRUCTION = (
@@ -30,10 +29,7 @@ INSTRUCTION = (
     "their order."
 )
 
-MAX_ATTEMPTS = 2
-"""Requests for the scores of a batch, until the answer has scores."""
-
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
+HINT = "a smaller batch may help: llm(batch=1, ...); or another model"
 
 
 class LanguageModelReranker:
@@ -56,16 +52,16 @@ class LanguageModelReranker:
         self._prior = float(values["prior"])
         self._fields = [name.strip() for name in str(values["fields"]).split(",") if name.strip()]
         server = place.server
-        self._server = ModelServer(server.url, server.timeout, server.per_minute)
+        self._chat = ChatModel(ModelServer(server.url, server.timeout, server.per_minute), self._model)
 
     @property
     def name(self) -> str:
         return f"llm ({self._model})"
 
     def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
-        self._server.check = around.check
+        self._chat.server.check = around.check
         texts = around.running_texts(candidates.nodes, self._fields, self._characters)
-        scores, characters = np.zeros(len(candidates)), 0
+        scores = np.zeros(len(candidates))
         by_query: dict[str, list[int]] = {}
         for place, query in enumerate(candidates.queries):
             by_query.setdefault(query, []).append(place)
@@ -73,63 +69,33 @@ class LanguageModelReranker:
             for begin in range(0, len(places), self._batch):
                 some = places[begin : begin + self._batch]
                 records = [{"number": n, "text": texts[place]} for n, place in enumerate(some, 1)]
-                content = json.dumps({"question": query, "candidates": records}, ensure_ascii=False)
-                characters += len(content) + len(INSTRUCTION)
-                scores[some] = self._scores(content, len(some))
+                data = {"question": query, "candidates": records}
+                scores[some] = self._chat.answer(INSTRUCTION, data, partial(read_scores, count=len(some)), hint=HINT)
         earlier = self._prior * (1 - np.arange(len(scores)) / len(scores))
         parts = {"model": scores, "earlier place": earlier} if self._prior else {}
-        count = self._server.requests
+        count = self._chat.server.requests
         requests = f"{count:,} request{'' if count == 1 else 's'}"
-        return Reranked(scores + earlier, parts, note=f"{requests}, about {tokens_of(characters):,} tokens")
-
-    def _scores(self, content: str, count: int) -> Sequence[float]:
-        body = {
-            "model": self._model,
-            "messages": [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": content}],
-            "temperature": 0,
-        }
-        problem = ""
-        for _ in range(MAX_ATTEMPTS):
-            scores = read_scores(_text_of(self._server.post("/chat/completions", body)), count)
-            if not isinstance(scores, str):
-                return scores
-            problem = scores
-        raise ModelServerError(
-            f"the model {self._model!r} {problem}", hint="a smaller batch may help: llm(batch=1, ...); or another model"
-        )
+        return Reranked(scores + earlier, parts, note=f"{requests}, about {tokens_of(self._chat.characters):,} tokens")
 
 
-def _text_of(answer: Any) -> str:
-    try:
-        text = answer["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):
-        text = None
-    if not isinstance(text, str):
-        raise ModelServerError(
-            "the model server returned no message", hint="does it implement OpenAI's chat interface?"
-        )
-    return text
+def read_scores(answer: Any, count: int) -> list[float]:
+    """The scores in the answer of a model.
 
+    Raises:
+        UnusableAnswerError: it has other values.
 
-def read_scores(text: str, count: int) -> list[float] | str:
-    """The scores in the answer of a model; or the problem, in words.
-
-    >>> read_scores('```json\\n{"scores": [1, 0.25]}\\n```', 2), read_scores('{"scores": [1]}', 2)
-    ([1.0, 0.25], 'returned 1 score for 2 candidates')
+    >>> read_scores({"scores": [1, 0.25]}, 2)
+    [1.0, 0.25]
     """
-    fenced = _FENCE.match(text)
-    try:
-        answer = json.loads(fenced[1] if fenced else text)
-    except (ValueError, RecursionError):
-        return "does not answer with JSON"
     if isinstance(answer, dict):
         answer = answer.get("scores")
     if isinstance(answer, int | float) and not isinstance(answer, bool):
         answer = [answer]
     if not isinstance(answer, list):
-        return "does not answer with a list of scores"
+        raise UnusableAnswerError("does not answer with a list of scores")
     if len(answer) != count:
-        return f"returned {len(answer):,} score{'' if len(answer) == 1 else 's'} for {count:,} candidates"
+        scores = f"{len(answer):,} score{'' if len(answer) == 1 else 's'}"
+        raise UnusableAnswerError(f"returned {scores} for {count:,} candidates")
     if not all(isinstance(s, int | float) and not isinstance(s, bool) and 0 <= s <= 1 for s in answer):
-        return "returned a score that is not a number between 0 and 1"
-    return [float(score) for score in answer if not math.isnan(score)]
+        raise UnusableAnswerError("returned a score that is not a number between 0 and 1")
+    return [float(score) for score in answer]

@@ -37,6 +37,7 @@ SYSTEM_KINDS = Registry(
     "kind of system",
     "hybridkg.system_kinds",
     {
+        "ask": "hybridkg.evaluation.experiment.kinds.ask:AskSystem",
         "learn": "hybridkg.evaluation.experiment.kinds.learn:LearnedSystem",
         "missing": "hybridkg.evaluation.experiment.kinds.missing:MissingSystem",
         "query": "hybridkg.evaluation.experiment.kinds.query:QuerySystem",
