@@ -99,7 +99,7 @@ def graded(kb: KnowledgeBase, base: AskedBase, asked: Asked, weights: QuestionWe
     read = time.process_time()
     found = frozenset(str(row["x"]) for row in kb.query(reading.pattern)) if reading.pattern else frozenset[str]()
     done = time.process_time()
-    by_path = frozenset(node.value for node in base.nodes(base.reach(asked.entity, asked.steps).tolist()))  # type: ignore[union-attr]
+    by_path = frozenset(node.value for node in base.nodes(base.reach(asked.entity, asked.steps).tolist()))
     return {
         "exec": float(found == asked.answers),
         "path_exec": float(found == by_path),
