@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from hybridkg.asking.mentions import NameMention
 from hybridkg.asking.targets import head_words
-from hybridkg.asking.words import Question, QuestionWord
+from hybridkg.asking.words import Question, stems_of
 
 WINDOW = 4
 """Words on each side of a mention."""
@@ -52,11 +52,6 @@ def class_features(question: Question, mentioned: Collection[int], way: str) -> 
         elif words[-1:] != [NAME]:
             words.append(NAME)
     return with_pairs(words)
-
-
-def stems_of(words: Sequence[QuestionWord]) -> tuple[str, ...]:
-    """The stems of words, and stop words as they are."""
-    return tuple(word.stem or word.raw.casefold() for word in words)
 
 
 def with_pairs(words: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log10
 
 import numpy as np
@@ -68,7 +69,7 @@ def path_choices(
     cues = {steps: base.lexicon.cue(steps, node.kind, before, after) for steps in routes(base, node.kind, target)}
     tried = []
     for paths in (*((one,) for one in cues), *_pairs(cues, model)):
-        written = written_route(route_of(paths))
+        written = written_paths(paths)
         cue = sum(cues[one] for one in paths) / len(paths)
         score = weights.cue * cue - weights.hop * (max(map(len, paths)) - 1)
         if model is not None:
@@ -83,7 +84,7 @@ def path_choices(
             reaching.append((one.score - weights.reach * log10(1 + len(ids)), one, ids, tuple(map(len, found))))
     total = sum(exp(score) for score, *_ in reaching)
     choices = [PathChoice(node, one.paths, exp(score) / total, ids, sizes) for score, one, ids, sizes in reaching]
-    return sorted(choices, key=lambda one: (-one.share, written_route(route_of(one.paths))))[:KEPT]
+    return sorted(choices, key=lambda one: (-one.share, written_paths(one.paths)))[:KEPT]
 
 
 def route_of(paths: Sequence[Path]) -> Route:
@@ -91,11 +92,17 @@ def route_of(paths: Sequence[Path]) -> Route:
     return tuple(sorted(signature(steps) for steps in paths))
 
 
+@lru_cache(20_000)
+def written_paths(paths: tuple[Path, ...]) -> str:
+    """The route of one or two paths as text, which is the outcome of a model."""
+    return written_route(route_of(paths))
+
+
 def _pairs(paths: Iterable[Path], model: WordModel | None) -> Iterator[tuple[Path, ...]]:
     """The pairs of paths that training has."""
     if model is None:
         return
-    by_route = {written_route(route_of((steps,))): steps for steps in paths}
+    by_route = {written_paths((steps,)): steps for steps in paths}
     for outcome in sorted(model.prior):
         parts = outcome.split(" & ")
         if len(parts) == 2 and all(part in by_route for part in parts):
