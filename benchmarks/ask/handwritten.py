@@ -33,7 +33,7 @@ from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.datasets.stark.layout import find_files, read_layout
 from hybridkg.evaluation.synthesis.synthesise import synthesise
 from hybridkg.evaluation.synthesis.template_reader import load_templates
-from hybridkg.kb.asking import interpreted
+from hybridkg.kb.asking import answered, interpreted
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
@@ -177,11 +177,14 @@ def graded_file(name: str, out: Path, n: int, seed: int, *, learning: bool) -> d
             made = synthesise(kb, templates, n, seed=seed)
             weights = learned(kb, templates, [one for one in made.questions if one.split == "train"])
         grader = Grader(kb, templates, weights)
-        grades, failures, times = [], [], []
+        grades, failures, times, answers = [], [], [], []
         for one in read_handwritten(name):
             start = time.process_time()
             reading = interpreted(kb, one.ask, limit=100, weights=weights)
             times.append(time.process_time() - start)
+            start = time.process_time()
+            answered(kb, reading.query)
+            answers.append(time.process_time() - start)
             grade = graded(kb, grader, one, reading)
             grades.append(grade)
             if grade["exec"] < 1:
@@ -191,6 +194,7 @@ def graded_file(name: str, out: Path, n: int, seed: int, *, learning: bool) -> d
         "questions": len(grades),
         **{part: round(mean(one[part] for one in grades), 3) for part in PARTS},
         "interpret_cpu_ms_median": round(1000 * median(times), 1),
+        "answer_cpu_ms_median": round(1000 * median(answers), 1),
         "failures": [vars(one) for one in failures],
     }
 

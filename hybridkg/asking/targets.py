@@ -100,7 +100,7 @@ def find_targets(
                 has_head = has_head or number < behind
     scores = {iri: SHARPNESS * value for iri, value in similarity.items()}
     if weights.classes is not None and learned is not None:
-        unseen = weights.classes.unseen
+        unseen = min(learned.values(), default=0.0)  # training says nothing about classes that it does not ask for
         scores = {iri: score + weights.learned * learned.get(iri, unseen) for iri, score in scores.items()}
     total = sum(map(exp, scores.values()))
     found = [
