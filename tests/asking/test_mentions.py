@@ -62,11 +62,11 @@ def test_a_whole_name_hides_the_names_inside_it(base):
 
 
 def test_a_learned_share_multiplies_the_confidence_of_a_mention(base):
-    question = read_question("films on Space by Ann Lee", base.names.analyzer)
+    question = read_question("films on space by Ann Lee", base.names.analyzer)
     mentions = find_mentions(question, base)
     before = {question.written(one.first, one.behind): one.confidence for one in mentions.found}
     after = weighted(question, mentions, {"space": 0.25})
     assert {question.written(one.first, one.behind): one.confidence for one in after.found} == {
-        "Space": before["Space"] / 4,
+        "space": before["space"] / 4,
         "Ann Lee": before["Ann Lee"],
     }
