@@ -199,6 +199,24 @@ def graded_file(name: str, out: Path, n: int, seed: int, *, learning: bool) -> d
     }
 
 
+TITLES = {"acl": "ACL Anthology", "hetionet": "Hetionet's sources"}
+
+
+def table(runs: dict[str, Any]) -> str:
+    """The table of docs/asking.md: PARTS of each run."""
+    lines = [
+        "| data | run | weights | questions | " + " | ".join(PARTS) + " |",
+        "|---|---|---|--:|" + "--:|" * len(PARTS),
+    ]
+    for name in FILES:
+        for run, by_weights in runs.items():
+            for weights, found in by_weights.items():
+                if name in found:
+                    cells = " | ".join(f"{found[name][part]:.2f}" for part in PARTS)
+                    lines.append(f"| {TITLES[name]} | {run} | {weights} | {found[name]['questions']} | {cells} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Grades, lists the failures, and records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

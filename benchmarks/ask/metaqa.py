@@ -121,6 +121,24 @@ def means(grades: Sequence[dict[str, float]]) -> dict[str, float]:
     return {"questions": len(grades), **found, **times}
 
 
+TARGETS = {"1": 0.90, "2": 0.70, "3": 0.45}
+"""Figures of `exec` to reach."""
+
+
+def table(stored: dict[str, Any]) -> str:
+    """The table of docs/asking.md; in brackets without learning, bold where `exec` misses its target."""
+    columns = ("exec", "path_exec", "type", "anchor", "path")
+    lines = [f"| hops | questions | target | {' | '.join(columns)} | ceiling | reached |", "|" + "--:|" * 10]
+    for hops, found in stored["learned"].items():
+        plain = stored["not_learned"][hops]
+        cells = [f"{found[one]:.3f} ({plain[one]:.3f})" for one in columns]
+        if found["exec"] < TARGETS[hops]:
+            cells[0] = f"**{cells[0]}**"
+        cells += [f"{found['ceiling']:.3f}", f"{found['reached']:.3f}"]
+        lines.append(f"| {hops} | {found['questions']:,} | {TARGETS[hops]:.2f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Learns, grades and records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
