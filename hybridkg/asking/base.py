@@ -32,8 +32,8 @@ from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.rdf.terms import NamedNode, Node
 
-MAX_REACH = 2_000_000
-"""Solutions of one path that are read."""
+MAX_REACHED = 4_000
+"""Paths from nodes whose answers are kept: at most 4 bytes for each answer."""
 
 SAMPLED = 40
 """Instances of a class whose text is measured."""
@@ -79,6 +79,7 @@ class AskedBase:
         self._nodes, self._labels, self._text_lengths = nodes, labels, text_lengths
         self.names = Names(text, profile, graph.n_entities, self.labels_of)
         self.instances = lru_cache(64)(self._instances)
+        self._reached = lru_cache(MAX_REACHED)(self._reach)
         self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
 
     def nodes(self, ids: Sequence[int]) -> list[Node]:
@@ -101,6 +102,16 @@ class AskedBase:
         types = set(self.types)
         predicates = {one.iri: one.triples for one in self.predicates if one.iri not in types}
         return read_schema_graph(self.graph, classes, predicates, self.types)
+
+    @cached_property
+    def mixed(self) -> frozenset[Step]:
+        """The steps whose predicates also lead to other classes than their target."""
+        return frozenset(
+            Step(step.predicate, step.inverse, step.target, step.others)
+            for steps in self.schema.steps.values()
+            for step in steps
+            if not self.schema.leads_to_one(step)
+        )
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -137,17 +148,27 @@ class AskedBase:
         return steps[0] if len(steps) == 1 else AlternativePath(steps)
 
     def reach(self, node: str, steps: Sequence[Step]) -> Ids:
-        """Ids of the answers of a path from a node, ascending, without the node itself."""
-        parts: list[Pattern] = []
-        here: Slot = NamedNode(node)
-        for number, step in enumerate(steps):
-            there = Variable("x" if number == len(steps) - 1 else f"n{number}")
-            parts.append(Scan(here, _path(step), there))
-            parts.append(Scan(there, self.type_path, NamedNode(step.target)))
-            here = there
-        ids = self.candidates(Join(tuple(parts)))
-        own = self.graph.find([NamedNode(node)])
-        others: Ids = ids[ids != own[0]]
+        """Ids of the answers of a path from a node, ascending; the node is none of them, nor on the way to them.
+
+        "Films that share actors with X" are other films than X, and so are those that lead to their directors.
+        """
+        return self._reached(node, tuple(steps), True)
+
+    def _reach(self, node: str, steps: tuple[Step, ...], is_last: bool) -> Ids:
+        step = steps[-1]
+        here: Slot = NamedNode(node) if len(steps) == 1 else Variable("h")
+        parts: list[Pattern] = [Scan(here, path_of(step), Variable("x"))]
+        if is_last or step in self.mixed:  # as the queries have it (emit.py)
+            parts.append(Scan(Variable("x"), self.type_path, NamedNode(step.target)))
+        compiled = self.graph.compile(Join(tuple(parts)))
+        if compiled is None:
+            return np.zeros(0, np.uint32)
+        bound = {} if len(steps) == 1 else {"h": self._reached(node, steps[:-1], False)}
+        if any(not len(ids) for ids in bound.values()):
+            return np.zeros(0, np.uint32)
+        ids = compiled.candidates("x", Meter(), bound=bound)
+        own = self.graph.find([NamedNode(node)])[0]
+        others: Ids = ids[ids != own]
         return others
 
     def candidates(self, pattern: Pattern) -> Ids:
@@ -160,7 +181,8 @@ class AskedBase:
         return next((one for one in self.predicates if one.iri == predicate), None)
 
 
-def _path(step: Step) -> GraphPath:
+def path_of(step: Step) -> GraphPath:
+    """The path of a step in the projection."""
     paths = tuple(
         InversePath(PredicatePath(predicate)) if inverse else PredicatePath(predicate)
         for predicate, inverse in step.alternatives

@@ -191,8 +191,10 @@ def _exists(constraint: Constraint, number: int, around: QuerySurroundings) -> a
 
 
 def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
+    """The triples of a path. Neither its answers nor the nodes on the way to them are the anchor."""
     anchor = ast.Iri(constraint.anchor.iri)
-    triples = []
+    triples: list[ast.TriplePattern] = []
+    others: list[ast.Element] = []
     here: ast.Iri | ast.Var = anchor
     for at, step in enumerate(constraint.steps):
         is_last = at == len(constraint.steps) - 1
@@ -200,11 +202,10 @@ def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) ->
         triples.append(_triple(here, step, there))
         if not is_last and step in around.mixed:
             triples.append(_typed(there, step.target, around))
+        if step.target == constraint.anchor.kind and (at or is_last):
+            others.append(ast.Filter(ast.Binary("!=", there, anchor)))
         here = there
-    elements: tuple[ast.Element, ...] = (ast.Triples(tuple(triples)),)
-    if constraint.anchor.kind == constraint.steps[-1].target:
-        elements = (*elements, ast.Filter(ast.Binary("!=", X, anchor)))
-    return elements
+    return (ast.Triples(tuple(triples)), *others)
 
 
 def _value(constraint: ValueConstraint, number: int) -> tuple[ast.Element, ...]:

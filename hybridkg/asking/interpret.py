@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.conjunction import Conjunction, conjunctions
 from hybridkg.asking.emit import LIMIT, QuerySurroundings, fusion_query, pattern_query, soft_query, strict_query
+from hybridkg.asking.features import WINDOW, class_features
 from hybridkg.asking.interpretation import Alternative, Interpretation
 from hybridkg.asking.lexicon import FILLERS
+from hybridkg.asking.linkability import weighted
 from hybridkg.asking.mentions import NameMention, find_mentions
-from hybridkg.asking.paths import WINDOW
 from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Step
 from hybridkg.asking.targets import REQUESTS, find_targets
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
@@ -49,11 +50,16 @@ def interpret(
         QueryLimitError: it is too long.
     """
     question, notes = checked_question(text, base)
-    mentions = find_mentions(question, base)
+    mentions = weighted(question, find_mentions(question, base), weights.links)
     named = frozenset(
         at for one in mentions.found if one.confidence >= SURE_LINK for at in range(one.first, one.behind)
     )
-    targets = find_targets(question, base, named, weights)
+    learned = (
+        None
+        if weights.classes is None
+        else weights.classes.scores(class_features(question, named, weights.class_features))
+    )
+    targets = find_targets(question, base, named, weights, learned)
     readings = conjunctions(question, mentions.found, targets, base, weights) if targets else []
     chosen = readings[0] if readings else None
     constraints = _constraints(question, chosen) if chosen else ()
@@ -152,10 +158,4 @@ def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit:
     """Properties of the knowledge base that the queries of a text depend on."""
     _, scores = base.text.topk(TextQuery(text, syntax=False), 1)
     best = max(0.0, float(scores[0])) if len(scores) else 0.0
-    mixed = frozenset(
-        Step(step.predicate, step.inverse, step.target, step.others)
-        for steps in base.schema.steps.values()
-        for step in steps
-        if not base.schema.leads_to_one(step)
-    )
-    return QuerySurroundings(base.types, base.has_vectors, best, mixed, prefixes, limit)
+    return QuerySurroundings(base.types, base.has_vectors, best, base.mixed, prefixes, limit)

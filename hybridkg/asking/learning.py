@@ -1,27 +1,35 @@
 """Learning from questions with known queries: which routes and classes the words of a question speak of.
 
-Two naive Bayes models of words (weights.py). A word counts once a question; words of fewer than LEAST questions are
-left out. P(word | outcome) is smoothed by the share of the word in all questions, and its logarithm over that share is
-within -LIMIT..LIMIT, so that no single word decides.
+Two naive Bayes models of features (features.py, weights.py). A feature counts once a question; those of fewer than
+LEAST questions are left out. P(feature | outcome) is smoothed by the share of the feature in all questions, and its
+logarithm over that share is within -LIMIT..LIMIT, so that no single word decides. Which features are read is chosen by
+accuracy: each of PARTS parts of the questions is told by a model of the others. A third model has the share of the
+mentions of some words that are names of the query (linkability.py).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.mentions import find_mentions
-from hybridkg.asking.paths import WINDOW, stems_of
-from hybridkg.asking.targets import head_words
+from hybridkg.asking.features import CLASS_FEATURES, ROUTE_FEATURES, class_features, route_features
+from hybridkg.asking.linkability import link_key, weighted
+from hybridkg.asking.mentions import Mentions, NameMention, find_mentions
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, Route, WordModel, between, written_route
-from hybridkg.asking.words import read_question
+from hybridkg.asking.words import Question, read_question
 
 LEAST = 2
 SMOOTHING = 0.5
 LIMIT = 2.0
+PARTS = 5
+MAX_COMPARED = 2_000
+"""Questions by which features are chosen, evenly spread over all."""
+
+SURE_LINK = 0.5
+"""Confidence of a link whose words are a name."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +47,107 @@ class Example:
     routes: Sequence[tuple[str, Route]]
 
 
+Told = tuple[str, str, tuple[str, ...]]
+"""The model that an example teaches, its outcome, and its features."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An example with its words and mentions."""
+
+    example: Example
+    question: Question
+    mentions: Mentions
+
+
 def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights = DEFAULT_WEIGHTS) -> QuestionWeights:
-    """The weights with models of routes and classes. An anchor that is no mention teaches nothing."""
-    routes: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
-    classes: list[tuple[str, tuple[str, ...]]] = []
+    """The weights with models of routes, classes and links. An anchor that is no mention teaches nothing."""
+    read = []
     for example in examples:
         question = read_question(example.question, base.names.analyzer)
-        mentions = find_mentions(question, base).found
-        named = frozenset(at for one in mentions for at in range(one.first, one.behind) if one.confidence >= 0.5)
-        classes.append((example.target, head_words(question, named)))
-        for iri, route in example.routes:
-            found = [(one, node) for one in mentions for node in one.choices if node.iri == iri]
-            if found:
-                mention, node = max(found, key=lambda one: one[1].confidence)
-                before, after = question.window(mention.first, mention.behind, WINDOW)
-                outcome = written_route(tuple(sorted(route)))
-                routes[between(node.kind, example.target)].append((outcome, stems_of([*before, *after])))
-    models = {key: word_model(some) for key, some in sorted(routes.items())}
-    return replace(weights, routes=models, classes=word_model(classes))
+        read.append(_Read(example, question, find_mentions(question, base)))
+    links = _links(read)
+    read = [replace(one, mentions=weighted(one.question, one.mentions, links)) for one in read]
+    routes = {way: [told for one in read for told in _routes(one, way)] for way in ROUTE_FEATURES}
+    classes = {way: [_class(one, way) for one in read] for way in CLASS_FEATURES}
+    route_way, class_way = best_way(routes), best_way(classes)
+    return replace(
+        weights,
+        routes=_models(routes[route_way]),
+        classes=_models(classes[class_way]).get("", WordModel()),
+        links=links,
+        route_features=route_way,
+        class_features=class_way,
+    )
+
+
+def _anchors(one: _Read) -> list[tuple[NameMention, str, Route]]:
+    """(mention, class of the anchor, route) of each anchor: the mention that names it with the highest confidence."""
+    anchors = []
+    for iri, route in one.example.routes:
+        found = [(mention, node) for mention in one.mentions.found for node in mention.choices if node.iri == iri]
+        if found:
+            mention, node = max(found, key=lambda pair: pair[1].confidence)
+            anchors.append((mention, node.kind, route))
+    return anchors
+
+
+def _links(read: Sequence[_Read]) -> dict[str, float]:
+    """(1 + anchors) / (1 + mentions) by the words of mentions that are LEAST times no anchor, nor a part of one."""
+    named, others = Counter[str](), Counter[str]()
+    for one in read:
+        anchors = [mention for mention, _, _ in _anchors(one)]
+        for mention in one.mentions.found:
+            key = link_key(one.question, mention)
+            if mention in anchors:
+                named[key] += 1
+            elif not any(mention.first < other.behind and other.first < mention.behind for other in anchors):
+                others[key] += 1
+    return {key: (1 + named[key]) / (1 + named[key] + n) for key, n in sorted(others.items()) if n >= LEAST}
+
+
+def _routes(one: _Read, way: str) -> list[Told]:
+    return [
+        (
+            between(kind, one.example.target),
+            written_route(tuple(sorted(route))),
+            route_features(one.question, mention, way),
+        )
+        for mention, kind, route in _anchors(one)
+    ]
+
+
+def _class(one: _Read, way: str) -> Told:
+    named = frozenset(
+        at for mention in one.mentions.found for at in range(mention.first, mention.behind)
+        if mention.confidence >= SURE_LINK
+    )  # fmt: skip
+    return "", one.example.target, class_features(one.question, named, way)
+
+
+def _models(told: Sequence[Told]) -> dict[str, WordModel]:
+    by_model: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
+    for model, outcome, features in told:
+        by_model[model].append((outcome, features))
+    return {model: word_model(some) for model, some in sorted(by_model.items())}
+
+
+def best_way(told: Mapping[str, Sequence[Told]]) -> str:
+    """The way of reading features whose models tell most held-out outcomes; of equal ones the first."""
+    return max(told, key=lambda way: _right(told[way]))
+
+
+def _right(told: Sequence[Told]) -> int:
+    """The number of examples that are told by models of the other parts."""
+    chosen = told[:: max(1, len(told) // MAX_COMPARED)]
+    right = 0
+    for part in range(PARTS):
+        models = _models([one for number, one in enumerate(chosen) if number % PARTS != part])
+        for model, outcome, features in chosen[part::PARTS]:
+            if model in models:
+                scores = models[model].scores(features)
+                right += max(scores, key=lambda one: (scores[one], one)) == outcome
+    return right
 
 
 def word_model(examples: Sequence[tuple[str, Sequence[str]]]) -> WordModel:

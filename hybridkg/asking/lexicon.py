@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hybridkg.asking.slots import Step
 from hybridkg.asking.weights import Signature
-from hybridkg.asking.words import QuestionWord
+from hybridkg.asking.words import QuestionWord, stems_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.interfaces.analyzer import Analyzer
 
 Stems = tuple[str, ...]
+MAX_PATHS = 20_000
+"""Paths whose words are kept."""
+
 PARTLY = 0.8
 """Weight of single words of a phrase or a label, where a whole phrase has 1."""
 
@@ -49,6 +52,8 @@ class Lexicon:
         self.class_words = {iri: self._class_words(iri, said) for iri in classes}
         self._phrases = {path: [self._stems(one) for one in phrases] for path, phrases in said.paths.items()}
         self.relation_words = lru_cache(None)(self._relation_words)
+        self._phrases_of = lru_cache(MAX_PATHS)(self._read_phrases)
+        self._parts_of = lru_cache(MAX_PATHS)(self._read_parts)
 
     def name(self, iri: str) -> str:
         """The label of a class or a predicate, or the words of its IRI."""
@@ -58,29 +63,30 @@ class Lexicon:
         self, steps: Sequence[Step], start: str, before: Sequence[QuestionWord], after: Sequence[QuestionWord]
     ) -> float:
         """How far the words around a mention of an instance of class `start` speak of a path, 0..1."""
-        return max(self._cue(steps, start, before), BEHIND * self._cue(steps, start, after))
+        path = tuple(steps)
+        return max(self._cue(path, start, stems_of(before)), BEHIND * self._cue(path, start, stems_of(after)))
 
-    def _cue(self, steps: Sequence[Step], start: str, words: Sequence[QuestionWord]) -> float:
-        stems = [word.stem or word.raw.casefold() for word in words]
+    def _cue(self, steps: tuple[Step, ...], start: str, stems: Stems) -> float:
         inside = set(stems)
         best = 0.0
-        for phrase in self._phrases_of(steps):
+        for phrase, content in self._phrases_of(steps):
             if _contains(stems, phrase):
                 return 1.0
-            content = {stem for stem in phrase if stem not in FILLERS}
             if len(content) > 1:
                 best = max(best, PARTLY * len(content & inside) / len(content))
-        return max(best, PARTLY * self._spoken(steps, start, inside))
+        parts = self._parts_of(steps, start)
+        return max(best, PARTLY * sum(not part.isdisjoint(inside) for part in parts) / len(parts) if parts else 0.0)
 
-    def _phrases_of(self, steps: Sequence[Step]) -> Iterator[Stems]:
-        """The phrases of a path, or of one of the alternatives of its only step."""
-        yield from self._phrases.get(signature(steps), ())
+    def _read_phrases(self, steps: tuple[Step, ...]) -> tuple[tuple[Stems, frozenset[str]], ...]:
+        """The phrases of a path, or of one of the alternatives of its only step, each with its words of content."""
+        phrases = [*self._phrases.get(signature(steps), ())]
         if len(steps) == 1 and steps[0].others:
             for predicate, inverse in steps[0].alternatives:
-                yield from self._phrases.get(((predicate, inverse),), ())
+                phrases += self._phrases.get(((predicate, inverse),), ())
+        return tuple((phrase, frozenset(phrase) - FILLERS) for phrase in phrases)
 
-    def _spoken(self, steps: Sequence[Step], start: str, inside: set[str]) -> float:
-        """The share of the relations and classes on the way that the words name."""
+    def _read_parts(self, steps: tuple[Step, ...], start: str) -> tuple[frozenset[str], ...]:
+        """The words of each relation and class on the way, without those that have none of their own."""
         ends = self.class_words.get(start, frozenset()) | self.class_words.get(steps[-1].target, frozenset())
         parts = []
         for number, step in enumerate(steps):
@@ -88,8 +94,8 @@ class Lexicon:
             if number < len(steps) - 1:
                 own = own | self.class_words.get(step.target, frozenset())
             if own:
-                parts.append(bool(own & inside))
-        return sum(parts) / len(parts) if parts else 0.0
+                parts.append(own)
+        return tuple(parts)
 
     def step_words(self, step: Step) -> frozenset[str]:
         """The words of a step: those of all its predicates."""

@@ -1,10 +1,14 @@
 """Mentions: parts of a question that name nodes, with the confidence of each link.
 
-    l = s lp^(1/words) (1 + degree) / (sum of 1 + degree over the nodes of the name)
+    l = s lp^(1/words) w / (sum of w over the nodes of the name),   w = (1 + degree) * spelling
 
-s is 1 for a whole name and the similarity otherwise; lp, the link probability, is that sum divided by the number of
-entities whose own text has the words, at most 1 (linking/linker.py counts incoming triples only). Whole names are
-sought for all parts of up to MAX_LENGTH words; similar ones for quotations, and for words with capitals or digits.
+s is 1 for a whole name and the similarity otherwise; lp, the link probability, is the sum of 1 + degree divided by the
+number of entities whose own text has the words, at most 1 (linking/linker.py counts incoming triples only). It is at
+least NAMED where the question marks a name, by quotation marks or by capitals. `spelling` prefers, among nodes of one
+name, those that are written like the mention to those that differ in case (OTHER_CASE) or inflection (OTHER_FORM).
+
+Whole names are sought for all parts of up to MAX_LENGTH words; similar ones for quotations, and for words with capitals
+or digits. A whole name of several words hides the names inside it.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from dataclasses import dataclass
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.names import Words
-from hybridkg.asking.words import Question
+from hybridkg.asking.words import Question, QuestionWord
 from hybridkg.rdf.terms import NamedNode
 
 MAX_LENGTH = 24
@@ -28,6 +32,15 @@ WHOLE = 1.0 - 1e-9
 
 LEAST_PART = 0.5
 """Share of the idf of a name that some of its words have."""
+
+OTHER_CASE, OTHER_FORM = 0.25, 0.02
+"""Weight of a node whose name differs from the mention in case, or in more."""
+
+NAMED = 0.7
+"""Least link probability of a whole name that the question has in quotation marks or with capitals."""
+
+HIDES = 0.5
+"""Confidence of a whole name of several words that hides the names inside it."""
 
 PER_MENTION = 5
 """Nodes of one mention, those with the highest confidence."""
@@ -71,26 +84,40 @@ def find_mentions(question: Question, base: AskedBase) -> Mentions:
     """The mentions of a question, which may overlap, in its order."""
     found: dict[tuple[int, int], NameMention] = {}
     unresolved = []
+    marked = (*question.quoted, *_names_in(question))
     for first, behind in _parts(question, base):
-        mention = _exact(question, first, behind, base)
+        mention = _exact(question, first, behind, base, marked=(first, behind) in marked)
         if mention is not None:
             found[first, behind] = mention
-    for first, behind in (*question.quoted, *_names_in(question)):
+    for first, behind in marked:
         if any(one <= first and behind <= other for one, other in found):
             continue
         quoted = (first, behind) in question.quoted
-        mention = (_exact(question, first, behind, base) if quoted else None) or _similar(
+        mention = (_exact(question, first, behind, base, marked=True) if quoted else None) or _similar(
             question, first, behind, base, parts=not quoted
         )
         if mention is not None:
             found[first, behind] = mention
         elif not any(first <= one and other <= behind for one, other in found):
             unresolved.append(question.written(first, behind))
-    return Mentions(tuple(found[key] for key in sorted(found)), tuple(dict.fromkeys(unresolved)))
+    shown = tuple(found[key] for key in sorted(found) if not _is_hidden(found[key], found))
+    return Mentions(shown, tuple(dict.fromkeys(unresolved)))
+
+
+def _is_hidden(mention: NameMention, found: Mapping[tuple[int, int], NameMention]) -> bool:
+    """Whether a mention is inside a longer whole name."""
+    return any(
+        other.is_exact
+        and other.confidence >= HIDES
+        and first <= mention.first
+        and mention.behind <= behind
+        and behind - first > mention.behind - mention.first
+        for (first, behind), other in found.items()
+    )
 
 
 def _parts(question: Question, base: AskedBase) -> list[tuple[int, int]]:
-    """The parts of up to MAX_LENGTH words that are in some name, and do not end with a stop word."""
+    """The parts of up to MAX_LENGTH words that are in some name; a single stop word only if it is written as a name."""
     parts = []
     words = question.words
     for first in range(len(words)):
@@ -103,7 +130,7 @@ def _parts(question: Question, base: AskedBase) -> list[tuple[int, int]]:
             part = _raw(question, first, behind)
             if (behind > first + 1 or not last.is_stop) and not base.names.df(part):
                 break
-            if not last.is_stop:
+            if behind > first + 1 or not last.is_stop or _has_capital(last):
                 parts.append((first, behind))
     return parts
 
@@ -133,18 +160,22 @@ def _is_name(question: Question, at: int) -> bool:
     word = question.words[at]
     if word.is_stop or word.text.isdigit():
         return False
-    capital = word.text[:1].isupper() and (not word.begins or word.text[1:2].isupper())
-    return capital or any(map(str.isdigit, word.text))
+    return _has_capital(word) or any(map(str.isdigit, word.text))
+
+
+def _has_capital(word: QuestionWord) -> bool:
+    return word.text[:1].isupper() and (not word.begins or word.text[1:2].isupper())
 
 
 def _raw(question: Question, first: int, behind: int) -> Words:
     return tuple(word.raw for word in question.words[first:behind])
 
 
-def _exact(question: Question, first: int, behind: int, base: AskedBase) -> NameMention | None:
+def _exact(question: Question, first: int, behind: int, base: AskedBase, *, marked: bool) -> NameMention | None:
     ids = base.names.exact(_raw(question, first, behind)).tolist()
     labels = base.labels_of(ids[:1000])
-    return _mention(question, first, behind, base, {id: (1.0, labels.get(id, "")) for id in ids[:1000]}, is_exact=True)
+    named = {id: (1.0, labels.get(id, "")) for id in ids[:1000]}
+    return _mention(question, first, behind, base, named, is_exact=True, least=NAMED if marked else 0.0)
 
 
 def _similar(question: Question, first: int, behind: int, base: AskedBase, *, parts: bool) -> NameMention | None:
@@ -165,18 +196,32 @@ def _mention(
     found: Mapping[int, tuple[float, str]],
     *,
     is_exact: bool,
+    least: float = 0.0,
 ) -> NameMention | None:
     if not found:
         return None
     degrees = {id: 1.0 + float(base.schema.degrees[id]) for id in found}
-    total = sum(degrees.values())
+    written = question.written(first, behind)
+    weights = {id: degrees[id] * _spelling(written, label) for id, (_, label) in found.items()}
     df = max(1, base.names.own_df(_raw(question, first, behind)))
-    probability = min(1.0, total / df) ** (1 / (behind - first))
+    probability = max(least, min(1.0, sum(degrees.values()) / df) ** (1 / (behind - first)))
+    total = sum(weights.values())
     choices = []
     for (id, (similarity, label)), node in zip(found.items(), base.nodes(list(found)), strict=True):
         kind = base.schema.kind(id)
         if kind is not None and isinstance(node, NamedNode):
-            confidence = min(1.0, similarity * probability * degrees[id] / total)
+            confidence = min(1.0, similarity * probability * weights[id] / total)
             choices.append(NodeChoice(id, node.value, label, kind, confidence))
     best = sorted(choices, key=lambda one: (-one.confidence, one.iri))[:PER_MENTION]
     return NameMention(first, behind, tuple(best), is_exact) if best else None
+
+
+def _spelling(written: str, label: str) -> float:
+    """The weight of a name by how it is written.
+
+    >>> _spelling("Goat", "Goat"), _spelling("goat", "Goat"), _spelling("goat", "Goats")
+    (1.0, 0.25, 0.02)
+    """
+    if written == label:
+        return 1.0
+    return OTHER_CASE if written.casefold() == label.casefold() else OTHER_FORM

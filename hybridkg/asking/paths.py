@@ -11,23 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log10
 
 import numpy as np
 
 from hybridkg.asking.base import AskedBase
+from hybridkg.asking.features import WINDOW, route_features
 from hybridkg.asking.lexicon import signature
 from hybridkg.asking.mentions import NameMention, NodeChoice
 from hybridkg.asking.schema_graph import SchemaGraph
 from hybridkg.asking.slots import Step
 from hybridkg.asking.weights import QuestionWeights, Route, WordModel, between, written_route
-from hybridkg.asking.words import Question, QuestionWord
+from hybridkg.asking.words import Question
 from hybridkg.interfaces.graph_index import Ids
 
 MAX_HOPS = 3
-WINDOW = 4
-"""Words on each side of a mention."""
-
 MAX_ROUTES = 2_000
 """Paths between two classes that are compared: the shortest, and of these the ones with most edges."""
 
@@ -66,15 +65,15 @@ def path_choices(
     """The most probable routes from a node to instances of a class."""
     before, after = question.window(mention.first, mention.behind, WINDOW)
     model = weights.routes.get(between(node.kind, target))
-    words = stems_of([*before, *after])
+    learned = {} if model is None else model.scores(route_features(question, mention, weights.route_features))
     cues = {steps: base.lexicon.cue(steps, node.kind, before, after) for steps in routes(base, node.kind, target)}
     tried = []
     for paths in (*((one,) for one in cues), *_pairs(cues, model)):
-        written = written_route(route_of(paths))
+        written = written_paths(paths)
         cue = sum(cues[one] for one in paths) / len(paths)
         score = weights.cue * cue - weights.hop * (max(map(len, paths)) - 1)
         if model is not None:
-            score += weights.learned * model.score(written, words)
+            score += weights.learned * learned.get(written, model.unseen)
         tried.append(_Tried(score, paths, written))
     tried.sort(key=lambda one: (-one.score, one.written))
     reaching = []
@@ -85,12 +84,7 @@ def path_choices(
             reaching.append((one.score - weights.reach * log10(1 + len(ids)), one, ids, tuple(map(len, found))))
     total = sum(exp(score) for score, *_ in reaching)
     choices = [PathChoice(node, one.paths, exp(score) / total, ids, sizes) for score, one, ids, sizes in reaching]
-    return sorted(choices, key=lambda one: (-one.share, written_route(route_of(one.paths))))[:KEPT]
-
-
-def stems_of(words: Sequence[QuestionWord]) -> tuple[str, ...]:
-    """The stems of words, and stop words as they are."""
-    return tuple(word.stem or word.raw.casefold() for word in words)
+    return sorted(choices, key=lambda one: (-one.share, written_paths(one.paths)))[:KEPT]
 
 
 def route_of(paths: Sequence[Path]) -> Route:
@@ -98,11 +92,17 @@ def route_of(paths: Sequence[Path]) -> Route:
     return tuple(sorted(signature(steps) for steps in paths))
 
 
+@lru_cache(20_000)
+def written_paths(paths: tuple[Path, ...]) -> str:
+    """The route of one or two paths as text, which is the outcome of a model."""
+    return written_route(route_of(paths))
+
+
 def _pairs(paths: Iterable[Path], model: WordModel | None) -> Iterator[tuple[Path, ...]]:
     """The pairs of paths that training has."""
     if model is None:
         return
-    by_route = {written_route(route_of((steps,))): steps for steps in paths}
+    by_route = {written_paths((steps,)): steps for steps in paths}
     for outcome in sorted(model.prior):
         parts = outcome.split(" & ")
         if len(parts) == 2 and all(part in by_route for part in parts):

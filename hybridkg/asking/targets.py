@@ -4,12 +4,12 @@
 
 sim is 1 for a class that the head of the question names, which is the words before the first preposition, FAR for one
 that later words name, and otherwise UNNAMED times its share of text: where no word names a class, the answers are what
-has most text. The log-odds of the words of the head come from training questions (learning.py).
+has most text. The log-odds of the words come from training questions (learning.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import exp
 
 from hybridkg.asking.base import AskedBase
@@ -70,7 +70,11 @@ def head_words(question: Question, mentioned: Collection[int]) -> tuple[str, ...
 
 
 def find_targets(
-    question: Question, base: AskedBase, mentioned: Collection[int], weights: QuestionWeights = DEFAULT_WEIGHTS
+    question: Question,
+    base: AskedBase,
+    mentioned: Collection[int],
+    weights: QuestionWeights = DEFAULT_WEIGHTS,
+    learned: Mapping[str, float] | None = None,
 ) -> list[Target]:
     """The classes, most probable first.
 
@@ -79,6 +83,7 @@ def find_targets(
         base: the classes and their words.
         mentioned: numbers of words in mentions of nodes, which name no class.
         weights: with a model of classes, if it was learned.
+        learned: scores of the classes by that model.
     """
     classes = base.schema.names
     similarity = {iri: UNNAMED * base.text_shares.get(iri, 0.0) for iri in classes}
@@ -94,9 +99,9 @@ def find_targets(
                 similarity[iri], named[iri] = max(similarity[iri], value), word
                 has_head = has_head or number < behind
     scores = {iri: SHARPNESS * value for iri, value in similarity.items()}
-    if weights.classes is not None:
-        head = head_words(question, mentioned)
-        scores = {iri: score + weights.learned * weights.classes.score(iri, head) for iri, score in scores.items()}
+    if weights.classes is not None and learned is not None:
+        unseen = min(learned.values(), default=0.0)  # training says nothing about classes that it does not ask for
+        scores = {iri: score + weights.learned * learned.get(iri, unseen) for iri, score in scores.items()}
     total = sum(map(exp, scores.values()))
     found = [
         Target(iri, base.lexicon.name(iri), exp(score) / total, named[iri].text if iri in named else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.paths import WINDOW
+from hybridkg.asking.features import WINDOW
 from hybridkg.asking.slots import AbsenceConstraint, Constraint, Step, ValueConstraint
 from hybridkg.asking.words import Question, QuestionWord
 from hybridkg.interfaces.graph_index import (

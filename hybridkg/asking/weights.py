@@ -41,6 +41,17 @@ class WordModel:
         own = sum(self.ratios[word].get(outcome, 0.0) for word in sorted(set(words)) if word in self.ratios)
         return self.prior.get(outcome, self.unseen) + own
 
+    def scores(self, words: Iterable[str]) -> dict[str, float]:
+        """The score of each outcome with an example; the others have `unseen`.
+
+        >>> WordModel({"x": -0.5}, {"by": {"x": 1.0}}, -3.0).scores(["by", "the"])
+        {'x': 0.5}
+        """
+        known = [self.ratios[word] for word in sorted(set(words)) if word in self.ratios]
+        return {
+            outcome: prior + sum(ratios.get(outcome, 0.0) for ratios in known) for outcome, prior in self.prior.items()
+        }
+
 
 @dataclass(frozen=True)
 class QuestionWeights:
@@ -54,7 +65,10 @@ class QuestionWeights:
         joined: of a constraint that leaves some answers.
         covered: of the idf share of the words that mentions cover.
         routes: models of routes by the words around a mention, by `between` of the classes of anchor and answers.
-        classes: model of the class of the answers by the words before the first preposition; None if not learned.
+        classes: model of the class of the answers; None if not learned.
+        links: by words without case, the share of their mentions that are names of the query; 1 for others.
+        route_features: of ROUTE_FEATURES, what `routes` read (features.py).
+        class_features: of CLASS_FEATURES, what `classes` reads.
     """
 
     cue: float = 2.0
@@ -65,12 +79,17 @@ class QuestionWeights:
     covered: float = 0.5
     routes: Mapping[str, WordModel] = field(default_factory=dict)
     classes: WordModel | None = None
+    links: Mapping[str, float] = field(default_factory=dict)
+    route_features: str = "window"
+    class_features: str = "head"
 
     def to_json(self) -> str:
         """The learned models as JSON."""
         models = {"routes": {key: vars(model) for key, model in sorted(self.routes.items())}}
         classes = None if self.classes is None else vars(self.classes)
-        return json.dumps({"format": 1, **models, "classes": classes}, indent=1, ensure_ascii=False) + "\n"
+        ways = {"route_features": self.route_features, "class_features": self.class_features}
+        data = {"format": 1, **models, "classes": classes, "links": dict(sorted(self.links.items())), **ways}
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> QuestionWeights:
@@ -86,7 +105,13 @@ class QuestionWeights:
             if data["format"] != 1:
                 raise ConfigError("the weights have another format", place=str(path))
             routes = {str(key): _model(value) for key, value in data["routes"].items()}
-            return cls(routes=routes, classes=None if data["classes"] is None else _model(data["classes"]))
+            return cls(
+                routes=routes,
+                classes=None if data["classes"] is None else _model(data["classes"]),
+                links={str(words): float(share) for words, share in data.get("links", {}).items()},
+                route_features=str(data.get("route_features", "window")),
+                class_features=str(data.get("class_features", "head")),
+            )
         except OSError as e:
             raise ConfigError(f"cannot read the weights: {(e.strerror or str(e)).lower()}", place=str(path)) from e
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:

@@ -98,6 +98,11 @@ def read_question(text: str, analyzer: Analyzer) -> Question:
     return Question(clean, tuple(words), _quoted(clean, words), is_cut)
 
 
+def stems_of(words: Sequence[QuestionWord]) -> tuple[str, ...]:
+    """The stems of words, and stop words as they are."""
+    return tuple(word.stem or word.raw.casefold() for word in words)
+
+
 def _quoted(text: str, words: Sequence[QuestionWord]) -> tuple[tuple[int, int], ...]:
     found = []
     at = 0

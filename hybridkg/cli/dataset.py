@@ -65,6 +65,7 @@ def dataset(
       cranfield             1,400 abstracts on aerodynamics; 225 questions
       dbpedia-entity-v2     DBpedia 2015-10 by the fields of the paper, 467 queries; can be interrupted and continued
       fb15k-dbpedia-entity  14,541 entities and 310,116 facts; the 240 queries of DBpedia-Entity v2 about them
+      metaqa                16,426 films with people, genres, tags and years; 78,231 questions of one to three hops
       stark                 STaRK: amazon, mag or prime, whichever --skb has, with questions, splits and candidates
 
     \b

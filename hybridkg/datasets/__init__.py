@@ -16,6 +16,7 @@ DATASETS = Registry(
         "cranfield": "hybridkg.datasets.cranfield:CRANFIELD",
         "dbpedia-entity-v2": "hybridkg.datasets.dbpedia.collection:DBPEDIA_ENTITY_V2",
         "fb15k-dbpedia-entity": "hybridkg.datasets.fb15k:FB15K_DBPEDIA_ENTITY",
+        "metaqa": "hybridkg.datasets.metaqa:METAQA",
         "stark": "hybridkg.datasets.stark.making:STARK",
     },
 )

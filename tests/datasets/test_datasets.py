@@ -106,7 +106,25 @@ FB15K = {
     "folds-ListSearch": '{"0": {"training": [], "testing": ["TREC_Entity-2"]}}',
     "folds-QALD2": '{"0": {"training": ["QALD2_te-1"], "testing": []}}',
 }
-SMALL = {"cranfield": CRANFIELD, "cacm": CACM, "fb15k-dbpedia-entity": FB15K}
+METAQA_TRIPLE = '{"question": "who made [Heat]", "triples": [{"h": "Heat", "r": "directed_by", "t": "Ann"}]}\n'
+METAQA = {
+    "graph": "Heat\tdirected_by\tAnn\nHeat\trelease_year\t1995\nCold\tdirected_by\tAnn\nCold\thas_tags\tHeat\n",
+    "dev1": "who made [Heat]\tAnn\n",
+    "dev1-types": "movie_to_director\n",
+    "dev2": "films like [Cold] by  director\tHeat\n",
+    "dev2-types": "movie_to_director_to_movie\n",
+    "dev3": "when were films by the director of [Cold] released\t1995\n",
+    "dev3-types": "movie_to_director_to_movie_to_year\n",
+    "test1": "[Heat] is in\tCold\n[Ann] made what\tHeat|Cold\n",
+    "test1-types": "tag_to_movie\ndirector_to_movie\n",
+    "test2": "in which years are films of [Ann]\t1995\n",
+    "test2-types": "director_to_movie_to_year\n",
+    "test3": "years of films by who made [Cold]\t1995\n",
+    "test3-types": "movie_to_director_to_movie_to_year\n",
+    "dev-triples": METAQA_TRIPLE,
+    "test-triples": METAQA_TRIPLE.replace("directed_by", "has_tags [inverse]").replace("Ann", "Cold"),
+}
+SMALL = {"cranfield": CRANFIELD, "cacm": CACM, "fb15k-dbpedia-entity": FB15K, "metaqa": METAQA}
 
 
 def lay_out(folder: Path, name: str, files: dict[str, str]) -> Path:
@@ -120,7 +138,7 @@ def lay_out(folder: Path, name: str, files: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """All three, from the small sources."""
+    """All of them, from the small sources."""
     folder = tmp_path_factory.mktemp("datasets")
     for name, files in SMALL.items():
         make_dataset(name, lay_out(folder / "data", name, files), folder / name)
@@ -303,6 +321,32 @@ def test_a_dataset_says_where_it_comes_from(made):
     assert "`topics-unjudged.tsv`" in readme
 
 
+def test_a_name_of_metaqa_is_one_node_for_each_of_its_classes(made):
+    base = "https://w3id.org/hybridkg/metaqa/"
+    named = "SELECT ?a { ?a <http://www.w3.org/2000/01/rdf-schema#label> 'Heat' } ORDER BY ?a"
+    assert answers(made / "metaqa", named) == [[base + "movie/Heat"], [base + "tag/Heat"]]
+    lines = map(json.loads, (made / "metaqa/questions.jsonl").read_text().splitlines())
+    questions = {line.pop("topic"): line for line in lines}
+    about = {"entity": base + "tag/Heat", "type": "tag_to_movie", "answers": [base + "movie/Cold"]}
+    assert questions["test-1-00001"] == about
+
+
+def test_questions_of_metaqa_have_no_brackets_and_train_on_dev(made):
+    topics = read_topics(made / "metaqa/topics.tsv").texts
+    assert topics["dev-2-00001"] == "films like Cold by director"
+    (fold,) = json.loads((made / "metaqa/folds.json").read_text()).values()
+    assert fold["training"] == ["dev-1-00001", "dev-2-00001", "dev-3-00001"]
+    assert set(fold["testing"]) == set(topics) - set(fold["training"])
+
+
+def test_the_facts_of_metaqa_have_the_film_as_their_subject(made):
+    base, predicate = "https://w3id.org/hybridkg/metaqa/", "https://w3id.org/hybridkg/metaqa#"
+    assert (made / "metaqa/facts.tsv").read_text().splitlines() == [
+        f"dev-1-00001\t{base}movie/Heat\t{predicate}directed_by\t{base}person/Ann",
+        f"test-1-00001\t{base}movie/Cold\t{predicate}has_tags\t{base}tag/Heat",
+    ]
+
+
 # --- the folder is whole or not there -------------------------------------------
 
 
@@ -403,6 +447,11 @@ def test_a_missing_file_is_named_with_where_to_get_it(made, tmp_path):
         ("fb15k-dbpedia-entity", "stopped", "QALD2_te-1", "x", "the query 'QALD2_te-1' has judgements, but no text", 1),
         ("fb15k-dbpedia-entity", "folds", '"0"', "0", "folds are", 1),
         ("fb15k-dbpedia-entity", "folds", "testing", "test", "folds are", 1),
+        ("metaqa", "graph", "release_year", "released", "no relation 'released'; known: directed_by", 2),
+        ("metaqa", "dev1-types", "movie_to_director\n", "a\nb\n", "2 types for 1 questions", 2),
+        ("metaqa", "test1", "[Ann]", "Ann", "a question has its entity in brackets", 2),
+        ("metaqa", "test1", "\tCold", " Cold", "1 cells, where 2 are expected", 1),
+        ("metaqa", "dev-triples", '"h"', '"x"', 'a line is {"question"', 1),
     ],
 )
 def test_a_wrong_file_is_told_with_its_line_and_nothing_is_made(tmp_path, name, key, old, new, message, line):
@@ -467,6 +516,13 @@ def test_the_help_names_every_dataset_and_an_unknown_name_lists_them(tmp_path):
         make_dataset("cranfeld", tmp_path, tmp_path / "out")
 
 
+@pytest.mark.parametrize("kind", ["movie_to_director", "movie_to_x_to_year", "person_to_movie_to_year"])
+def test_a_type_of_metaqa_has_a_relation_for_each_hop(tmp_path, kind):
+    lay_out(tmp_path / "data", "metaqa", {**METAQA, "test2-types": kind + "\n"})
+    with pytest.raises(LoadError, match=f"no type '{kind}' of a question of 2 hops"):
+        make_dataset("metaqa", tmp_path / "data", tmp_path / "out")
+
+
 # --- the real ones -----------------------------------------------------------------
 
 
@@ -502,6 +558,19 @@ def test_cacm_has_its_documented_counts(shared_data):
     assert contents.counts["authors"] == 2878
     assert [contents.counts[kind] for kind in ("coupled", "citation", "cocited")] == [12330, 5440, 10640]
     assert (len(contents.topics), len(contents.qrels)) == (52, 796)
+
+
+@pytest.mark.needs_shared
+@pytest.mark.exhaustive
+def test_metaqa_has_its_documented_counts(shared_data):
+    recipe: Recipe = DATASETS.get("metaqa")
+    contents = recipe.read(sources.find_sources("metaqa", recipe.files, shared_data, recipe.origin))
+    assert {kind: contents.counts[kind] for kind in ("movie", "person", "unknown_answers")} == {
+        "movie": 16426,
+        "person": 21406,
+        "unknown_answers": 1655,
+    }
+    assert (len(contents.topics), len(contents.qrels)) == (78231, 603759)
 
 
 @pytest.mark.needs_shared

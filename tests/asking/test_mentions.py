@@ -1,0 +1,72 @@
+"""Mentions: which of several nodes of a name is meant, and which parts of a question are names."""
+
+from __future__ import annotations
+
+import pytest
+
+from hybridkg import KnowledgeBase
+from hybridkg.asking.linkability import weighted
+from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.words import read_question
+from hybridkg.kb.snapshot import snapshot_of
+
+NS = "http://example.org/"
+GRAPH = """
+@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:War a :Film ; rdfs:label "War" ; :tag :war , :space ; :by :Ann_Lee .
+:Wars a :Film ; rdfs:label "Wars" ; :tag :space ; :by :Ann_Lee .
+:Turn_It_Up a :Film ; rdfs:label "Turn It Up" ; :by :Ann_Lee .
+:Turn a :Film ; rdfs:label "Turn" ; :by :Ann_Lee .
+:Lost_in_Space a :Film ; rdfs:label "Lost in Space" ; :by :Ann_Lee .
+:war a :Tag ; rdfs:label "war" .
+:space a :Tag ; rdfs:label "space" .
+:Ann_Lee a :Person ; rdfs:label "Ann Lee" .
+"""
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mentions")
+    (folder / "graph.ttl").write_text(GRAPH)
+    kb = KnowledgeBase.create(folder / "graph.kb")
+    kb.load(folder / "graph.ttl")
+    kb.index()
+    with kb:
+        yield snapshot_of(kb).asked
+
+
+def found(base, text, links=None):
+    question = read_question(text, base.names.analyzer)
+    mentions = weighted(question, find_mentions(question, base), links or {})
+    return {
+        question.written(one.first, one.behind): [node.iri.removeprefix(NS) for node in one.choices]
+        for one in mentions.found
+    }
+
+
+@pytest.mark.parametrize(("written", "best"), [("War", "War"), ("war", "war"), ("Wars", "Wars")])
+def test_of_the_nodes_of_a_name_the_one_that_is_written_like_the_mention_is_the_best(base, written, best):
+    nodes = found(base, f"who made {written}")[written]
+    assert set(nodes) == {"War", "war", "Wars"}
+    assert nodes[0] == best
+
+
+def test_a_name_may_end_with_a_stop_word(base):
+    assert found(base, "who made Turn It Up") == {"Turn It Up": ["Turn_It_Up"]}
+
+
+def test_a_whole_name_hides_the_names_inside_it(base):
+    assert found(base, "who made Lost in Space") == {"Lost in Space": ["Lost_in_Space"]}
+    assert found(base, "films on space by Ann Lee") == {"space": ["space"], "Ann Lee": ["Ann_Lee"]}
+
+
+def test_a_learned_share_multiplies_the_confidence_of_a_mention(base):
+    question = read_question("films on space by Ann Lee", base.names.analyzer)
+    mentions = find_mentions(question, base)
+    before = {question.written(one.first, one.behind): one.confidence for one in mentions.found}
+    after = weighted(question, mentions, {"space": 0.25})
+    assert {question.written(one.first, one.behind): one.confidence for one in after.found} == {
+        "space": before["space"] / 4,
+        "Ann Lee": before["Ann Lee"],
+    }
