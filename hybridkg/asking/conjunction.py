@@ -9,14 +9,15 @@ Constraints whose intersection is empty have no bonus.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log
+from dataclasses import dataclass, replace
+from math import exp, log
 
 import numpy as np
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.mentions import NameMention
-from hybridkg.asking.paths import PathChoice, path_choices
+from hybridkg.asking.mentions import NameMention, NodeChoice
+from hybridkg.asking.paths import PathChoice, path_choices, route_of
+from hybridkg.asking.shapes import ANCHOR, OTHER, mention_features, shape_of
 from hybridkg.asking.slots import Target
 from hybridkg.asking.values import FoundValue, find_values
 from hybridkg.asking.weights import QuestionWeights
@@ -25,6 +26,9 @@ from hybridkg.interfaces.graph_index import Ids
 
 BEAM = 8
 MAX_CONSTRAINTS = 4
+SURE_LINK = 0.5
+"""Confidence of a link whose words are a name and nothing else."""
+
 TARGETS = 3
 """Classes of answers that are tried, the most probable ones."""
 
@@ -69,23 +73,53 @@ def conjunctions(
     found: list[Conjunction] = []
     shares = _idf_shares(question, base)
     for target in targets[:TARGETS]:
-        choices = {
-            id(mention): [
-                (log(node.confidence) + log(path.share), path)
-                for node in mention.choices
-                for path in path_choices(question, mention, node, target.iri, base, weights)
-            ]
-            for mention in mentions
-        }
+        choices = {id(mention): _choices(question, mention, target.iri, base, weights) for mention in mentions}
         names = frozenset(
-            at for one in mentions if choices[id(one)] and one.confidence >= 0.5 for at in range(one.first, one.behind)
+            at
+            for one in mentions
+            if choices[id(one)] and one.confidence >= SURE_LINK
+            for at in range(one.first, one.behind)
         )
         start = _with_values(Conjunction(target, (), (), log(target.confidence), None), question, base, names, weights)
         beam = [start]
         for mention in mentions:
             beam = _extended(beam, mention, choices[id(mention)], shares, weights)
         found += beam
+    if weights.shapes is not None:
+        found = [replace(one, score=one.score + weights.shape * weights.shapes.score(_shape(one), ())) for one in found]
     return sorted(found, key=_order)
+
+
+def _shape(one: Conjunction) -> str:
+    return shape_of(one.target.iri, [(path.node.kind, route_of(path.paths)) for _, path in one.paths])
+
+
+def _choices(
+    question: Question, mention: NameMention, target: str, base: AskedBase, weights: QuestionWeights
+) -> list[tuple[float, PathChoice]]:
+    """What each node and path of a mention adds to a reading, and the path with the confidence of the link."""
+    found = []
+    for node in mention.choices:
+        odds = _odds(question, mention, node, weights)
+        linked = node if odds is None else replace(node, confidence=_linked(mention, node, odds))
+        for path in path_choices(question, mention, node, target, base, weights):
+            value = log(node.confidence) + log(path.share) + weights.mention * (odds or 0.0)
+            found.append((value, replace(path, node=linked)))
+    return found
+
+
+def _odds(question: Question, mention: NameMention, node: NodeChoice, weights: QuestionWeights) -> float | None:
+    """The log-odds that a mention of a node is an anchor; None if that was not learned."""
+    if weights.mentions is None:
+        return None
+    features = mention_features(question, mention, node)
+    return weights.mentions.score(ANCHOR, features) - weights.mentions.score(OTHER, features)
+
+
+def _linked(mention: NameMention, node: NodeChoice, odds: float) -> float:
+    """The confidence of a link: the probability of an anchor times the share of the node among those of the name."""
+    share = node.confidence / sum(one.confidence for one in mention.choices)
+    return share / (1 + exp(-odds))
 
 
 def _order(one: Conjunction) -> tuple[float, list[str]]:

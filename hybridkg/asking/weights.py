@@ -55,6 +55,10 @@ class QuestionWeights:
         covered: of the idf share of the words that mentions cover.
         routes: models of routes by the words around a mention, by `between` of the classes of anchor and answers.
         classes: model of the class of the answers by the words before the first preposition; None if not learned.
+        shape: weight of the log-odds of the shape.
+        shapes: prior of shapes (shapes.py); None if not learned.
+        mention: weight of the log-odds of a mention.
+        mentions: model of mentions that are anchors (shapes.py); None if not learned.
     """
 
     cue: float = 2.0
@@ -65,12 +69,17 @@ class QuestionWeights:
     covered: float = 0.5
     routes: Mapping[str, WordModel] = field(default_factory=dict)
     classes: WordModel | None = None
+    shape: float = 1.0
+    shapes: WordModel | None = None
+    mention: float = 1.0
+    mentions: WordModel | None = None
 
     def to_json(self) -> str:
         """The learned models as JSON."""
         models = {"routes": {key: vars(model) for key, model in sorted(self.routes.items())}}
-        classes = None if self.classes is None else vars(self.classes)
-        return json.dumps({"format": 1, **models, "classes": classes}, indent=1, ensure_ascii=False) + "\n"
+        others = {"classes": self.classes, "shapes": self.shapes, "mentions": self.mentions}
+        written = {name: None if model is None else vars(model) for name, model in others.items()}
+        return json.dumps({"format": 1, **models, **written}, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> QuestionWeights:
@@ -86,7 +95,10 @@ class QuestionWeights:
             if data["format"] != 1:
                 raise ConfigError("the weights have another format", place=str(path))
             routes = {str(key): _model(value) for key, value in data["routes"].items()}
-            return cls(routes=routes, classes=None if data["classes"] is None else _model(data["classes"]))
+            others = {
+                name: None if data[name] is None else _model(data[name]) for name in ("classes", "shapes", "mentions")
+            }
+            return cls(routes=routes, **others)
         except OSError as e:
             raise ConfigError(f"cannot read the weights: {(e.strerror or str(e)).lower()}", place=str(path)) from e
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
