@@ -8,6 +8,7 @@ Constraints whose intersection is empty have no bonus.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -29,8 +30,11 @@ MAX_CONSTRAINTS = 4
 SURE_LINK = 0.5
 """Confidence of a link whose words are a name and nothing else."""
 
-TARGETS = 3
+TARGETS = 6
 """Classes of answers that are tried, the most probable ones."""
+
+LEAST_TARGET = 0.01
+"""Confidence of a class beside the most probable one."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def conjunctions(
     """Readings of a question, best first."""
     found: list[Conjunction] = []
     shares = _idf_shares(question, base)
-    for target in targets[:TARGETS]:
+    for target in [one for at, one in enumerate(targets[:TARGETS]) if not at or one.confidence >= LEAST_TARGET]:
         choices = {id(mention): _choices(question, mention, target.iri, base, weights) for mention in mentions}
         names = frozenset(
             at
