@@ -15,7 +15,7 @@ from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.learning import Example, learn
 from hybridkg.asking.slots import Step
-from hybridkg.asking.weights import QuestionWeights, Signature
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, Signature
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
 from hybridkg.kb.asking import answered, interpreted
@@ -51,7 +51,7 @@ class Graded:
 class Grader:
     """Grades questions about one knowledge base."""
 
-    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights | None = None):
+    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights = DEFAULT_WEIGHTS):
         self.kb, self.templates, self.weights = kb, templates, weights
         self.base = snapshot_of(kb).asked
         steps = [step for some in self.base.schema.steps.values() for step in some]

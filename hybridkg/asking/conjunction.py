@@ -90,8 +90,43 @@ def conjunctions(
             beam = _extended(beam, mention, choices[id(mention)], shares, weights)
         found += beam
     if weights.shapes is not None:
-        found = [replace(one, score=one.score + weights.shape * weights.shapes.score(_shape(one), ())) for one in found]
+        shaped = [
+            replace(one, score=one.score + weights.shape * weights.shapes.score(_shape(one), ())) for one in found
+        ]
+        found = _decided_together(shaped)
     return sorted(found, key=_order)
+
+
+def _decided_together(readings: Sequence[Conjunction]) -> list[Conjunction]:
+    """The readings with confidences of classes and paths that are their shares of all readings.
+
+    A class has the share of its readings, and a path that of its readings among those with any path of the mention.
+    """
+    best = max(one.score for one in readings)
+    shares = [exp(one.score - best) for one in readings]
+    classes: Counter[str] = Counter()
+    mentioned: Counter[tuple[int, int]] = Counter()
+    chosen: Counter[object] = Counter()
+    for one, share in zip(readings, shares, strict=True):
+        classes[one.target.iri] += share
+        for mention, path in one.paths:
+            mentioned[mention.first, mention.behind] += share
+            chosen[_key(mention, path)] += share
+    return [
+        replace(
+            one,
+            target=replace(one.target, confidence=min(1.0, classes[one.target.iri] / sum(shares))),
+            paths=tuple(
+                (mention, replace(path, share=chosen[_key(mention, path)] / mentioned[mention.first, mention.behind]))
+                for mention, path in one.paths
+            ),
+        )
+        for one in readings
+    ]
+
+
+def _key(mention: NameMention, path: PathChoice) -> object:
+    return mention.first, mention.behind, path.node.kind, path.paths
 
 
 def _shape(one: Conjunction) -> str:

@@ -23,6 +23,9 @@ from hybridkg.asking.words import read_question
 LEAST = 2
 SMOOTHING = 0.5
 LIMIT = 2.0
+DIGITS = 4
+"""Of the logarithms, so that files of weights are small."""
+
 LEAST_SHARE = 0.005
 """Share of the questions whose mentions have a word, below which it belongs to a topic and not to a wording."""
 
@@ -83,7 +86,7 @@ def word_model(examples: Sequence[tuple[str, Sequence[str]]], least: int = LEAST
     """The model of (outcome, words) of some examples, of the words of at least `least` of them.
 
     >>> word_model([("x", ["by"]), ("x", ["by"]), ("y", ["on"]), ("y", ["on"])]).ratios["by"]["x"]
-    0.5877866649021191
+    0.5878
     """
     total = len(examples)
     outcomes = Counter(outcome for outcome, _ in examples)
@@ -95,10 +98,10 @@ def word_model(examples: Sequence[tuple[str, Sequence[str]]], least: int = LEAST
         share = count / total
         if count >= least:
             ratios[word] = {
-                outcome: max(-LIMIT, min(LIMIT, log(
+                outcome: round(max(-LIMIT, min(LIMIT, log(
                     (together[word, outcome] + SMOOTHING * share) / (own + SMOOTHING) / share
-                )))
+                ))), DIGITS)
                 for outcome, own in sorted(outcomes.items())
             }  # fmt: skip
-    prior = {outcome: log((count + SMOOTHING) / norm) for outcome, count in sorted(outcomes.items())}
-    return WordModel(prior, ratios, log(SMOOTHING / norm))
+    prior = {outcome: round(log((count + SMOOTHING) / norm), DIGITS) for outcome, count in sorted(outcomes.items())}
+    return WordModel(prior, ratios, round(log(SMOOTHING / norm), DIGITS))

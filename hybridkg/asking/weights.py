@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from hybridkg.errors import ConfigError
+from hybridkg.resources import resource
 
 Signature = tuple[tuple[str, bool], ...]
 """A path from the answers to the anchor: (predicate, whether against it) of each step."""
@@ -79,7 +81,7 @@ class QuestionWeights:
         models = {"routes": {key: vars(model) for key, model in sorted(self.routes.items())}}
         others = {"classes": self.classes, "shapes": self.shapes, "mentions": self.mentions}
         written = {name: None if model is None else vars(model) for name, model in others.items()}
-        return json.dumps({"format": 1, **models, **written}, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps({"format": 2, **models, **written}, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> QuestionWeights:
@@ -92,7 +94,7 @@ class QuestionWeights:
             with path.open("rb") as file:
                 raw = file.read(MAX_FILE_BYTES + 1)
             data = json.loads(raw) if len(raw) <= MAX_FILE_BYTES else {}
-            if data["format"] != 1:
+            if data["format"] != 2:
                 raise ConfigError("the weights have another format", place=str(path))
             routes = {str(key): _model(value) for key, value in data["routes"].items()}
             others = {
@@ -129,3 +131,28 @@ def between(start: str, target: str) -> str:
 
 
 DEFAULT_WEIGHTS = QuestionWeights()
+
+
+def shipped_names() -> list[str]:
+    """Names of the weights of the package: those of the profiles whose knowledge bases they are for."""
+    return sorted(path.stem for path in resource("ontologies", "weights").glob("*.json"))
+
+
+@lru_cache(8)
+def shipped_weights(name: str) -> QuestionWeights | None:
+    """The weights of the package with a name; None if there are none."""
+    return QuestionWeights.read(resource("ontologies", "weights", f"{name}.json")) if name in shipped_names() else None
+
+
+def named_weights(name: str | Path) -> QuestionWeights:
+    """The weights of the package with a name, or of a file.
+
+    Raises:
+        ConfigError: there is neither, or the file has another form.
+    """
+    found = shipped_weights(str(name))
+    if found is not None:
+        return found
+    if not Path(name).exists():
+        raise ConfigError(f"there are no weights {str(name)!r}", hint=f"a file, or one of {', '.join(shipped_names())}")
+    return QuestionWeights.read(Path(name))

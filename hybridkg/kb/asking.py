@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.asking.interpret import interpret
 from hybridkg.asking.interpretation import Interpretation
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, shipped_weights
 from hybridkg.errors import UserError
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.snapshot import snapshot_of
@@ -32,7 +32,8 @@ def interpreted(
     snapshot = snapshot_of(kb)
     asked = snapshot.asked
     prefixes = SearchedBase(kb, snapshot, {}).prefixes
-    return interpret(question, asked, prefixes, limit=limit, weights=weights or DEFAULT_WEIGHTS)
+    chosen = weights or shipped_weights(asked.profile.name) or DEFAULT_WEIGHTS
+    return interpret(question, asked, prefixes, limit=limit, weights=chosen)
 
 
 def answered(

@@ -82,7 +82,8 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         Args:
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
-            weights: learned ones (`hybridkg.asking.weights`); default: those of the specification.
+            weights: learned ones (`hybridkg.asking.weights`); default: those of the package with the
+                name of the profile, or else `DEFAULT_WEIGHTS`, the formulas alone.
 
         Raises:
             HybridkgError: the indexes are missing or older than the graph, or the question has no word or is too long.
