@@ -1,6 +1,7 @@
 """Makes the weights of the package from questions about real data in STaRK's form, split train only.
 
-    hybridkg synthesise OUT/acl/made/kb stark-mag QUESTIONS/acl --n 1500      (the same for the other two)
+    hybridkg synthesise OUT/acl/made/kb --templates stark-mag --n 1500 --out QUESTIONS/acl
+    (the same with stark-prime for hetionet, 2000, and stark-amazon for attack, 3000)
     python -m benchmarks.ask.ship --out OUT --questions QUESTIONS
 
 They are named after the profiles for whose knowledge bases they are: stark-mag is learned from the ACL Anthology,

@@ -3,7 +3,8 @@
     sum log l + sum log P(p) + log P(c) + 1.5 for each constraint that leaves answers + .5 (covered share of the idf)
 
 The bonus is for each constraint, and not once, because otherwise no second constraint would be worth its logarithms.
-Constraints whose intersection is empty have no bonus.
+Constraints whose intersection is empty have no bonus. With learned weights (shapes.py), a constraint also adds the
+log-odds that its mention is an anchor, and a reading the logarithm of the share of its shape in training.
 """
 
 from __future__ import annotations

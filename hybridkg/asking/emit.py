@@ -2,6 +2,9 @@
 
     rank = 10 (satisfied confidence / all) + text score / best text score + similarity
 
+The class of the answers excludes others only where it is sure (slots.py); otherwise it is one of the parts that can be
+satisfied, with its confidence.
+
 The text scores are divided by a constant, the best score of the text in the whole index, and not by that of the
 rows, so that the answers of `strict` have the order that they have among those of `soft`.
 """
