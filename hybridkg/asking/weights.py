@@ -97,10 +97,10 @@ class QuestionWeights:
             if data["format"] != 2:
                 raise ConfigError("the weights have another format", place=str(path))
             routes = {str(key): _model(value) for key, value in data["routes"].items()}
-            others = {
-                name: None if data[name] is None else _model(data[name]) for name in ("classes", "shapes", "mentions")
-            }
-            return cls(routes=routes, **others)
+            classes, shapes, mentions = (
+                None if data[name] is None else _model(data[name]) for name in ("classes", "shapes", "mentions")
+            )
+            return cls(routes=routes, classes=classes, shapes=shapes, mentions=mentions)
         except OSError as e:
             raise ConfigError(f"cannot read the weights: {(e.strerror or str(e)).lower()}", place=str(path)) from e
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
