@@ -109,8 +109,8 @@ class QuestionWeights:
 
 def _model(data: Mapping[str, object]) -> WordModel:
     prior, ratios = data["prior"], data["ratios"]
-    assert isinstance(prior, dict)
-    assert isinstance(ratios, dict)
+    if not isinstance(prior, dict) or not isinstance(ratios, dict):
+        raise TypeError("a model has a prior and ratios")
     words = {str(word): {str(one): float(value) for one, value in own.items()} for word, own in ratios.items()}
     return WordModel({str(one): float(value) for one, value in prior.items()}, words, float(str(data["unseen"])))
 

@@ -52,7 +52,16 @@ def test_learned_weights_survive_as_json(films, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 1}', '{"format": 2}', '{"format": 2, "routes": {"a": 3}, "classes": null}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 1}',
+        '{"format": 2}',
+        '{"format": 2, "routes": {"a": 3}, "classes": null}',
+        '{"format": 2, "routes": {"a": {"prior": [], "ratios": {}, "unseen": 0}}, "classes": null}',
+    ],
 )
 def test_another_file_is_no_weights(tmp_path, text):
     file = tmp_path / "weights.json"
