@@ -1,6 +1,6 @@
 """Grades readings and answers of questions that `synthesise` made from real data in STaRK's form.
 
-    python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000] [--seed 1] [--most 200]
+    python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000 | --questions /tmp/made] [--most 200]
 
 OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`.
 Only the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ask.grading import MEASURES, SYSTEMS, Graded, Grader, learned
+from benchmarks.ask.questions import read_gold
 from benchmarks.record import RESULTS, record
 from benchmarks.stark_data.__main__ import DATA
 from hybridkg import KnowledgeBase
@@ -36,7 +37,9 @@ from hybridkg.kb.snapshot import snapshot_of
 BASELINES = ("text", "vectors", "fusion")
 
 
-def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: list[str]) -> dict[str, Any]:
+def graded(
+    folder: Path, n: int, seed: int, most: int, split: str, failures: list[str], stored: Path | None = None
+) -> dict[str, Any]:
     """The figures of one knowledge base."""
     form = read_layout(find_files(folder / "skb", folder)).kb
     path = folder / "made" / "kb"
@@ -45,10 +48,10 @@ def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: lis
             kb.index(encoder="lsa")
     templates = load_templates(f"stark-{form}")
     with KnowledgeBase.open(path) as kb:
-        made = synthesise(kb, templates, n, seed=seed)
-        chosen = [question for question in made.questions if question.split == split][:most]
+        made = read_gold(stored) if stored else synthesise(kb, templates, n, seed=seed).questions
+        chosen = [question for question in made if question.split == split][:most]
         plain = [Grader(kb, templates).graded(question, rankings=False) for question in chosen]
-        examples = [question for question in made.questions if question.split == "train"]
+        examples = [question for question in made if question.split == "train"]
         grader = Grader(kb, templates, learned(kb, examples))
         grades = []
         for question in chosen:
@@ -57,7 +60,13 @@ def graded(folder: Path, n: int, seed: int, most: int, split: str, failures: lis
             if one.parts["exec"] < 1:
                 failures.append(f"{one.template}\t{one.parts}\t{question.text}")
         about = {"form": form, "nodes": kb.stats()["entities"], "encoder": "lsa"}
-    counts = {"wanted": n, "seed": seed, "split": split, "questions": len(grades), "trained_on": len(examples)}
+    counts = {
+        "wanted": len(made) if stored else n,
+        "seed": seed,
+        "split": split,
+        "questions": len(grades),
+        "trained_on": len(examples),
+    }
     return {**about, **counts, "parts_not_learned": parts_of(plain), **figures(grades)}
 
 
@@ -112,6 +121,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000, help="questions that are made, of all splits")
     parser.add_argument("--most", type=int, default=200, help="questions that are graded")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--questions", type=Path, help="folder of questions that `hybridkg synthesise` wrote")
     parser.add_argument("--split", default="test")
     parser.add_argument("--failures", type=Path, help="writes the questions whose pattern is wrong")
     parser.add_argument("--no-record", action="store_true")
@@ -120,7 +130,8 @@ def main() -> None:
     found: dict[str, Any] = json.loads(stored.read_text())["data"] if stored.exists() else {}
     failures: list[str] = []
     for name in given.only or list(DATA):
-        found[name] = graded(given.out / name, given.n, given.seed, given.most, given.split, failures)
+        made = None if given.questions is None else given.questions / name / "gold.jsonl"
+        found[name] = graded(given.out / name, given.n, given.seed, given.most, given.split, failures, made)
         if given.no_record:
             print(name, json.dumps(found[name], indent=1))
     if given.failures:

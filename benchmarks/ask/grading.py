@@ -12,7 +12,7 @@ from hybridkg.asking.emit import fusion_query
 from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.learning import learn
-from hybridkg.asking.weights import QuestionWeights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.evaluation.gold_queries import GoldQuestion, ReadingGrader
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
@@ -48,7 +48,7 @@ class Graded:
 class Grader:
     """Grades questions about one knowledge base."""
 
-    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights | None = None):
+    def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights = DEFAULT_WEIGHTS):
         self.kb, self.templates, self.weights = kb, templates, weights
         self.base = snapshot_of(kb).asked
         self._grader = ReadingGrader(kb, self.base)

@@ -175,7 +175,7 @@ def graded_file(name: str, out: Path, n: int, seed: int, *, learning: bool) -> d
         weights: QuestionWeights = DEFAULT_WEIGHTS
         if learning:
             made = synthesise(kb, templates, n, seed=seed)
-            weights = learned(kb, templates, [one for one in made.questions if one.split == "train"])
+            weights = learned(kb, [one for one in made.questions if one.split == "train"])
         grader = Grader(kb, templates, weights)
         grades, failures, times, answers = [], [], [], []
         for one in read_handwritten(name):

@@ -3,20 +3,23 @@
     sum log l + sum log P(p) + log P(c) + 1.5 for each constraint that leaves answers + .5 (covered share of the idf)
 
 The bonus is for each constraint, and not once, because otherwise no second constraint would be worth its logarithms.
-Constraints whose intersection is empty have no bonus.
+Constraints whose intersection is empty have no bonus. With learned weights (shapes.py), a constraint also adds the
+log-odds that its mention is an anchor, and a reading the logarithm of the share of its shape in training.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log
+from dataclasses import dataclass, replace
+from math import exp, log
 
 import numpy as np
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.mentions import NameMention
-from hybridkg.asking.paths import PathChoice, path_choices
+from hybridkg.asking.mentions import NameMention, NodeChoice
+from hybridkg.asking.paths import PathChoice, path_choices, route_of
+from hybridkg.asking.shapes import ANCHOR, OTHER, mention_features, shape_of
 from hybridkg.asking.slots import Target
 from hybridkg.asking.values import FoundValue, find_values
 from hybridkg.asking.weights import QuestionWeights
@@ -25,8 +28,14 @@ from hybridkg.interfaces.graph_index import Ids
 
 BEAM = 8
 MAX_CONSTRAINTS = 4
-TARGETS = 3
+SURE_LINK = 0.5
+"""Confidence of a link whose words are a name and nothing else."""
+
+TARGETS = 6
 """Classes of answers that are tried, the most probable ones."""
+
+LEAST_TARGET = 0.01
+"""Confidence of a class beside the most probable one."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +77,89 @@ def conjunctions(
     """Readings of a question, best first."""
     found: list[Conjunction] = []
     shares = _idf_shares(question, base)
-    for target in targets[:TARGETS]:
-        choices = {
-            id(mention): [
-                (log(node.confidence) + log(path.share), path)
-                for node in mention.choices
-                for path in path_choices(question, mention, node, target.iri, base, weights)
-            ]
-            for mention in mentions
-        }
+    for target in [one for at, one in enumerate(targets[:TARGETS]) if not at or one.confidence >= LEAST_TARGET]:
+        choices = {id(mention): _choices(question, mention, target.iri, base, weights) for mention in mentions}
         names = frozenset(
-            at for one in mentions if choices[id(one)] and one.confidence >= 0.5 for at in range(one.first, one.behind)
+            at
+            for one in mentions
+            if choices[id(one)] and one.confidence >= SURE_LINK
+            for at in range(one.first, one.behind)
         )
         start = _with_values(Conjunction(target, (), (), log(target.confidence), None), question, base, names, weights)
         beam = [start]
         for mention in mentions:
             beam = _extended(beam, mention, choices[id(mention)], shares, weights)
         found += beam
+    if weights.shapes is not None:
+        shaped = [
+            replace(one, score=one.score + weights.shape * weights.shapes.score(_shape(one), ())) for one in found
+        ]
+        found = _decided_together(shaped)
     return sorted(found, key=_order)
+
+
+def _decided_together(readings: Sequence[Conjunction]) -> list[Conjunction]:
+    """The readings with confidences of classes and paths that are their shares of all readings.
+
+    A class has the share of its readings, and a path that of its readings among those with any path of the mention.
+    """
+    best = max(one.score for one in readings)
+    shares = [exp(one.score - best) for one in readings]
+    classes: dict[str, float] = defaultdict(float)
+    mentioned: dict[tuple[int, int], float] = defaultdict(float)
+    chosen: dict[object, float] = defaultdict(float)
+    for one, share in zip(readings, shares, strict=True):
+        classes[one.target.iri] += share
+        for mention, path in one.paths:
+            mentioned[mention.first, mention.behind] += share
+            chosen[_key(mention, path)] += share
+    return [
+        replace(
+            one,
+            target=replace(one.target, confidence=min(1.0, classes[one.target.iri] / sum(shares))),
+            paths=tuple(
+                (mention, replace(path, share=chosen[_key(mention, path)] / mentioned[mention.first, mention.behind]))
+                for mention, path in one.paths
+            ),
+        )
+        for one in readings
+    ]
+
+
+def _key(mention: NameMention, path: PathChoice) -> object:
+    return mention.first, mention.behind, path.node.kind, path.paths
+
+
+def _shape(one: Conjunction) -> str:
+    return shape_of(one.target.iri, [(path.node.kind, route_of(path.paths)) for _, path in one.paths])
+
+
+def _choices(
+    question: Question, mention: NameMention, target: str, base: AskedBase, weights: QuestionWeights
+) -> list[tuple[float, PathChoice]]:
+    """What each node and path of a mention adds to a reading, and the path with the confidence of the link."""
+    found = []
+    for node in mention.choices:
+        odds = _odds(question, mention, node, weights)
+        linked = node if odds is None else replace(node, confidence=_linked(mention, node, odds))
+        for path in path_choices(question, mention, node, target, base, weights):
+            value = log(node.confidence) + log(path.share) + weights.mention * (odds or 0.0)
+            found.append((value, replace(path, node=linked)))
+    return found
+
+
+def _odds(question: Question, mention: NameMention, node: NodeChoice, weights: QuestionWeights) -> float | None:
+    """The log-odds that a mention of a node is an anchor; None if that was not learned."""
+    if weights.mentions is None:
+        return None
+    features = mention_features(question, mention, node)
+    return weights.mentions.score(ANCHOR, features) - weights.mentions.score(OTHER, features)
+
+
+def _linked(mention: NameMention, node: NodeChoice, odds: float) -> float:
+    """The confidence of a link: the probability of an anchor times the share of the node among those of the name."""
+    share = node.confidence / sum(one.confidence for one in mention.choices)
+    return share / (1 + exp(-odds))
 
 
 def _order(one: Conjunction) -> tuple[float, list[str]]:

@@ -2,6 +2,9 @@
 
     rank = 10 (satisfied confidence / all) + text score / best text score + similarity
 
+The class of the answers excludes others only where it is sure (slots.py); otherwise it is one of the parts that can be
+satisfied, with its confidence.
+
 The text scores are divided by a constant, the best score of the text in the whole index, and not by that of the
 rows, so that the answers of `strict` have the order that they have among those of `soft`.
 """
@@ -31,7 +34,7 @@ them that are among the TOP of the whole index are among these, so `soft` and `s
 WEIGHT = 10.0
 """Rank of a node that satisfies all constraints, where text and similarity have at most 1 each."""
 
-X, TEXT, SIMILARITY = ast.Var("x"), ast.Var("t"), ast.Var("v")
+X, TEXT, SIMILARITY, OF_CLASS = ast.Var("x"), ast.Var("t"), ast.Var("v"), ast.Var("g0")
 
 
 @dataclass(frozen=True)
@@ -71,19 +74,22 @@ def fusion_query(text: str, around: QuerySurroundings, target: str | None = None
 def soft_query(slots: Slots, around: QuerySurroundings) -> str:
     """The query that ranks nodes higher the more of the constraints they satisfy."""
     assert slots.target is not None
-    branches = _joined(slots, around)
+    typed = (ast.Triples((_typed(X, slots.target.iri, around),)),)
+    inside = () if slots.is_class_sure else typed
+    branches = [ast.Group((*inside, *branch.elements)) for branch in _joined(slots, around)]
     if len(slots.constraints) > 1:
         for number, one in enumerate(slots.constraints):
             if isinstance(one, PathConstraint) and one.reach <= MAX_RANKED:
-                branches.append(ast.Group(_pattern(one, number, around)))
+                branches.append(ast.Group((*inside, *_pattern(one, number, around))))
     branches += _tops(slots.text, around)
-    tests = tuple(
-        ast.Bind(_exists(one, number, around), _satisfied(number)) for number, one in enumerate(slots.constraints)
-    )
-    typed = ast.Triples((_typed(X, slots.target.iri, around),))
-    where = (_either(branches), typed, *tests, *_ranked(slots.text, around))
-    flags = [ast.Call("IF", (_satisfied(n), _integer(1), _integer(0))) for n in range(len(slots.constraints))]
-    return _written(where, _rank(slots, flags, around), around)
+    tests = [ast.Bind(_exists(one, number, around), _satisfied(number)) for number, one in enumerate(slots.constraints)]
+    flags = [_flag(_satisfied(number)) for number in range(len(slots.constraints))]
+    is_of_class: ast.Expression = _integer(1)
+    if not slots.is_class_sure:
+        tests.insert(0, ast.Bind(ast.Exists(ast.Group(typed)), OF_CLASS))
+        is_of_class = _flag(OF_CLASS)
+    where = (_either(branches), *(typed if slots.is_class_sure else ()), *tests, *_ranked(slots.text, around))
+    return _written(where, _rank(slots, is_of_class, flags, around), around)
 
 
 def pattern_query(slots: Slots, around: QuerySurroundings) -> str:
@@ -99,7 +105,7 @@ def strict_query(slots: Slots, around: QuerySurroundings) -> str:
     assert slots.target is not None
     typed = ast.Triples((_typed(X, slots.target.iri, around),))
     where = (*_elements(_joined(slots, around)), typed, *_ranked(slots.text, around))
-    return _written(where, _rank(slots, [_integer(1)] * len(slots.constraints), around), around)
+    return _written(where, _rank(slots, _integer(1), [_integer(1)] * len(slots.constraints), around), around)
 
 
 def _joined(slots: Slots, around: QuerySurroundings) -> list[ast.Group]:
@@ -133,12 +139,17 @@ def _elements(branches: Sequence[ast.Group]) -> tuple[ast.Element, ...]:
     return branches[0].elements if len(branches) == 1 else (_either(branches),)
 
 
-def _rank(slots: Slots, flags: Sequence[ast.Expression], around: QuerySurroundings) -> ast.Expression:
+def _rank(
+    slots: Slots, is_of_class: ast.Expression, flags: Sequence[ast.Expression], around: QuerySurroundings
+) -> ast.Expression:
     """The rank; the same operations in the same order for both queries, so that equal rows have equal bits."""
-    total = sum(one.confidence for one in slots.constraints)
+    assert slots.target is not None
+    weighted = [(one.confidence, flag) for one, flag in zip(slots.constraints, flags, strict=True)]
+    if not slots.is_class_sure:
+        weighted.insert(0, (slots.target.confidence, is_of_class))
+    total = sum(confidence for confidence, _ in weighted)
     parts: list[ast.Expression] = [
-        ast.Binary("*", _decimal(WEIGHT * one.confidence / total), flag)
-        for one, flag in zip(slots.constraints, flags, strict=True)
+        ast.Binary("*", _decimal(WEIGHT * confidence / total), flag) for confidence, flag in weighted
     ]
     if around.has_text:
         parts.append(_or_zero(ast.Binary("/", TEXT, _decimal(around.best_score))))
@@ -244,6 +255,10 @@ def _typed(node: ast.Var, kind: str, around: QuerySurroundings) -> ast.TriplePat
 
 def _satisfied(number: int) -> ast.Var:
     return ast.Var(f"g{number + 1}")
+
+
+def _flag(satisfied: ast.Var) -> ast.Expression:
+    return ast.Call("IF", (satisfied, _integer(1), _integer(0)))
 
 
 def _or_zero(value: ast.Expression) -> ast.Expression:

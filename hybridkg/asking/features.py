@@ -19,12 +19,6 @@ WINDOW = 4
 
 NAME = "_"
 
-ROUTE_FEATURES = ("window", "ordered", "whole")
-"""The words around the name; these with their pairs; the words of the whole question with their pairs."""
-
-CLASS_FEATURES = ("head", "whole")
-"""The words of the head (targets.py); the words of the whole question with their pairs."""
-
 
 def route_features(question: Question, mention: NameMention, way: str) -> tuple[str, ...]:
     """The features of the route from a mention, by one of ROUTE_FEATURES."""

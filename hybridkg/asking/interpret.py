@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.conjunction import Conjunction, conjunctions
+from hybridkg.asking.conjunction import SURE_LINK, Conjunction, conjunctions
 from hybridkg.asking.emit import LIMIT, QuerySurroundings, fusion_query, pattern_query, soft_query, strict_query
 from hybridkg.asking.features import WINDOW, class_features
 from hybridkg.asking.interpretation import Alternative, Interpretation
@@ -21,9 +21,6 @@ from hybridkg.interfaces.text_index import TextQuery
 
 LEAST = 0.3
 """Confidence that the best constraint needs; below it, the question is only ranked by its words."""
-
-SURE_LINK = 0.5
-"""Confidence of a link whose words no longer rank answers."""
 
 ALTERNATIVES = 3
 

@@ -3,27 +3,43 @@
 Two naive Bayes models of features (features.py, weights.py). A feature counts once a question; those of fewer than
 LEAST questions are left out. P(feature | outcome) is smoothed by the share of the feature in all questions, and its
 logarithm over that share is within -LIMIT..LIMIT, so that no single word decides. Which features are read is chosen by
-accuracy: each of PARTS parts of the questions is told by a model of the others. A third model has the share of the
-mentions of some words that are names of the query (linkability.py).
+accuracy: each of PARTS parts of the questions is told by a model of the others. Further models have the share of the
+mentions of some words that are names of the query (linkability.py), and mentions and shapes of questions (shapes.py).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.features import CLASS_FEATURES, ROUTE_FEATURES, class_features, route_features
+from hybridkg.asking.features import class_features, route_features
 from hybridkg.asking.linkability import link_key, weighted
 from hybridkg.asking.mentions import Mentions, NameMention, find_mentions
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, Route, WordModel, between, written_route
+from hybridkg.asking.shapes import ANCHOR, OTHER, mention_features, shape_of
+from hybridkg.asking.weights import (
+    CLASS_FEATURES,
+    DEFAULT_WEIGHTS,
+    ROUTE_FEATURES,
+    QuestionWeights,
+    Route,
+    WordModel,
+    between,
+    written_route,
+)
 from hybridkg.asking.words import Question, read_question
 
 LEAST = 2
 SMOOTHING = 0.5
 LIMIT = 2.0
+DIGITS = 4
+"""Of the logarithms, so that files of weights are small."""
+
+LEAST_SHARE = 0.005
+"""Share of the questions whose mentions have a word, below which it belongs to a topic and not to a wording."""
+
 PARTS = 5
 MAX_COMPARED = 2_000
 """Questions by which features are chosen, evenly spread over all."""
@@ -78,7 +94,27 @@ def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights
         links=links,
         route_features=route_way,
         class_features=class_way,
+        shapes=word_model([(shape, ()) for one in read if (shape := _shape(one))]),
+        mentions=word_model(
+            [told for one in read for told in _mentions(one)], max(LEAST, round(LEAST_SHARE * len(read)))
+        ),
     )
+
+
+def _shape(one: _Read) -> str:
+    """The shape of a question; empty if an anchor is no mention."""
+    anchors = _anchors(one)
+    if len(anchors) < len(one.example.routes):
+        return ""
+    return shape_of(one.example.target, [(kind, tuple(sorted(route))) for _, kind, route in anchors])
+
+
+def _mentions(one: _Read) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Whether each mention is an anchor, and its features."""
+    wanted = {iri for iri, _ in one.example.routes}
+    for mention in one.mentions.found:
+        node = next((node for node in mention.choices if node.iri in wanted), mention.choices[0])
+        yield ANCHOR if node.iri in wanted else OTHER, mention_features(one.question, mention, node)
 
 
 def _anchors(one: _Read) -> list[tuple[NameMention, str, Route]]:
@@ -150,11 +186,11 @@ def _right(told: Sequence[Told]) -> int:
     return right
 
 
-def word_model(examples: Sequence[tuple[str, Sequence[str]]]) -> WordModel:
-    """The model of (outcome, words) of some examples.
+def word_model(examples: Sequence[tuple[str, Sequence[str]]], least: int = LEAST) -> WordModel:
+    """The model of (outcome, words) of some examples, of the words of at least `least` of them.
 
     >>> word_model([("x", ["by"]), ("x", ["by"]), ("y", ["on"]), ("y", ["on"])]).ratios["by"]["x"]
-    0.5877866649021191
+    0.5878
     """
     total = len(examples)
     outcomes = Counter(outcome for outcome, _ in examples)
@@ -164,12 +200,12 @@ def word_model(examples: Sequence[tuple[str, Sequence[str]]]) -> WordModel:
     ratios: dict[str, dict[str, float]] = {}
     for word, count in sorted(words.items()):
         share = count / total
-        if count >= LEAST:
+        if count >= least:
             ratios[word] = {
-                outcome: max(-LIMIT, min(LIMIT, log(
+                outcome: round(max(-LIMIT, min(LIMIT, log(
                     (together[word, outcome] + SMOOTHING * share) / (own + SMOOTHING) / share
-                )))
+                ))), DIGITS)
                 for outcome, own in sorted(outcomes.items())
             }  # fmt: skip
-    prior = {outcome: log((count + SMOOTHING) / norm) for outcome, count in sorted(outcomes.items())}
-    return WordModel(prior, ratios, log(SMOOTHING / norm))
+    prior = {outcome: round(log((count + SMOOTHING) / norm), DIGITS) for outcome, count in sorted(outcomes.items())}
+    return WordModel(prior, ratios, round(log(SMOOTHING / norm), DIGITS))

@@ -128,6 +128,9 @@ class AbsenceConstraint:
     reach: int
 
 
+SURE_CLASS = 0.9
+"""Confidence of a class to which the answers are restricted."""
+
 Constraint: TypeAlias = PathConstraint | ValueConstraint | AbsenceConstraint
 
 
@@ -148,3 +151,8 @@ class Slots:
     constraints: tuple[Constraint, ...]
     text: str
     answers: int
+
+    @property
+    def is_class_sure(self) -> bool:
+        """Whether all answers are instances of the target; otherwise that is one of the satisfied parts."""
+        return self.target is not None and self.target.confidence >= SURE_CLASS

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from hybridkg.errors import ConfigError
+from hybridkg.resources import resource
 
 Signature = tuple[tuple[str, bool], ...]
 """A path from the answers to the anchor: (predicate, whether against it) of each step."""
@@ -16,6 +18,12 @@ Route = tuple[Signature, ...]
 """One path, or two that begin at the same anchor, ascending."""
 
 MAX_FILE_BYTES = 1 << 26
+
+ROUTE_FEATURES = ("window", "ordered", "whole")
+"""The words around the name; these with their pairs; the words of the whole question with their pairs."""
+
+CLASS_FEATURES = ("head", "whole")
+"""The words of the head (targets.py); the words of the whole question with their pairs."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,10 @@ class QuestionWeights:
         links: by words without case, the share of their mentions that are names of the query; 1 for others.
         route_features: of ROUTE_FEATURES, what `routes` read (features.py).
         class_features: of CLASS_FEATURES, what `classes` reads.
+        shape: weight of the log-odds of the shape.
+        shapes: prior of shapes (shapes.py); None if not learned.
+        mention: weight of the log-odds of a mention.
+        mentions: model of mentions that are anchors (shapes.py); None if not learned.
     """
 
     cue: float = 2.0
@@ -82,14 +94,19 @@ class QuestionWeights:
     links: Mapping[str, float] = field(default_factory=dict)
     route_features: str = "window"
     class_features: str = "head"
+    shape: float = 1.0
+    shapes: WordModel | None = None
+    mention: float = 1.0
+    mentions: WordModel | None = None
 
     def to_json(self) -> str:
         """The learned models as JSON."""
         models = {"routes": {key: vars(model) for key, model in sorted(self.routes.items())}}
-        classes = None if self.classes is None else vars(self.classes)
+        others = {"classes": self.classes, "shapes": self.shapes, "mentions": self.mentions}
+        written = {name: None if model is None else vars(model) for name, model in others.items()}
         ways = {"route_features": self.route_features, "class_features": self.class_features}
-        data = {"format": 1, **models, "classes": classes, "links": dict(sorted(self.links.items())), **ways}
-        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        data = {"format": 2, **models, **written, "links": dict(sorted(self.links.items())), **ways}
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> QuestionWeights:
@@ -102,15 +119,23 @@ class QuestionWeights:
             with path.open("rb") as file:
                 raw = file.read(MAX_FILE_BYTES + 1)
             data = json.loads(raw) if len(raw) <= MAX_FILE_BYTES else {}
-            if data["format"] != 1:
+            if data["format"] != 2:
                 raise ConfigError("the weights have another format", place=str(path))
             routes = {str(key): _model(value) for key, value in data["routes"].items()}
+            classes, shapes, mentions = (
+                None if data[name] is None else _model(data[name]) for name in ("classes", "shapes", "mentions")
+            )
+            ways = str(data["route_features"]), str(data["class_features"])
+            if ways[0] not in ROUTE_FEATURES or ways[1] not in CLASS_FEATURES:
+                raise ConfigError("the weights read features that this hybridkg does not know", place=str(path))
             return cls(
                 routes=routes,
-                classes=None if data["classes"] is None else _model(data["classes"]),
-                links={str(words): float(share) for words, share in data.get("links", {}).items()},
-                route_features=str(data.get("route_features", "window")),
-                class_features=str(data.get("class_features", "head")),
+                classes=classes,
+                links={str(words): float(share) for words, share in data["links"].items()},
+                route_features=ways[0],
+                class_features=ways[1],
+                shapes=shapes,
+                mentions=mentions,
             )
         except OSError as e:
             raise ConfigError(f"cannot read the weights: {(e.strerror or str(e)).lower()}", place=str(path)) from e
@@ -120,8 +145,8 @@ class QuestionWeights:
 
 def _model(data: Mapping[str, object]) -> WordModel:
     prior, ratios = data["prior"], data["ratios"]
-    assert isinstance(prior, dict)
-    assert isinstance(ratios, dict)
+    if not isinstance(prior, dict) or not isinstance(ratios, dict):
+        raise TypeError("a model has a prior and ratios")
     words = {str(word): {str(one): float(value) for one, value in own.items()} for word, own in ratios.items()}
     return WordModel({str(one): float(value) for one, value in prior.items()}, words, float(str(data["unseen"])))
 
@@ -142,3 +167,28 @@ def between(start: str, target: str) -> str:
 
 
 DEFAULT_WEIGHTS = QuestionWeights()
+
+
+def shipped_names() -> list[str]:
+    """Names of the weights of the package: those of the profiles whose knowledge bases they are for."""
+    return sorted(path.stem for path in resource("ontologies", "weights").glob("*.json"))
+
+
+@lru_cache(8)
+def shipped_weights(name: str) -> QuestionWeights | None:
+    """The weights of the package with a name; None if there are none."""
+    return QuestionWeights.read(resource("ontologies", "weights", f"{name}.json")) if name in shipped_names() else None
+
+
+def named_weights(name: str | Path) -> QuestionWeights:
+    """The weights of the package with a name, or of a file.
+
+    Raises:
+        ConfigError: there is neither, or the file has another form.
+    """
+    found = shipped_weights(str(name))
+    if found is not None:
+        return found
+    if not Path(name).exists():
+        raise ConfigError(f"there are no weights {str(name)!r}", hint=f"a file, or one of {', '.join(shipped_names())}")
+    return QuestionWeights.read(Path(name))

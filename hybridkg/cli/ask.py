@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import PATH, WholeNumber, format_option, kb_argument, opened, timeout_option
+from hybridkg.cli.options import WholeNumber, format_option, kb_argument, opened, timeout_option
 from hybridkg.errors import UserError
 
 
@@ -19,7 +19,11 @@ from hybridkg.errors import UserError
 )
 @click.option("--strict", is_flag=True, help="Only answers that satisfy all constraints.")
 @click.option("--limit", metavar="N", type=WholeNumber(min=1, max=10_000), default=10, show_default=True, help="Rows.")
-@click.option("--weights", metavar="FILE", type=PATH, help="QuestionWeights learned from questions with known queries.")
+@click.option(
+    "--weights",
+    metavar="NAME|FILE",
+    help="Weights learned from questions; default: those with the name of the profile.",
+)
 @click.option(
     "--parser",
     type=click.Choice(["rules", "llm"]),
@@ -36,7 +40,7 @@ def ask(
     show: bool,
     strict: bool,
     limit: int,
-    weights: Path | None,
+    weights: str | None,
     parser: str,
     model: str,
     fmt: str,
@@ -53,13 +57,13 @@ def ask(
     """
     from threading import Event
 
-    from hybridkg.asking.weights import QuestionWeights
+    from hybridkg.asking.weights import named_weights
     from hybridkg.cli.output import print_result
     from hybridkg.kb.asking import answered, query_of
 
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
-    learned = None if weights is None else QuestionWeights.read(weights)
+    learned = None if weights is None else named_weights(weights)
     with opened(kb) as base:
         found = base.interpret(" ".join(question), limit=limit, weights=learned, parser=parser, model=model)
         if show and fmt == "json":

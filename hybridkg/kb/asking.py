@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hybridkg.asking.interpret import interpret
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.model import interpret_by_model
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, shipped_weights
 from hybridkg.errors import ParameterError, UnknownNameError, UserError
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.snapshot import Snapshot, snapshot_of
@@ -57,7 +57,8 @@ def interpreted(
     prefixes = SearchedBase(kb, snapshot, {}).prefixes
     if parser == "llm":
         return interpret_by_model(question, asked, prefixes, chat_model(snapshot, model), limit=limit)
-    return interpret(question, asked, prefixes, limit=limit, weights=weights or DEFAULT_WEIGHTS)
+    chosen = weights or shipped_weights(asked.profile.name) or DEFAULT_WEIGHTS
+    return interpret(question, asked, prefixes, limit=limit, weights=chosen)
 
 
 def chat_model(snapshot: Snapshot, model: str) -> ChatModel:

@@ -91,7 +91,8 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         Args:
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
-            weights: learned ones (`hybridkg.asking.weights`); default: those of the specification.
+            weights: learned ones (`hybridkg.asking.weights`); default: those of the package with the
+                name of the profile, or else `DEFAULT_WEIGHTS`, the formulas alone.
             parser: "rules"; or "llm", where a language model names the parts of the question, and writes no query.
             model: of "llm", on the server in the table [reranking] of kb.toml.
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybridkg.asking import emit
+from hybridkg.asking import emit, slots
 from hybridkg.asking.emit import fusion_query
 from hybridkg.asking.interpret import surroundings
 from hybridkg.errors import HybridkgError, QueryLimitError, UserError
@@ -112,3 +112,27 @@ def test_names_are_sought_in_the_first_words_only_and_the_interpretation_says_so
     found = films.interpret("space " * 200 + "by Ridley Scott")
     assert found.anchors == ()
     assert found.notes == ("names are sought in the first 128 words only",)
+
+
+@given(questions)
+def test_strict_rows_are_the_soft_ones_also_where_the_class_is_sure(films, question):
+    surest, slots.SURE_CLASS = slots.SURE_CLASS, 0.0
+    try:
+        found = interpreted(films, question)
+    finally:
+        slots.SURE_CLASS = surest
+    if found is None or found.pattern is None:
+        return
+    satisfied = set(rows(films, found.pattern))
+    assert (rows(films, found.strict) if found.strict else []) == [
+        node for node in rows(films, found.query) if node in satisfied
+    ]
+
+
+def test_the_soft_query_of_an_unsure_class_has_rows_of_other_classes(films, monkeypatch):
+    monkeypatch.setattr(slots, "SURE_CLASS", 1.1)
+    found = films.interpret("films by Ridley Scott in space", limit=1000)
+    assert set(rows(films, found.query)) - set(rows(films, f"SELECT ?x {{ ?x a <{found.target.iri}> }}"))
+    monkeypatch.setattr(slots, "SURE_CLASS", 0.0)
+    found = films.interpret("films by Ridley Scott in space", limit=1000)
+    assert set(rows(films, found.query)) <= set(rows(films, f"SELECT ?x {{ ?x a <{found.target.iri}> }}"))

@@ -6,8 +6,12 @@ from math import log
 
 import pytest
 
+from hybridkg.asking.conjunction import conjunctions
 from hybridkg.asking.learning import Example, learn, word_model
-from hybridkg.asking.weights import QuestionWeights
+from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.targets import find_targets
+from hybridkg.asking.weights import QuestionWeights, named_weights, shipped_weights
+from hybridkg.asking.words import read_question
 from hybridkg.errors import ConfigError
 from hybridkg.kb.asking import interpreted
 from hybridkg.kb.snapshot import snapshot_of
@@ -18,10 +22,10 @@ SAME_DIRECTOR = (((NS + "director", False), (NS + "director", True)),)
 
 def test_a_model_is_the_naive_bayes_of_the_words():
     model = word_model([("x", ["by", "by"]), ("x", ["by"]), ("y", ["on"]), ("y", ["on", "rare"])])
-    assert model.prior["x"] == pytest.approx(log(2.5 / 5.5))
-    assert model.unseen == pytest.approx(log(0.5 / 5.5))
-    assert model.ratios["by"]["x"] == pytest.approx(log((2 + 0.25) / 2.5 / 0.5))
-    assert model.ratios["by"]["y"] == pytest.approx(log(0.25 / 2.5 / 0.5))
+    assert model.prior["x"] == pytest.approx(log(2.5 / 5.5), abs=1e-4)
+    assert model.unseen == pytest.approx(log(0.5 / 5.5), abs=1e-4)
+    assert model.ratios["by"]["x"] == pytest.approx(log((2 + 0.25) / 2.5 / 0.5), abs=1e-4)
+    assert model.ratios["by"]["y"] == pytest.approx(log(0.25 / 2.5 / 0.5), abs=1e-4)
     assert "rare" not in model.ratios
     assert model.score("x", ["by", "never"]) == pytest.approx(model.prior["x"] + model.ratios["by"]["x"])
 
@@ -48,10 +52,58 @@ def test_learned_weights_survive_as_json(films, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "routes": {"a": 3}, "classes": null}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 1}',
+        '{"format": 2}',
+        '{"format": 2, "routes": {"a": 3}, "classes": null}',
+        '{"format": 2, "routes": {"a": {"prior": [], "ratios": {}, "unseen": 0}}, "classes": null}',
+    ],
 )
 def test_another_file_is_no_weights(tmp_path, text):
     file = tmp_path / "weights.json"
     file.write_text(text)
     with pytest.raises(ConfigError):
         QuestionWeights.read(file)
+
+
+def test_a_name_by_chance_is_no_constraint_where_training_tells_anchors_by_quotation_marks(films):
+    wanted = [("Alien", "Alien"), ("Blade Runner", "BladeRunner"), ("Solaris", "Solaris")]
+    by_chance = ["Stalker", "The Martian", "Gravity"]
+    examples = [
+        Example(f'films by the people behind "{name}" with {other}', NS + "Film", [(NS + iri, SAME_DIRECTOR)])
+        for name, iri in wanted
+        for other in by_chance
+    ]
+    weights = learn(examples, snapshot_of(films).asked)
+    question = 'films by the people behind "Alien" with Solaris'
+    assert {one.name for one in interpreted(films, question, limit=10, weights=weights).anchors} == {"Alien"}
+
+
+def test_the_shares_of_all_classes_sum_to_one(films):
+    question = read_question('films by the people behind "Stalker"', snapshot_of(films).asked.names.analyzer)
+    base, weights = snapshot_of(films).asked, learned(films)
+    readings = conjunctions(
+        question, find_mentions(question, base).found, find_targets(question, base, (), weights), base, weights
+    )
+    shares = {one.target.iri: one.target.confidence for one in readings}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert all(0 < path.share <= 1 for one in readings for _, path in one.paths)
+
+
+@pytest.mark.parametrize("name", ["stark-mag", "stark-prime", "stark-amazon"])
+def test_the_weights_of_the_package_have_all_models(name):
+    weights = named_weights(name)
+    assert weights.routes
+    assert weights.classes
+    assert weights.shapes
+    assert weights.mentions
+
+
+def test_other_names_are_files_and_an_unknown_one_is_an_error():
+    assert shipped_weights("default") is None
+    with pytest.raises(ConfigError, match="there are no weights 'stark-map'"):
+        named_weights("stark-map")

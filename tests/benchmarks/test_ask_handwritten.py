@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from benchmarks.ask.gold import paths_of
+
 from benchmarks.ask.handwritten import FILES, names_of, nodes_of, read_handwritten, target_of, with_anchors
 from benchmarks.stark_data.__main__ import DATA
 from hybridkg import KnowledgeBase

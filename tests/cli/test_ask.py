@@ -44,7 +44,7 @@ def test_strict_demands_all_constraints(films):
 
 def test_weights_come_from_a_file(films, tmp_path):
     file = tmp_path / "weights.json"
-    file.write_text('{"format": 1, "routes": {}, "classes": null}')
+    file.write_text('{"format": 2, "routes": {}, "classes": null, "shapes": null, "mentions": null}')
     same = run(films, "films by Ridley Scott", "--weights", file, "--show").stdout
     assert same == run(films, "films by Ridley Scott", "--show").stdout
     broken = run(films, "films", "--weights", films / "kb.toml")
