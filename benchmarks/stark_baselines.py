@@ -1,12 +1,13 @@
 """The experiments examples/experiments/stark-*.toml on real public data in STaRK's form, which are not STaRK's.
 
     python -m benchmarks.stark_baselines --data DIR --work DIR [--only attack] [--encoders lsa,MiniLM] [--topics 200]
-    python -m benchmarks.stark_baselines table
+    python -m benchmarks.stark_baselines table [--record NAME]
 
 DIR/NAME of --data has skb (`python -m benchmarks.stark_data`) and synthesised (`hybridkg synthesise`): ATT&CK in the
 form of amazon, CACM and the ACL Anthology in that of mag, Hetionet's sources in that of prime. Each becomes a data set
 in WORK/NAME beside a copy of its experiment, which then runs unchanged: systems without a copy of the knowledge base
-are left out. The questions are the first --topics of the test split. Hetionet's genes have thousands of relations, so
+are left out. The questions are the first --topics of the test split. The tests of a table are over all of its systems,
+so a run of some encoders only is stored by another name (--record). Hetionet's genes have thousands of relations, so
 vectors there are those of documents without them; chunks are those of ATT&CK and CACM only. DPR and ANCE are learned
 from the questions of the split train, from the table of the knowledge base's own words, and the split val chooses the
 epoch. `table` prints what is
@@ -193,20 +194,21 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=list(FORMS))
     parser.add_argument("--encoders", default="lsa,MiniLM,DPR,ANCE")
     parser.add_argument("--topics", type=int, default=200)
+    parser.add_argument("--record", default="stark_baselines", choices=["stark_baselines", "stark_trained"])
     given = parser.parse_args()
     if given.part == "table":
-        print(table(_stored()))
+        print(table(_stored(given.record)))
         return
     if given.data is None or given.work is None:
         parser.error("--data and --work are needed")
     for name in given.only or list(FORMS):
         found = {name: measured(name, given.data, given.work, given.encoders.split(","), given.topics)}
-        kept = _stored() | found
-        record("stark_baselines", {"data": {one: kept[one] for one in FORMS if one in kept}}, seed=1)
+        kept = _stored(given.record) | found
+        record(given.record, {"data": {one: kept[one] for one in FORMS if one in kept}}, seed=1)
 
 
-def _stored() -> dict[str, Any]:
-    path = RESULTS / "stark_baselines.json"
+def _stored(name: str) -> dict[str, Any]:
+    path = RESULTS / f"{name}.json"
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["data"] if path.exists() else {}
     return data
 

@@ -152,7 +152,7 @@ def tune(
     topics is kept. Where none is better than the base, nothing is written, and the command exits with 1.
 
     \b
-    Examples:
+    Example:
       hybridkg tune kb --topics topics.tsv --qrels qrels.txt --folds folds.json --out tuned
       hybridkg tune kb --topics topics.tsv --qrels qrels.txt --model encoder --out models/mine
     """

@@ -36,7 +36,7 @@ def tune_encoder(
     from hybridkg.evaluation.measures.stark import read_candidates
     from hybridkg.evaluation.qrels import read_qrels
     from hybridkg.evaluation.topics import read_topics
-    from hybridkg.evaluation.tuning.encoder import EncoderTuning
+    from hybridkg.evaluation.tuning.encoder import EncoderTuning, checkpoint_folder
 
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
@@ -52,7 +52,8 @@ def tune_encoder(
     try:
         trained = tuning.train(out, base=base, method=method, recipe=recipe, fixed=dict(fixed), seed=seed)
     except KeyboardInterrupt:
-        echo(f"interrupted: the same command continues from {out}.training", err=True)
+        if (work := checkpoint_folder(out)).is_dir():
+            echo(f"the same command continues from {work}", err=True)
         raise
     rows = [["base", "", f"{trained.values[0]:.4f}", "kept" if trained.best == 0 else ""]]
     for epoch, (value, loss) in enumerate(zip(trained.values[1:], trained.losses, strict=True), 1):

@@ -155,6 +155,16 @@ def test_an_interrupted_training_goes_on_to_the_same_model(collection, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "whole"]
 
 
+def test_the_command_says_where_it_continues(collection, tmp_path, monkeypatch):
+    run(collection, tmp_path / "whole", "--fixed", "epochs=3", "--fixed", "batch=8")
+    monkeypatch.setattr("hybridkg.cli.output.TerminalProgress", Stopping)
+    said = run(collection, tmp_path / "model", "--fixed", "epochs=3", "--fixed", "batch=8", code=130)
+    assert f"the same command continues from {tmp_path}/model.training" in said
+    monkeypatch.undo()
+    run(collection, tmp_path / "model", "--fixed", "epochs=3", "--fixed", "batch=8")
+    assert files_of(tmp_path / "model") == files_of(tmp_path / "whole")
+
+
 def test_a_training_that_helps_nothing_writes_nothing_and_exits_with_1(collection, tmp_path):
     topics = tmp_path / "train.tsv"
     topics.write_text("".join(f"q{i}{j}\tred dog\n" for i in range(6) for j in range(6)))

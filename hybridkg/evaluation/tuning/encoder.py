@@ -160,8 +160,7 @@ class EncoderTuning:
             encoder, pairs, NegativeSettings(settings.mined, settings.bm25, settings.depth),
             batch=settings.batch, scale=settings.scale, progress=self._progress,
         )  # fmt: skip
-        work = out.with_name(f"{out.name}.training")
-        outcome = train(task, settings.optimizer(seed), folder=work, progress=self._progress)
+        outcome = train(task, settings.optimizer(seed), folder=checkpoint_folder(out), progress=self._progress)
         if not outcome.best:
             after = max(outcome.values[1:])
             raise TrainingError(
@@ -253,6 +252,11 @@ class EncoderTuning:
             topic: [self._number[document] for document, _ in ranking if document in self._number]
             for topic, ranking in run.rankings.items()
         }
+
+
+def checkpoint_folder(out: Path) -> Path:
+    """The folder beside that of a model that has the checkpoint of its training until it ends."""
+    return out.with_name(f"{out.name}.training")
 
 
 def document_of(node: Node) -> str:

@@ -26,7 +26,7 @@ from hybridkg.vector.training.checkpoint import CheckpointFile, TrainingState
 from hybridkg.vector.training.schedule import OptimizerSettings, learning_rate
 
 SECONDS = 120
-"""Seconds between two checkpoints: so much work is lost at most when the machine stops."""
+"""Seconds between two checkpoints; so much work is lost when the machine stops."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,7 @@ class _Run:
         while state.step < steps:
             self._step()
             self._progress.advance(1, 1)
-            if time.monotonic() - self._written > SECONDS:
-                self._write()
+            self._write_if_due()
         self._progress.done(steps)
         self._measure()
 
@@ -163,7 +162,11 @@ class _Run:
         if best is not None:
             state.tensors["best"] = best
         self._is_updating = False
-        self._write()
+        self._write_if_due()
+
+    def _write_if_due(self) -> None:
+        if time.monotonic() - self._written > SECONDS:
+            self._write()
 
     def _write(self) -> None:
         """Writes the checkpoint; not before the untrained model has been measured."""
