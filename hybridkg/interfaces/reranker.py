@@ -204,6 +204,7 @@ RERANKERS = Registry(
         "graph": "hybridkg.ranking.rerankers.graph:GraphReranker",
         "late": "hybridkg.vector.late.reranker:LateReranker",
         "llm": "hybridkg.ranking.rerankers.llm:LanguageModelReranker",
+        "pagerank": "hybridkg.ranking.rerankers.pagerank:PageRankReranker",
     },
     extra="models",
 )
