@@ -35,7 +35,7 @@ class ComparedProperty:
 
 @dataclass(frozen=True)
 class ModelSchema:
-    """What a model may name.
+    """The names that a model may use.
 
     Args:
         classes: IRI by name.

@@ -62,7 +62,7 @@ class ChatModel:
             raise ModelServerError(f"the model {self.name!r} {e}", hint=hint) from None
 
     def attempt(self, instruction: str, data: Mapping[str, Any], read: Callable[[Any], T]) -> T:
-        """What `read` makes of the JSON of an answer.
+        """The JSON of an answer, as `read` understands it.
 
         Args:
             instruction: prose, without any text of a user or a knowledge base.

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from hybridkg.evaluation.synthesis.own_text import OwnText
 from hybridkg.evaluation.synthesis.properties import MAX_PROPERTIES, contains, mass
 from hybridkg.evaluation.synthesis.templates import Role, fill
-from hybridkg.evaluation.synthesis.wording import Properties, RefusedError, Source
+from hybridkg.evaluation.synthesis.wording import DrawnSource, Properties, RefusedError
 from hybridkg.remote.chat_model import ChatModel, UnusableAnswerError
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ VERIFY = (
 
 
 class ModelWording:
-    """A Wording by one model that writes, and two verifiers, which may be the same model.
+    """A QuestionWording by one model that writes, and two verifiers, which may be the same model.
 
     Args:
         texts: of the knowledge base.
@@ -91,7 +91,7 @@ class ModelWording:
         """Requests so far, with repeated ones."""
         return self._writer.server.requests
 
-    def properties(self, source: Source, draw: random.Random) -> Properties:
+    def properties(self, source: DrawnSource, draw: random.Random) -> Properties:
         role = draw.choice(self._roles)
         texts = self._texts.texts(source.gold)
         if not any(self._texts.passages(source.gold)):
@@ -103,7 +103,7 @@ class ModelWording:
             raise RefusedError("the properties of the model are not in the text, or have names")
         return Properties(kept, kept, role=role)
 
-    def _holds(self, said: str, source: Source) -> bool:
+    def _holds(self, said: str, source: DrawnSource) -> bool:
         """Whether a property has HELD_MASS of its idf mass in the text of the answer, and no name."""
         words = self._texts.words(said)
         lower = tuple(word.text.lower() for word in words)
@@ -135,7 +135,7 @@ class ModelWording:
         says = _attempt(verifier, instruction, data, partial(read_answers, count=len(some)), "verification")
         return [iri for iri, yes in zip(some, says, strict=True) if yes]
 
-    def text(self, source: Source, properties: Properties, role: Role, draw: random.Random) -> str:
+    def text(self, source: DrawnSource, properties: Properties, role: Role, draw: random.Random) -> str:
         request = fill(draw.choice(source.template.phrasings.of(source.split)), source.anchors)
         names = list(source.anchors.values())
         data = {"role": role.name, "request": request, "properties": list(properties.asked), "names": names}

@@ -10,18 +10,18 @@ from hybridkg.evaluation.synthesis.properties import MAX_PROPERTIES, best_runs, 
 from hybridkg.evaluation.synthesis.sampler import MAX_CANDIDATES
 from hybridkg.evaluation.synthesis.templates import PROPERTIES, REQUEST, Role, fill
 from hybridkg.evaluation.synthesis.verifier import IdfMassVerifier
-from hybridkg.evaluation.synthesis.wording import Properties, Source
+from hybridkg.evaluation.synthesis.wording import DrawnSource, Properties
 
 
 class OfflineWording:
-    """The Wording of a seed alone: the same draws give the same words."""
+    """The QuestionWording of a seed alone: the same draws give the same words."""
 
     max_candidates = MAX_CANDIDATES
 
     def __init__(self, texts: OwnText):
         self._texts, self._verifier = texts, IdfMassVerifier(texts)
 
-    def properties(self, source: Source, draw: random.Random) -> Properties:
+    def properties(self, source: DrawnSource, draw: random.Random) -> Properties:
         passages = self._texts.passages(source.gold)
         idf = self._texts.idf(word for passage in passages for word in passage)
         runs = best_runs(passages, idf, [self._texts.words(name) for name in source.names.values()])
@@ -33,7 +33,7 @@ class OfflineWording:
     def verified(self, candidates: Sequence[str], properties: Properties) -> list[str]:
         return self._verifier.verified(candidates, properties.runs)
 
-    def text(self, source: Source, properties: Properties, role: Role, draw: random.Random) -> str:
+    def text(self, source: DrawnSource, properties: Properties, role: Role, draw: random.Random) -> str:
         request = fill(draw.choice(source.template.phrasings.of(source.split)), source.anchors)
         frame = draw.choice(role.frames_of(source.split, with_properties=bool(properties.asked)))
         return fill(frame, {REQUEST: request, PROPERTIES: listed(properties.asked)})

@@ -20,7 +20,7 @@ from hybridkg.evaluation.synthesis.properties import contains
 from hybridkg.evaluation.synthesis.sampler import Draw, TemplateSampler
 from hybridkg.evaluation.synthesis.template_reader import load_templates
 from hybridkg.evaluation.synthesis.templates import SPLITS, Template, TemplateSet
-from hybridkg.evaluation.synthesis.wording import RefusedError, Source, Wording
+from hybridkg.evaluation.synthesis.wording import DrawnSource, QuestionWording, RefusedError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.asking import chat_model
@@ -211,7 +211,7 @@ class _Maker:
         kb: KnowledgeBase,
         templates: TemplateSet,
         texts: OwnText,
-        wording: Wording,
+        wording: QuestionWording,
         draw: random.Random,
         max_answers: int,
     ):
@@ -251,7 +251,9 @@ class _Maker:
         if any(iri not in names for iri in drawn.anchors.values()):
             raise RefusedError("an anchor has no name")
         anchors = {anchor: (iri, names[iri]) for anchor, iri in drawn.anchors.items()}
-        source = Source(template, split, drawn.gold, names, {anchor: name for anchor, (_, name) in anchors.items()})
+        source = DrawnSource(
+            template, split, drawn.gold, names, {anchor: name for anchor, (_, name) in anchors.items()}
+        )
         properties = self.wording.properties(source, self.draw)
         answers = list(drawn.candidates)
         if properties.asked:

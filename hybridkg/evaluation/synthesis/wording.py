@@ -19,7 +19,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class DrawnSource:
     """A drawn pattern with its names.
 
     Args:
@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Properties:
-    """What a question asks of its answers beside the pattern.
+    """The demands of a question on its answers beside the pattern.
 
     Args:
         found: as they are in the text of the answer; with a model, as the model says them.
@@ -54,17 +54,17 @@ class Properties:
     role: Role | None = None
 
 
-class Wording(Protocol):
+class QuestionWording(Protocol):
     """The words of one knowledge base."""
 
     max_candidates: int
     """Answers of a pattern up to which the candidates are verified."""
 
-    def properties(self, source: Source, draw: random.Random) -> Properties:
+    def properties(self, source: DrawnSource, draw: random.Random) -> Properties:
         """Properties of the answer; none if it has no text. Raises RefusedError."""
 
     def verified(self, candidates: Sequence[str], properties: Properties) -> list[str]:
         """The candidates, IRIs, that have all properties, at least one; in their order. Raises RefusedError."""
 
-    def text(self, source: Source, properties: Properties, role: Role, draw: random.Random) -> str:
+    def text(self, source: DrawnSource, properties: Properties, role: Role, draw: random.Random) -> str:
         """The question. Raises RefusedError."""
