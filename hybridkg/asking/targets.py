@@ -20,6 +20,10 @@ from hybridkg.asking.words import Question, QuestionWord
 SHARPNESS = 4.0
 FAR = 0.35
 UNNAMED = 0.5
+UNASKED = 2.0
+"""Log-odds by which a class that no training question asks for is below the least probable of the others, so that a
+question which names it is still understood."""
+
 MAX_HEAD = 8
 """Words of the head."""
 
@@ -100,7 +104,7 @@ def find_targets(
                 has_head = has_head or number < behind
     scores = {iri: SHARPNESS * value for iri, value in similarity.items()}
     if weights.classes is not None and learned is not None:
-        unseen = min(learned.values(), default=0.0)  # training says nothing about classes that it does not ask for
+        unseen = max(weights.classes.unseen, min(learned.values(), default=0.0) - UNASKED)
         scores = {iri: score + weights.learned * learned.get(iri, unseen) for iri, score in scores.items()}
     total = sum(map(exp, scores.values()))
     found = [
