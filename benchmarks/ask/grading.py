@@ -51,7 +51,7 @@ class Grader:
     def __init__(self, kb: KnowledgeBase, templates: TemplateSet, weights: QuestionWeights = DEFAULT_WEIGHTS):
         self.kb, self.templates, self.weights = kb, templates, weights
         self.base = snapshot_of(kb).asked
-        self._grader = ReadingGrader(kb, self.base)
+        self.reading_grader = ReadingGrader(kb, self.base)
 
     def graded(self, question: SynthesisedQuestion, *, rankings: bool = True) -> Graded:
         """The grades of a question."""
@@ -72,7 +72,7 @@ class Grader:
 
     def parts(self, question: SynthesisedQuestion, reading: Interpretation) -> dict[str, float]:
         """PARTS of a reading: 0..1 each."""
-        return self._grader.parts(gold_of(question), reading)
+        return self.reading_grader.parts(gold_of(question), reading)
 
     def _nodes(self, query: str) -> set[str]:
         return {str(row["x"]) for row in self.kb.query(query)}

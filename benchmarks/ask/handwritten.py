@@ -24,13 +24,13 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.ask.gold import path_of, paths_of
 from benchmarks.ask.grading import Grader, learned
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.datasets.stark.layout import find_files, read_layout
+from hybridkg.evaluation.gold_queries import path_of, paths_of
 from hybridkg.evaluation.synthesis.synthesise import synthesise
 from hybridkg.evaluation.synthesis.template_reader import load_templates
 from hybridkg.kb.asking import answered, interpreted
@@ -145,8 +145,8 @@ def graded(kb: KnowledgeBase, grader: Grader, one: Handwritten, reading: Interpr
     nodes = nodes_of(kb, one.query)
     found = [anchor.iri for anchor in reading.anchors]
     chosen = {variable: next((iri for iri in found if iri in some), min(some)) for variable, some in nodes.items()}
-    wanted = paths_of(with_anchors(one.query, chosen), grader.symmetric)
-    paths = [path_of(path, grader.symmetric) for path in reading.paths]
+    wanted = paths_of(with_anchors(one.query, chosen), grader.reading_grader.symmetric)
+    paths = [path_of(path, grader.reading_grader.symmetric) for path in reading.paths]
     answers = {str(row["x"]) for row in kb.query(one.query)}
     given = {str(row["x"]) for row in kb.query(reading.pattern)} if reading.pattern else set()
     return {

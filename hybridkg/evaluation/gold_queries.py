@@ -101,12 +101,12 @@ class ReadingGrader:
     def __init__(self, kb: KnowledgeBase, base: AskedBase):
         self._kb = kb
         steps = [step for some in base.schema.steps.values() for step in some]
-        self._symmetric = {step.predicate for step in steps} - {step.predicate for step in steps if step.inverse}
+        self.symmetric = {step.predicate for step in steps} - {step.predicate for step in steps if step.inverse}
 
     def parts(self, gold: GoldQuestion, reading: Interpretation) -> dict[str, float]:
         """PARTS of a reading."""
-        wanted = paths_of(gold.query, self._symmetric)
-        found = [path_of(path, self._symmetric) for path in reading.paths]
+        wanted = paths_of(gold.query, self.symmetric)
+        found = [path_of(path, self.symmetric) for path in reading.paths]
         anchors, right = {one for one, _ in found}, {one for one, _ in wanted}
         shared = len(anchors & right)
         return {
@@ -119,7 +119,7 @@ class ReadingGrader:
     def example(self, gold: GoldQuestion) -> Example:
         """The question as an example to learn from."""
         routes: dict[str, list[Signature]] = {}
-        for iri, steps in paths_of(gold.query, self._symmetric):
+        for iri, steps in paths_of(gold.query, self.symmetric):
             routes.setdefault(iri, []).append(self._signature(steps))
         return Example(gold.text, gold.target, [(iri, tuple(sorted(some))) for iri, some in routes.items()])
 
@@ -134,7 +134,7 @@ class ReadingGrader:
                 signature.append((SlotStep("", False, "", tuple(sorted(step))).written.removeprefix("<>|"), True))
             else:
                 ((predicate, inverse),) = step
-                signature.append((predicate, predicate in self._symmetric or not inverse))
+                signature.append((predicate, predicate in self.symmetric or not inverse))
         return tuple(signature)
 
 

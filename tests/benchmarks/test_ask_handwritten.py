@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from benchmarks.ask.gold import paths_of
 
 from benchmarks.ask.handwritten import FILES, names_of, nodes_of, read_handwritten, target_of, with_anchors
 from benchmarks.stark_data.__main__ import DATA
 from hybridkg import KnowledgeBase
+from hybridkg.evaluation.gold_queries import paths_of
 from hybridkg.query.parser import parse
 
 NS = "http://example.org/films/"
