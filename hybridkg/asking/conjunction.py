@@ -9,7 +9,7 @@ log-odds that its mention is an anchor, and a reading the logarithm of the share
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -105,9 +105,9 @@ def _decided_together(readings: Sequence[Conjunction]) -> list[Conjunction]:
     """
     best = max(one.score for one in readings)
     shares = [exp(one.score - best) for one in readings]
-    classes: Counter[str] = Counter()
-    mentioned: Counter[tuple[int, int]] = Counter()
-    chosen: Counter[object] = Counter()
+    classes: dict[str, float] = defaultdict(float)
+    mentioned: dict[tuple[int, int], float] = defaultdict(float)
+    chosen: dict[object, float] = defaultdict(float)
     for one, share in zip(readings, shares, strict=True):
         classes[one.target.iri] += share
         for mention, path in one.paths:
