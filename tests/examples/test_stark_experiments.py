@@ -61,4 +61,4 @@ def test_every_system_runs_where_it_has_what_it_needs(tmp_path, kb):
     assert verdicts["ada-002"] == "other data, other model"
     assert verdicts["DPR"] == "not run"
     assert all(0 < own["mrr"] <= 1 for own in outcome.means().values())
-    assert len(outcome.means()) == 15
+    assert len(outcome.means()) == 17
