@@ -71,4 +71,4 @@ def test_every_system_runs_where_it_has_what_it_needs(tmp_path, kb, monkeypatch)
     assert verdicts["DPR"] == verdicts["ANCE"] == "other data, other model"
     assert verdicts["ColBERTv2"] == verdicts["QAGNN"] == "other data, other model"
     assert all(0 < own["mrr"] <= 1 for own in outcome.means().values())
-    assert len(outcome.means()) == 20
+    assert len(outcome.means()) == 22
