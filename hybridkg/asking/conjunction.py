@@ -157,9 +157,11 @@ def _odds(question: Question, mention: NameMention, node: NodeChoice, weights: Q
 
 
 def _linked(mention: NameMention, node: NodeChoice, odds: float) -> float:
-    """The confidence of a link: the probability of an anchor times the share of the node among those of the name."""
+    """The confidence of a link: the probability of an anchor times the share of the node among those of the name, at
+    least the confidence of the name alone: the beam decides on the odds, and what it keeps is no less sure than before.
+    """
     share = node.confidence / sum(one.confidence for one in mention.choices)
-    return share / (1 + exp(-odds))
+    return max(node.confidence, share / (1 + exp(-odds)))
 
 
 def _order(one: Conjunction) -> tuple[float, list[str]]:
