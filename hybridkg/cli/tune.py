@@ -176,7 +176,8 @@ def tune(
     several = folds is not None or by is not None
     _check_out(out, several)
     _check_inputs(
-        [out, run_file], [topics, qrels, folds, query_file, Path(by) if by not in (None, BY_PREFIX) else None]
+        [out, run_file],
+        [topics, qrels, folds, query_file, held_out, Path(by) if by not in (None, BY_PREFIX) else None],
     )
     if model in (FEATURES, GRAPH) and query_file is None:
         raise ParameterError(

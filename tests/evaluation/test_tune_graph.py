@@ -11,7 +11,11 @@ from click.testing import CliRunner
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
+from hybridkg.errors import ConfigError
+from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.run import read_run
+from hybridkg.evaluation.topics import Topics, read_topics
+from hybridkg.evaluation.tuning.graph import GraphOptions, GraphTuning
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="no model packages: torch")
 
@@ -81,6 +85,56 @@ def test_the_same_seed_gives_the_same_bytes_and_a_held_out_topic_is_not_learned_
     assert (tmp_path / "a.safetensors").read_bytes() != (tmp_path / "c.safetensors").read_bytes()
 
 
+def test_the_file_of_held_out_topics_is_not_written_over(collection):
+    held = collection / "held.tsv"
+    before = held.read_text()
+    result = run(collection, "--held-out", held, "--out", held, code=2)
+    assert "would be written over" in result.output
+    assert held.read_text() == before
+
+
+def test_a_checkpoint_of_another_choice_of_the_epoch_is_refused_and_the_same_one_goes_on(collection, tmp_path):
+    """Held-out topics and the measure choose the epoch, so values of others would be compared with their own."""
+    held = tmp_path / "other.tsv"
+    held.write_text("q4\tmoon\n")
+    topics = read_topics(collection / "topics.tsv")
+    learned_from = Topics({topic: text for topic, text in topics.texts.items() if topic not in ("q4", "q5")})
+    qrels, options = read_qrels(collection / "qrels.txt"), GraphOptions(epochs=3)
+    work = tmp_path / "work"
+    with KnowledgeBase.open(collection / "kb") as kb:
+
+        def tuning(held_out, measure="ndcg@10"):
+            chosen = Topics({held_out: topics.texts[held_out]})
+            return GraphTuning(kb, learned_from, qrels, QUERY, options, held_out=chosen, top=5, measure=measure)
+
+        with pytest.raises(KeyboardInterrupt):
+            tuning("q5").run(progress=Interrupting(), checkpoints=work)
+        for other in (tuning("q4"), tuning("q5", "mrr")):
+            with pytest.raises(ConfigError, match="other data or settings"):
+                other.run(checkpoints=work)
+        (whole,), (resumed,) = tuning("q5").run(), tuning("q5").run(checkpoints=work)
+        assert resumed.values == whole.values
+    assert not work.exists()
+
+
+class Interrupting:
+    """Stops at the second step."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def start(self, label, total):
+        pass
+
+    def done(self, items):
+        pass
+
+    def advance(self, done, items):
+        self.steps += items
+        if self.steps == 2:
+            raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -90,6 +144,8 @@ def test_the_same_seed_gives_the_same_bytes_and_a_held_out_topic_is_not_learned_
         (["--loss", "hinge"], "no loss 'hinge'"),
         (["--nodes", "words"], "no nodes 'words'"),
         (["--fixed", "hidden=2.5"], "whole number"),
+        (["--fixed", "epochs=inf"], "whole number"),
+        (["--fixed", "hidden=nan"], "whole number"),
         (["--fixed", "dropout=1"], "from 0 to 0.99"),
         (["--fixed", "depth=3"], "known: hidden"),
         (["--fixed", "weight=often"], "rare or count or none"),

@@ -42,6 +42,7 @@ from hybridkg.ranking.rerankers.graph_model import (
 )
 from hybridkg.ranking.rerankers.row_features import names_of
 from hybridkg.registry import did_you_mean
+from hybridkg.vector.training.checkpoint import remove_empty
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.learners.graph_torch import GraphExample
@@ -214,11 +215,15 @@ class GraphTuning:
             TrainingError: there is nothing to learn from.
         """
         outcomes = []
-        for training in plan(self.topics, folds, categories):
-            held_out = training.training[::HELD_OUT] if len(training.training) > 1 else ()
-            held_out = held_out if self.held_out is None else self.held_out
-            folder = None if checkpoints is None else checkpoints / (training.name or "graph")
-            outcomes.append(self.train(training, held_out, progress, folder))
+        try:
+            for training in plan(self.topics, folds, categories):
+                held_out = training.training[::HELD_OUT] if len(training.training) > 1 else ()
+                held_out = held_out if self.held_out is None else self.held_out
+                folder = None if checkpoints is None else checkpoints / (training.name or "graph")
+                outcomes.append(self.train(training, held_out, progress, folder))
+        finally:
+            if checkpoints is not None:
+                remove_empty(checkpoints)
         return tuple(outcomes)
 
     def train(
@@ -226,12 +231,13 @@ class GraphTuning:
     ) -> GraphOutcome:
         """One training with chosen held-out topics, which it does not learn from."""
         with needs_extra("models", FEATURE):
-            from hybridkg.evaluation.tuning.learners.graph_torch import GraphTraining
+            from hybridkg.evaluation.tuning.learners.graph_torch import GraphTraining, choice_key
             from hybridkg.vector.training.trainer import train
         from hybridkg.vector.training.schedule import OptimizerSettings
 
         options = self.options
         learned_from = [topic for topic in training.training if topic not in set(held_out)]
+        chosen = [(topic, self._qrels.grades[topic], self._examples.get(topic)) for topic in held_out]
         task = GraphTraining(
             self.settings,
             [self._examples[topic] for topic in learned_from if topic in self._examples],
@@ -239,6 +245,7 @@ class GraphTuning:
             loss=options.loss,
             dropout=options.dropout,
             seed=options.seed,
+            chosen_by=choice_key(self._measure.name, chosen),
         )
         if not task.examples:
             raise ParameterError(
