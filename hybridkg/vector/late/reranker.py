@@ -77,8 +77,10 @@ class LateReranker:
                 f"the stored vectors are those of {self._store.fingerprint!r}, and the model is {model.fingerprint!r}",
                 hint="name their model, or make them again: hybridkg tokens KB --out DIR",
             )
-        questions = {text: model.question(text) for text in dict.fromkeys(candidates.queries)}
-        around.check()
+        questions: dict[str, QuestionTokens] = {}
+        for text in dict.fromkeys(candidates.queries):
+            questions[text] = model.question(text)
+            around.check()
         names = [name.strip() for name in self._fields.split(",") if name.strip()]
         written = [FORMS[self._form](text) for text in around.running_texts(candidates.nodes, names, CHARACTERS)]
         parts = _Parts(len(candidates))
@@ -100,7 +102,7 @@ class LateReranker:
                 if written[at] in vectors:
                     parts.add(at, questions[candidates.queries[at]], vectors[written[at]])
         note = "" if self._store is None or not made else f"{made:,} of {len(written):,} texts had no stored vectors"
-        return Reranked(parts.scores, parts.by_name(), note=note)
+        return Reranked(parts.scores, parts.of, note=note)
 
 
 class _Parts:
@@ -108,19 +110,16 @@ class _Parts:
 
     def __init__(self, count: int):
         self.scores = np.zeros(count)
-        self._columns: dict[str, NDArray[np.float64]] = {}
+        self._own: list[tuple[tuple[str, ...], NDArray[np.float64]]] = [((), np.zeros(0))] * count
 
     def add(self, place: int, question: QuestionTokens, document: Vectors) -> None:
         own = maxima(question.vectors, document)
         self.scores[place] = own.sum()
-        for number, (token, value) in enumerate(zip(question.names, own.tolist(), strict=True), 1):
-            name = f"{number} {token}"
-            if name not in self._columns:
-                self._columns[name] = np.zeros(len(self.scores))
-            self._columns[name][place] = value
+        self._own[place] = question.names, own
 
-    def by_name(self) -> Mapping[str, NDArray[np.float64]]:
-        return self._columns
+    def of(self, place: int) -> Mapping[str, float]:
+        pairs = zip(*self._own[place], strict=True)
+        return {f"{number} {token}": float(value) for number, (token, value) in enumerate(pairs, 1)}
 
 
 def token_model(model: str, folders: Sequence[Path], max_length: int, around: Surroundings) -> TokenModel:

@@ -51,6 +51,20 @@ def test_rows_are_in_the_order_of_the_sums_of_maxima_and_parts_are_the_maxima(fo
     assert [row.scores["r"] for row in rows[:4]] == sorted((row.scores["r"] for row in rows[:4]), reverse=True)
 
 
+def test_rows_with_texts_of_their_own_have_the_tokens_of_their_text_alone_as_parts(folder, words):
+    query = (
+        'SELECT ?f ?t ?r { VALUES ?t { "space crew" "hotel" "snow mars city" } ?f MATCH ?t AS ?s } RANK BY ?s '
+        "RERANK TOP 50 USING late() AS ?r"
+    )
+    with KnowledgeBase.open(folder) as kb:
+        rows = list(kb.query(query))
+        assert {str(row["t"]) for row in rows} == {"space crew", "hotel", "snow mars city"}
+        for row in rows:
+            parts = row.why().parts
+            assert list(parts) == [f"{at} {word}" for at, word in enumerate(str(row["t"]).split(), 1)]
+            assert sum(parts.values()) == pytest.approx(row.scores["r"])
+
+
 def test_stored_vectors_give_nearly_the_same_scores_without_reading_a_text_again(folder, words):
     with KnowledgeBase.open(folder) as kb:
         added = kb.token_vectors(folder / "models" / "late")
