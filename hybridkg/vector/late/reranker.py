@@ -20,7 +20,7 @@ from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace
 from hybridkg.vector.late.max_similarity import maxima
 from hybridkg.vector.late.table_tokens import TableTokens
 from hybridkg.vector.late.token_model import QuestionTokens, TokenModel, open_token_model
-from hybridkg.vector.late.token_store import TokenStore
+from hybridkg.vector.late.token_store import SEGMENT, TokenStore
 
 CHARACTERS = 100_000
 """Maximum length of a text for the tokenizer; no model reads so much."""
@@ -127,10 +127,16 @@ def token_model(model: str, folders: Sequence[Path], max_length: int, around: Su
 
     Raises:
         RerankerError: the encoder has none.
+        ConfigError: there is a limit of tokens without a model.
         HybridkgError: the model cannot be used.
     """
     if model:
         return open_token_model(model, folders, max_length)
+    if max_length:
+        raise ConfigError(
+            "a limit of tokens needs a model: an encoder with vectors of tokens has none",
+            hint="name a model as well, or no limit",
+        )
     vectors = None if around.text is None else around.text.vectors
     encoder = None if vectors is None else vectors.encoder
     if isinstance(encoder, TokenTable):
@@ -157,11 +163,12 @@ def _folder(name: str, folders: Sequence[Path]) -> Path:
 
 
 def _opened(folder: Path) -> TokenStore:
-    """The store of a folder; one that has grown since it was opened is opened again."""
-    return _cached(folder.resolve(), sum(1 for _ in folder.glob("part*.json")))
+    """The store of a folder; one that has grown or was made again since it was opened is opened again."""
+    headers = [(path.name, path.stat()) for path in sorted(folder.glob(f"{SEGMENT}*.json"))]
+    return _cached(folder.resolve(), tuple((name, own.st_ino, own.st_mtime_ns) for name, own in headers))
 
 
 @lru_cache(maxsize=OPENED)
-def _cached(folder: Path, segments: int) -> TokenStore:
-    del segments
+def _cached(folder: Path, headers: tuple[tuple[str, int, int], ...]) -> TokenStore:
+    del headers
     return TokenStore(folder)

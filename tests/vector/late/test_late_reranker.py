@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,22 @@ def test_stored_vectors_give_nearly_the_same_scores_without_reading_a_text_again
         words.fingerprint = "words/9"
         with pytest.raises(RerankerError, match="stored vectors are those of"):
             kb.query(FOUND + "late(vectors='late')")
+
+
+def test_vectors_that_were_made_again_are_read_again(folder, words):
+    out = folder / "models" / "again"
+    with KnowledgeBase.open(folder) as kb:
+        kb.token_vectors(out)
+        kb.query(FOUND + "late(vectors='again')")
+        shutil.rmtree(out)
+        words.fingerprint = "words/2"
+        kb.token_vectors(out)
+        assert "no stored vectors" not in kb.query(FOUND + "late(vectors='again')").reranked[0]
+
+
+def test_a_limit_of_tokens_without_a_model_is_refused(folder):
+    with KnowledgeBase.open(folder) as kb, pytest.raises(ConfigError, match="needs a model"):
+        kb.query(FOUND + "late(max_length=3)")
 
 
 def test_a_text_that_is_not_stored_is_read_now_and_the_result_says_so(folder, words):
