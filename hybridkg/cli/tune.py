@@ -19,7 +19,8 @@ from hybridkg.cli.output import write_files
 from hybridkg.cli.tune_encoder import ENCODER, tune_encoder
 from hybridkg.cli.tune_features import FEATURES, tune_features
 from hybridkg.cli.tune_graph import GRAPH, graph_options, tune_graph
-from hybridkg.errors import ParameterError
+from hybridkg.errors import ParameterError, UnknownNameError
+from hybridkg.registry import did_you_mean
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.graph import GraphOptions
@@ -165,6 +166,7 @@ def tune(
     from hybridkg.evaluation.tuning.training import Settings
     from hybridkg.evaluation.tuning.tune import Tuning
 
+    _check_model(model)
     _refuse_without_meaning(model)
     if model == ENCODER:
         with opened(kb) as knowledge_base:
@@ -326,6 +328,16 @@ def _check_out(out: Path, several: bool) -> None:
         raise ParameterError(f"{str(out)!r} is a folder; one model is one file", hint=f"--out {out / 'params.toml'}")
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+
+
+def _check_model(model: str) -> None:
+    from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES
+
+    if model not in OPTIONS_OF and model not in SEARCH_SPACES:
+        known = [*SEARCH_SPACES.names(), *OPTIONS_OF]
+        raise UnknownNameError(
+            f"no model {model!r} to tune; known: {', '.join(known)}", hint=did_you_mean(model, known)
+        )
 
 
 def _refuse_without_meaning(model: str) -> None:

@@ -60,8 +60,10 @@ def tune_encoder(
         rows.append([str(epoch), f"{loss:.4f}", f"{value:.4f}", "kept" if epoch == trained.best else ""])
     print_figures(["epoch", "loss", "mrr", ""], rows)
     echo(f"written: {out}", err=True)
-    if trained.left_out:
-        echo(f"note: {trained.left_out:,} topics left out: no right document", err=True)
+    if count := trained.left_out:
+        echo(f"note: {count:,} topic{'' if count == 1 else 's'} left out: no right document", err=True)
+    if count := trained.unknown:
+        echo(f"note: {count:,} candidate{'' if count == 1 else 's'} left out: no entity with text", err=True)
     learned, chosen = trained.topics
     echo(
         f"{learned:,} topics + {chosen:,} held out, {trained.documents:,} documents, {trained.steps:,} steps, "
