@@ -117,6 +117,19 @@ def test_a_checkpoint_of_another_choice_of_the_epoch_is_refused_and_the_same_one
     assert not work.exists()
 
 
+def test_the_base_is_the_score_that_ranks_the_rows_of_all_topics(collection):
+    """The first topic has no word of a label, so the score of comments alone ranks its rows as well."""
+    query = (
+        "SELECT ?x ?a ?b { ?x MATCH $text ON (description) AS ?a . OPTIONAL { ?x MATCH $text ON (label) AS ?b } } "
+        "RANK BY ?a + COALESCE(?b, 0) AS ?total"
+    )
+    topics = Topics({"q0": "fish", "q1": "ship 3"})
+    with KnowledgeBase.open(collection / "kb") as kb:
+        tuning = GraphTuning(kb, topics, read_qrels(collection / "qrels.txt"), query, GraphOptions(epochs=1), top=5)
+        assert "a" in tuning.rows["q0"].ranked_by
+        assert tuning.settings.base == "total"
+
+
 class Interrupting:
     """Stops at the second step."""
 
@@ -151,9 +164,20 @@ class Interrupting:
         (["--fixed", "weight=often"], "rare or count or none"),
         (["--top", "2000"], "at most 1,000 rows"),
         (["--jobs", "2"], "no meaning for --model graph"),
+        (["--held-out", "{topics}"], "no topic is left to learn from"),
+        (["--held-out", "{unjudged}"], "no topic that is held out has a judgement"),
+        (["--held-out", "{held}", "--topics", "{held}"], "no topic is left to learn from"),
+        (["--topics", "{held}"], "no topic that is held out to choose the epoch"),
     ],
 )
 def test_mistakes_say_what_would_be_right(collection, tmp_path, arguments, message):
-    result = run(collection, *arguments, "--out", tmp_path / "m.safetensors", code=1 if "vector" in arguments else 2)
+    (tmp_path / "unjudged.tsv").write_text("zz\tfish\n")
+    files = {
+        "topics": collection / "topics.tsv",
+        "held": collection / "held.tsv",
+        "unjudged": tmp_path / "unjudged.tsv",
+    }
+    given = [argument.format(**files) for argument in arguments]
+    result = run(collection, *given, "--out", tmp_path / "m.safetensors", code=1 if "vector" in arguments else 2)
     assert message in result.output
     assert not (tmp_path / "m.safetensors").exists()
