@@ -102,7 +102,9 @@ class Rerank(OneChild):
                 self._failed(reranker, e, first.size, context)
             else:
                 score_of = dict(zip(distinct, answer.scores.tolist(), strict=True))
-                numbers = {(node, score): i for i, ((node, _), score) in enumerate(score_of.items())}
+                numbers: dict[tuple[Term, float], int] = {
+                    (node, score): i for i, ((node, _), score) in enumerate(score_of.items())
+                }
                 context.reorderings[self.score] = Reordering(
                     reranker.name, first.size, self.entity, answer.note, numbers=numbers, parts=answer.parts
                 )

@@ -153,6 +153,7 @@ class Interrupting:
     [
         (["--learner", "linear"], "no learner 'linear' of a graph network"),
         (["--edges", "grahp"], "no source of edges 'grahp'"),
+        (["--edges", "graph,graph"], "named twice"),
         (["--inputs", "vector"], "has none"),
         (["--loss", "hinge"], "no loss 'hinge'"),
         (["--nodes", "words"], "no nodes 'words'"),

@@ -43,5 +43,7 @@ def test_mistakes_are_errors(films):
         films.query(FOUND + "RERANK TOP 5 USING pagerank(score='t')")
     with pytest.raises(HybridkgError, match="no source of edges 'grahp'"):
         films.query(FOUND + "RERANK TOP 5 USING pagerank(edges='grahp')")
+    with pytest.raises(ConfigError, match="named twice"):
+        films.query(FOUND + "RERANK TOP 5 USING pagerank(edges='graph,graph')")
     with pytest.raises(ConfigError, match="needs a source"):
         films.query(FOUND + "RERANK TOP 5 USING pagerank(edges=',')")

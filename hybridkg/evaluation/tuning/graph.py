@@ -326,6 +326,8 @@ def _check(options: GraphOptions, losses: Sequence[str]) -> None:
             )
     for source in options.edges:
         EDGE_SOURCES.get(source)
+    if len(set(options.edges)) < len(options.edges):
+        raise ParameterError(f"a source of edges is named twice: {', '.join(options.edges)}")
 
 
 def to_json(outcomes: Sequence[GraphOutcome], measure: str, top: int) -> dict[str, Any]:

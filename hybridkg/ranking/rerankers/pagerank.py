@@ -48,6 +48,8 @@ class PageRankReranker:
         self._score = str(values["score"])
         if not self._edges:
             raise ConfigError("pagerank needs a source of edges", hint=f"edges='{EDGE_SOURCES.default}'")
+        if len(set(self._edges)) < len(self._edges):
+            raise ConfigError(f"a source of edges is named twice: {', '.join(self._edges)}")
         self._sources: list[DocumentEdges] = [EDGE_SOURCES.get(name) for name in self._edges]
 
     @property
