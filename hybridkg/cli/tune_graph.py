@@ -106,7 +106,7 @@ def tune_graph(
     for path in written[-2:] if several else written:
         echo(f"written: {path}", err=True)
     if unlearned := ", ".join(one.training.name or GRAPH for one in outcomes if one.epoch == 0):
-        echo(f"warning: {unlearned} is the untrained network: no epoch was better on the held-out topics", err=True)
+        echo(f"warning: no epoch was better than the untrained network on the held-out topics: {unlearned}", err=True)
     if folds is None:
         echo(f"note: {measure} is that of the topics that the model was learned from or chosen by", err=True)
     echo(f"{measure}; {tuning.settings.width:,} numbers for each of the first {top:,} rows", err=True)
