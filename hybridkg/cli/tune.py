@@ -258,7 +258,7 @@ def _tune_graph(
     out: Path,
     run_file: Path | None,
 ) -> None:
-    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.cli.output import TerminalProgress, print_stale_of
     from hybridkg.evaluation.categories import categories_by_prefix, read_categories
     from hybridkg.evaluation.experiment.reading import read_text
     from hybridkg.evaluation.qrels import read_qrels
@@ -273,6 +273,7 @@ def _tune_graph(
     if by is not None:
         categories = categories_by_prefix(texts.texts) if by == BY_PREFIX else read_categories(Path(by))
     with opened(kb) as base:
+        print_stale_of(base)
         tuning = GraphTuning(
             base, texts, read_qrels(qrels), read_text(query_file, "query file"), options,
             held_out=None if held_out is None else read_topics(held_out), top=top, measure=measure, depth=depth,

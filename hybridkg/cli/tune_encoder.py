@@ -32,7 +32,7 @@ def tune_encoder(
     seed: int,
 ) -> None:
     """Trains, and prints the measure of each epoch."""
-    from hybridkg.cli.output import TerminalProgress, print_figures
+    from hybridkg.cli.output import TerminalProgress, print_figures, print_stale_of
     from hybridkg.evaluation.measures.stark import read_candidates
     from hybridkg.evaluation.qrels import read_qrels
     from hybridkg.evaluation.topics import read_topics
@@ -40,6 +40,7 @@ def tune_encoder(
 
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+    print_stale_of(kb)
     progress = TerminalProgress()
     tuning = EncoderTuning(
         kb,

@@ -101,8 +101,10 @@ class LateReranker:
             for at in missing:
                 if written[at] in vectors:
                     parts.add(at, questions[candidates.queries[at]], vectors[written[at]])
-        note = "" if self._store is None or not made else f"{made:,} of {len(written):,} texts had no stored vectors"
-        return Reranked(parts.scores, parts.of, note=note)
+        notes = [f"the model knows no token of {text[:60]!r}" for text, own in questions.items() if not own.names][:1]
+        if self._store is not None and made:
+            notes.append(f"{made:,} of {len(written):,} texts had no stored vectors")
+        return Reranked(parts.scores, parts.of, note="; ".join(notes))
 
 
 class _Parts:

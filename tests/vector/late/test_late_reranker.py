@@ -83,6 +83,27 @@ def test_stored_vectors_give_nearly_the_same_scores_without_reading_a_text_again
             kb.query(FOUND + "late(vectors='late')")
 
 
+def test_a_question_without_a_known_token_keeps_the_order_and_the_result_says_so(folder, words, monkeypatch):
+    none = words.question("")
+    monkeypatch.setattr(words, "question", lambda _: none)
+    with KnowledgeBase.open(folder) as kb:
+        result = kb.query(FOUND + "late() AS ?r")
+        plain = kb.query(FOUND.partition("RERANK")[0].replace(" ?r", ""))
+    assert [row["f"] for row in result] == [row["f"] for row in plain]
+    assert "the model knows no token of 'space crew mars'" in result.reranked[0]
+
+
+def test_vectors_of_an_index_that_is_older_than_the_graph_have_a_note(tmp_path, words):
+    kb = tmp_path / "kb"
+    for arguments in (["load", FILMS, "--index"], ["load", tmp_path / "new.ttl", "--no-index"]):
+        (tmp_path / "new.ttl").write_text('<http://e/new> <http://www.w3.org/2000/01/rdf-schema#label> "new" .')
+        command, file, option = arguments
+        assert CliRunner().invoke(cli, [command, str(kb), str(file), option]).exit_code == 0
+    result = CliRunner().invoke(cli, ["tokens", str(kb), "--out", str(tmp_path / "vectors")], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "the text index is older than the graph" in result.stderr
+
+
 def test_vectors_that_were_made_again_are_read_again(folder, words):
     out = folder / "models" / "again"
     with KnowledgeBase.open(folder) as kb:
