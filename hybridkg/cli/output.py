@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hybridkg.entities.profile.profile import Profile
+    from hybridkg.kb import KnowledgeBase
     from hybridkg.results.result import ExplainedPlan, Result
 
 
@@ -51,8 +52,7 @@ def print_result(result: Result, fmt: str, file: Path | None = None) -> None:
         write_rows(result, fmt)
     for warning in result.warnings:
         echo_error(warning)
-    for index in result.stale_indexes:
-        echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
+    print_stale(result.stale_indexes)
     for note in (*result.limits_reached, *result.reranked):
         echo(f"note: {note}", err=True)
     if result.boolean is None and (fmt == "table" or not is_counted):
@@ -104,6 +104,17 @@ def print_stats(stats: dict[str, Any]) -> None:
         for field in fields
     ]
     print_figures(names, rows, left=("field",))
+
+
+def print_stale(indexes: Iterable[str]) -> None:
+    """Prints a note for each index that is older than the graph."""
+    for index in indexes:
+        echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
+
+
+def print_stale_of(kb: KnowledgeBase) -> None:
+    """As `print_stale`, for a command that reads the entities of the indexes and runs no query."""
+    print_stale(kb.stats()["stale_indexes"])
 
 
 def write_files(contents: Mapping[Path, str], folder: Path | None) -> None:

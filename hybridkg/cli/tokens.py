@@ -30,11 +30,12 @@ def tokens(kb: Path, out: Path, model: str, fields: str, form: str, max_length: 
     Example:
       hybridkg tokens kb --model sentence-transformers/all-MiniLM-L6-v2 --out kb/models/late
     """
-    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.cli.output import TerminalProgress, print_stale_of
 
     if out.exists() and not out.is_dir():
         raise ParameterError(f"{str(out)!r} is a file; token vectors are a folder")
     with opened(kb) as base:
+        print_stale_of(base)
         added = base.token_vectors(
             out, model=model, fields=fields, form=form, max_length=max_length, progress=TerminalProgress()
         )

@@ -19,7 +19,8 @@ from hybridkg.cli.output import write_files
 from hybridkg.cli.tune_encoder import ENCODER, tune_encoder
 from hybridkg.cli.tune_features import FEATURES, tune_features
 from hybridkg.cli.tune_graph import GRAPH, graph_options, tune_graph
-from hybridkg.errors import ParameterError
+from hybridkg.errors import ParameterError, UnknownNameError
+from hybridkg.registry import did_you_mean
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.graph import GraphOptions
@@ -165,6 +166,7 @@ def tune(
     from hybridkg.evaluation.tuning.training import Settings
     from hybridkg.evaluation.tuning.tune import Tuning
 
+    _check_model(model)
     _refuse_without_meaning(model)
     if model == ENCODER:
         with opened(kb) as knowledge_base:
@@ -176,7 +178,8 @@ def tune(
     several = folds is not None or by is not None
     _check_out(out, several)
     _check_inputs(
-        [out, run_file], [topics, qrels, folds, query_file, Path(by) if by not in (None, BY_PREFIX) else None]
+        [out, run_file],
+        [topics, qrels, folds, query_file, held_out, Path(by) if by not in (None, BY_PREFIX) else None],
     )
     if model in (FEATURES, GRAPH) and query_file is None:
         raise ParameterError(
@@ -255,7 +258,7 @@ def _tune_graph(
     out: Path,
     run_file: Path | None,
 ) -> None:
-    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.cli.output import TerminalProgress, print_stale_of
     from hybridkg.evaluation.categories import categories_by_prefix, read_categories
     from hybridkg.evaluation.experiment.reading import read_text
     from hybridkg.evaluation.qrels import read_qrels
@@ -270,6 +273,7 @@ def _tune_graph(
     if by is not None:
         categories = categories_by_prefix(texts.texts) if by == BY_PREFIX else read_categories(Path(by))
     with opened(kb) as base:
+        print_stale_of(base)
         tuning = GraphTuning(
             base, texts, read_qrels(qrels), read_text(query_file, "query file"), options,
             held_out=None if held_out is None else read_topics(held_out), top=top, measure=measure, depth=depth,
@@ -325,6 +329,16 @@ def _check_out(out: Path, several: bool) -> None:
         raise ParameterError(f"{str(out)!r} is a folder; one model is one file", hint=f"--out {out / 'params.toml'}")
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+
+
+def _check_model(model: str) -> None:
+    from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES
+
+    if model not in OPTIONS_OF and model not in SEARCH_SPACES:
+        known = [*SEARCH_SPACES.names(), *OPTIONS_OF]
+        raise UnknownNameError(
+            f"no model {model!r} to tune; known: {', '.join(known)}", hint=did_you_mean(model, known)
+        )
 
 
 def _refuse_without_meaning(model: str) -> None:

@@ -32,7 +32,7 @@ def tune_encoder(
     seed: int,
 ) -> None:
     """Trains, and prints the measure of each epoch."""
-    from hybridkg.cli.output import TerminalProgress, print_figures
+    from hybridkg.cli.output import TerminalProgress, print_figures, print_stale_of
     from hybridkg.evaluation.measures.stark import read_candidates
     from hybridkg.evaluation.qrels import read_qrels
     from hybridkg.evaluation.topics import read_topics
@@ -40,6 +40,7 @@ def tune_encoder(
 
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+    print_stale_of(kb)
     progress = TerminalProgress()
     tuning = EncoderTuning(
         kb,
@@ -60,8 +61,10 @@ def tune_encoder(
         rows.append([str(epoch), f"{loss:.4f}", f"{value:.4f}", "kept" if epoch == trained.best else ""])
     print_figures(["epoch", "loss", "mrr", ""], rows)
     echo(f"written: {out}", err=True)
-    if trained.left_out:
-        echo(f"note: {trained.left_out:,} topics left out: no right document", err=True)
+    if count := trained.left_out:
+        echo(f"note: {count:,} topic{'' if count == 1 else 's'} left out: no right document", err=True)
+    if count := trained.unknown:
+        echo(f"note: {count:,} candidate{'' if count == 1 else 's'} left out: no entity with text", err=True)
     learned, chosen = trained.topics
     echo(
         f"{learned:,} topics + {chosen:,} held out, {trained.documents:,} documents, {trained.steps:,} steps, "

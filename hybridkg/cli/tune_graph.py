@@ -46,9 +46,9 @@ def graph_options(
             raise ParameterError(f"--fixed {name} is {' or '.join(WORDS[name])}, not {value!r}")
         if name in NUMBERS:
             least, most = NUMBERS[name]
-            whole = name in ("hidden", "epochs") and value != int(value) if isinstance(value, float) else True
-            if whole or not least <= float(value) <= most:
-                kind = "a whole number" if name in ("hidden", "epochs") else "a number"
+            is_whole = name in ("hidden", "epochs")
+            if isinstance(value, str) or not least <= value <= most or (is_whole and value != int(value)):
+                kind = "a whole number" if is_whole else "a number"
                 raise ParameterError(f"--fixed {name} is {kind} from {least:g} to {most:g}, not {value!r}")
     default = GraphOptions()
     sources = tuple(name.strip() for name in edges.split(",") if name.strip())
@@ -85,7 +85,13 @@ def tune_graph(
     from hybridkg.evaluation.run import write_run
     from hybridkg.evaluation.tuning.graph import to_json
 
-    outcomes = tuning.run(folds, categories, TerminalProgress(), out.with_name(f"{out.name}.training"))
+    work = out.with_name(f"{out.name}.training")
+    try:
+        outcomes = tuning.run(folds, categories, TerminalProgress(), work)
+    except KeyboardInterrupt:
+        if work.is_dir():
+            echo(f"the same command continues from {work}", err=True)
+        raise
     files = [out / f"graph-{one.training.name}.safetensors" for one in outcomes] if several else [out]
     report = {out / "report.json": json.dumps(to_json(outcomes, measure, top), indent=2) + "\n"} if several else {}
     write_files(report, out if several else None)
@@ -100,7 +106,7 @@ def tune_graph(
     for path in written[-2:] if several else written:
         echo(f"written: {path}", err=True)
     if unlearned := ", ".join(one.training.name or GRAPH for one in outcomes if one.epoch == 0):
-        echo(f"warning: {unlearned} is the untrained network: no epoch was better on the held-out topics", err=True)
+        echo(f"warning: no epoch was better than the untrained network on the held-out topics: {unlearned}", err=True)
     if folds is None:
         echo(f"note: {measure} is that of the topics that the model was learned from or chosen by", err=True)
     echo(f"{measure}; {tuning.settings.width:,} numbers for each of the first {top:,} rows", err=True)

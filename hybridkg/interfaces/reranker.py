@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.text_index import Scores
     from hybridkg.rdf.terms import NamedNode, Node
 
+Parts = Callable[[int], Mapping[str, float]]
+
 QUERY, ON_ERROR = "query", "on_error"
 STOP, KEEP = "stop", "keep"
 
@@ -144,13 +146,24 @@ class Reranked:
 
     Args:
         scores: float64[n], finite, higher is better; ties keep their earlier order.
-        parts: name -> float64[n], summands of the scores, for rerankers that can explain them.
+        parts: the summands of the score of a candidate, given its number, for rerankers that can explain them; called
+            for the rows that are explained, so that candidates with different summands take no memory for each other's.
         note: its effort, in words; empty for none.
     """
 
     scores: Scores
-    parts: Mapping[str, Scores] = field(default_factory=dict)
+    parts: Parts | None = None
     note: str = ""
+
+
+def parts_of_columns(columns: Mapping[str, Scores]) -> Parts:
+    """The parts of candidates that all have the same summands, given as name -> float64[n].
+
+    >>> import numpy as np
+    >>> parts_of_columns({"own": np.array([0.5, 0.25])})(1)
+    {'own': 0.25}
+    """
+    return lambda number: {name: float(own[number]) for name, own in columns.items()}
 
 
 class Reranker(Protocol):

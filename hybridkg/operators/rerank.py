@@ -12,6 +12,7 @@ from hybridkg.interfaces.reranker import (
     ON_ERROR,
     QUERY,
     RERANKERS,
+    Parts,
     RerankCandidates,
     Reranked,
     Reranker,
@@ -42,7 +43,8 @@ class Reordering:
         entity: the variable whose entities it scored.
         note: resources used.
         failed: whether the rows retained their order, because the reranker failed and the query permits that.
-        parts: (entity, its score) -> components of the score.
+        numbers: (entity, its score) -> its number among the candidates.
+        parts: see Reranked.
     """
 
     reranker: str
@@ -50,7 +52,13 @@ class Reordering:
     entity: str
     note: str = ""
     failed: bool = False
-    parts: Mapping[tuple[Term, float], Mapping[str, float]] = field(default_factory=dict)
+    numbers: Mapping[tuple[Term, float], int] = field(default_factory=dict)
+    parts: Parts | None = None
+
+    def parts_of(self, entity: Term, score: float) -> Mapping[str, float]:
+        """The components of the score of an entity; none from a reranker that does not explain it."""
+        number = self.numbers.get((entity, score))
+        return {} if number is None or self.parts is None else self.parts(number)
 
     def __str__(self) -> str:
         rows = "row" if self.rows == 1 else f"{self.rows:,} rows"
@@ -94,8 +102,11 @@ class Rerank(OneChild):
                 self._failed(reranker, e, first.size, context)
             else:
                 score_of = dict(zip(distinct, answer.scores.tolist(), strict=True))
+                numbers: dict[tuple[Term, float], int] = {
+                    (node, score): i for i, ((node, _), score) in enumerate(score_of.items())
+                }
                 context.reorderings[self.score] = Reordering(
-                    reranker.name, first.size, self.entity, answer.note, parts=_parts(distinct, answer)
+                    reranker.name, first.size, self.entity, answer.note, numbers=numbers, parts=answer.parts
                 )
                 context.exact = context.exact and kind.repeatable
         scores = [None if one is None else score_of.get(one) for one in requests]
@@ -184,14 +195,6 @@ def _checked(reranker: Reranker, candidates: RerankCandidates, context: Executio
     if not np.isfinite(answer.scores).all():
         raise RerankerError(f"{reranker.name} gave a score that is not a finite number")
     return answer
-
-
-def _parts(distinct: Sequence[tuple[Node, str]], answer: Reranked) -> dict[tuple[Term, float], Mapping[str, float]]:
-    columns = {name: own.tolist() for name, own in answer.parts.items()}
-    scores = answer.scores.tolist()
-    if not columns:
-        return {}
-    return {(node, scores[i]): {name: own[i] for name, own in columns.items()} for i, (node, _) in enumerate(distinct)}
 
 
 def _number(cell: Term | None) -> float:

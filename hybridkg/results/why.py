@@ -146,7 +146,7 @@ class ScoreExplainer:
         if own is None or score is None:
             return "", {}
         entity = bound.get(own.entity)
-        return own.reranker, {} if entity is None else own.parts.get((entity, score), {})
+        return own.reranker, {} if entity is None else own.parts_of(entity, score)
 
     def hits(self, bound: Mapping[str, Term | None], *, passages: bool = True) -> list[MatchExplanation]:
         """An explanation for each MATCH whose entity and score the row has; without `passages` no text is read."""

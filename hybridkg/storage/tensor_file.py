@@ -90,12 +90,12 @@ class TensorFile:
         try:
             content = json.loads(header, object_pairs_hook=_unique_names)
         except (ValueError, RecursionError) as e:
-            raise _broken(path, f"its header is no JSON: {e}") from e
+            raise _broken(path, f"its header is not JSON: {e}") from e
         if not isinstance(content, dict):
-            raise _broken(path, "its header is no table of tensors")
+            raise _broken(path, "its header is not a table of tensors")
         metadata = content.pop("__metadata__", {})
         if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-            raise _broken(path, "its metadata are no texts")
+            raise _broken(path, "its metadata values are not all strings")
         begin = 8 + length
         entries = {name: _entry(path, name, value, begin) for name, value in content.items()}
         at = begin
@@ -210,4 +210,4 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _broken(path: Path, problem: str) -> ConfigError:
-    return ConfigError(f"no safetensors file that can be used: {problem}", place=str(path))
+    return ConfigError(f"not a usable safetensors file: {problem}", place=str(path))

@@ -217,12 +217,25 @@ def test_topics_that_cannot_be_learned_from_are_refused(collection):
     with KnowledgeBase.open(collection / "kb") as kb:
         with pytest.raises(ParameterError, match="is learned from, and held out"):
             EncoderTuning(kb, topics, qrels, held_out=topics)
-        with pytest.raises(ParameterError, match="no topic to learn from has a judged document"):
+        with pytest.raises(ParameterError, match="no topic to learn from has a right document"):
             EncoderTuning(kb, topics, Qrels({"q": {"http://e/x": 1}}), held_out=held_out)
-        with pytest.raises(ParameterError, match="no topic that is held out has a judged document"):
+        with pytest.raises(ParameterError, match="no topic that is held out has a right document"):
             EncoderTuning(kb, topics, qrels, held_out=Topics({"other": "x"}))
         some = EncoderTuning(kb, Topics({**topics.texts, "other": "x"}), qrels, held_out=held_out)
         assert some.left_out == 1
+        with pytest.raises(ParameterError, match="that is held out") as caught:
+            EncoderTuning(kb, Topics(dict([*topics.texts.items()][:1])), qrels)
+        assert "--held-out" in caught.value.hint
+
+
+def test_candidates_that_are_no_entities_are_counted_and_refused_if_all_are(collection):
+    qrels, topics = read_qrels(collection / "qrels.txt"), read_topics(collection / "train.tsv")
+    ids = [document for own in qrels.grades.values() for document in own]
+    with KnowledgeBase.open(collection / "kb") as kb:
+        some = EncoderTuning(kb, topics, qrels, candidates=[*ids, "http://e/nothing", ids[0], "http://e/none"])
+        assert (some.unknown, len(some._nodes)) == (2, len(ids))
+        with pytest.raises(ParameterError, match="no candidate is an entity with text"):
+            EncoderTuning(kb, topics, qrels, candidates=["http://e/nothing"])
 
 
 @pytest.mark.parametrize(

@@ -73,10 +73,10 @@ def entry(dtype="F32", shape=(2,), at=(0, 8)):
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        (b"{", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b'{"a": 1, "a": 2}', "twice"),
-        ([], "no table"),
+        ([], "not a table"),
         ({"a": 1}, "is not described"),
         ({"a": entry() | {"more": 1}}, "is not described"),
         ({"a": entry("F33")}, "unknown type"),
@@ -93,8 +93,8 @@ def entry(dtype="F32", shape=(2,), at=(0, 8)):
         ({"a": entry(), "b": entry()}, "does not begin"),
         ({"a": entry(at=(4, 12))}, "does not begin"),
         ({}, "end at byte"),
-        ({"a": entry(), "__metadata__": {"x": 1}}, "no texts"),
-        ({"a": entry(), "__metadata__": []}, "no texts"),
+        ({"a": entry(), "__metadata__": {"x": 1}}, "not all strings"),
+        ({"a": entry(), "__metadata__": []}, "not all strings"),
     ],
 )
 def test_a_hostile_header_is_an_error(tmp_path, header, problem):

@@ -60,7 +60,8 @@ class EncoderTraining:
         losses: mean loss of each epoch.
         best: the epoch whose model was written.
         topics: numbers of topics that were learned from, and held out.
-        left_out: topics without a judgement of a document.
+        left_out: topics without a right document.
+        unknown: candidates that are no entity with text.
         documents: their number.
         steps: of this call.
         seconds: of this call.
@@ -73,6 +74,7 @@ class EncoderTraining:
     best: int
     topics: tuple[int, int]
     left_out: int
+    unknown: int
     documents: int
     steps: int
     seconds: float
@@ -106,6 +108,12 @@ class EncoderTuning:
     ):
         self._kb, self._qrels, self._progress = kb, qrels, progress
         self._nodes, self._texts = self._read(candidates)
+        self.unknown = len(set(candidates)) - len(self._nodes) if candidates is not None else 0
+        if not self._nodes and candidates:
+            raise ParameterError(
+                f"no candidate is an entity with text; the first one is {candidates[0]!r}",
+                hint="candidates are IRIs of entities, one a line",
+            )
         self._number = {document_of(node): i for i, node in enumerate(self._nodes)}
         if held_out is not None:
             both = next((topic for topic in held_out.texts if topic in topics.texts), None)
@@ -119,9 +127,11 @@ class EncoderTuning:
         for part, what in ((self._training, "to learn from"), (self._held_out, "that is held out")):
             if not len(part):
                 example = next((d for own in qrels.grades.values() for d in own), "")
+                hint = f"documents are IRIs of entities; the first one judged is {example!r}"
+                if held_out is None and len(self._training):
+                    hint = "give more topics, or the ones that are held out: --held-out FILE"
                 raise ParameterError(
-                    f"no topic {what} has a judged document with text",
-                    hint=f"documents are IRIs of entities; the first one judged is {example!r}",
+                    f"no topic {what} has a right document: one with text and a grade of 1 or more", hint=hint
                 )
 
     def train(
@@ -175,7 +185,8 @@ class EncoderTuning:
         _write(out, encoder, about)
         return EncoderTraining(
             out, f"{kind}:{out.resolve()}", outcome.values, outcome.losses, outcome.best,
-            (len(self._training), len(self._held_out)), self.left_out, len(self._texts), outcome.steps, outcome.seconds,
+            (len(self._training), len(self._held_out)), self.left_out, self.unknown, len(self._texts),
+            outcome.steps, outcome.seconds,
         )  # fmt: skip
 
     def _base(

@@ -53,7 +53,7 @@ class FeatureTuning:
         kb: an indexed knowledge base.
         topics: texts; topics without a judgement are ignored.
         qrels: judgements.
-        query: with `$text`, and RANK BY or ORDER BY; the first column with an entity is judged.
+        query: with `$text` and RANK BY; the first column with an entity is judged.
         top: number of reordered rows.
         measure: selects the hyperparameter.
         depth: maximum rows of a ranking.

@@ -42,6 +42,7 @@ from hybridkg.ranking.rerankers.graph_model import (
 )
 from hybridkg.ranking.rerankers.row_features import names_of
 from hybridkg.registry import did_you_mean
+from hybridkg.vector.training.checkpoint import remove_empty
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.learners.graph_torch import GraphExample
@@ -120,7 +121,7 @@ class GraphTuning:
         kb: an indexed knowledge base.
         topics: texts; topics without a judgement are ignored.
         qrels: judgements.
-        query: with `$text`, and RANK BY or ORDER BY; the first column with an entity is judged.
+        query: with `$text` and RANK BY; the first column with an entity is judged.
         options: of the network and its training.
         held_out: topics that choose the epoch of every training, and are not learned from; default: every fifth
             topic of a training.
@@ -158,28 +159,35 @@ class GraphTuning:
         chosen = {} if held_out is None else held_out.texts
         self.topics = tuple(topic for topic in topics.texts if topic in qrels.grades and topic not in chosen)
         self.held_out = None if held_out is None else tuple(topic for topic in chosen if topic in qrels.grades)
+        if not self.topics:
+            raise ParameterError(
+                "no topic is left to learn from",
+                hint="a topic needs a judgement, and one that is held out is not learned from",
+            )
+        if self.held_out == ():
+            raise ParameterError("no topic that is held out has a judgement", hint="they choose the epoch")
         texts = {**topics.texts, **chosen}
         read = [*self.topics, *(self.held_out or ())]
         progress.start("reading the rows of topics", len(read))
         self.rows: dict[str, FoundRows] = {}
-        self._examples: dict[str, GraphExample] = {}
-        settings: GraphSettings | None = None
         for topic in read:
-            rows = found_rows(kb, prepared, texts[topic], qrels.grades[topic], top, depth)
-            self.rows[topic] = rows
-            if len(rows.candidates):
-                settings = settings or _settings(options, rows)
-                check_inputs(settings, rows.candidates, rows.around)
-                given = graph_input(settings, rows.candidates, rows.around)
-                self._examples[topic] = GraphExample(given, rows.grades)
+            self.rows[topic] = found_rows(kb, prepared, texts[topic], qrels.grades[topic], top, depth)
             progress.advance(1, 1)
         progress.done(len(read))
-        if settings is None or not any(rows.grades.any() for rows in self.rows.values()):
+        found = {topic: rows for topic, rows in self.rows.items() if len(rows.candidates)}
+        if not any(rows.grades.any() for rows in found.values()):
             raise ParameterError(
                 "nothing that is judged relevant is among the rows of the query",
                 hint="documents are IRIs of its first column; are topics and judgements those of this knowledge base?",
             )
-        self.settings = settings
+        self.settings = _settings(options, list(found.values()))
+        self._examples: dict[str, GraphExample] = {}
+        progress.start("making the graphs of topics", len(found))
+        for topic, rows in found.items():
+            check_inputs(self.settings, rows.candidates, rows.around)
+            self._examples[topic] = GraphExample(graph_input(self.settings, rows.candidates, rows.around), rows.grades)
+            progress.advance(1, 1)
+        progress.done(len(found))
         self.before = self._values({topic: rows.documents for topic, rows in self.rows.items()})
 
     def by(self, options: GraphOptions) -> GraphTuning:
@@ -214,11 +222,15 @@ class GraphTuning:
             TrainingError: there is nothing to learn from.
         """
         outcomes = []
-        for training in plan(self.topics, folds, categories):
-            held_out = training.training[::HELD_OUT] if len(training.training) > 1 else ()
-            held_out = held_out if self.held_out is None else self.held_out
-            folder = None if checkpoints is None else checkpoints / (training.name or "graph")
-            outcomes.append(self.train(training, held_out, progress, folder))
+        try:
+            for training in plan(self.topics, folds, categories):
+                held_out = training.training[::HELD_OUT] if len(training.training) > 1 else ()
+                held_out = held_out if self.held_out is None else self.held_out
+                folder = None if checkpoints is None else checkpoints / (training.name or "graph")
+                outcomes.append(self.train(training, held_out, progress, folder))
+        finally:
+            if checkpoints is not None:
+                remove_empty(checkpoints)
         return tuple(outcomes)
 
     def train(
@@ -226,19 +238,28 @@ class GraphTuning:
     ) -> GraphOutcome:
         """One training with chosen held-out topics, which it does not learn from."""
         with needs_extra("models", FEATURE):
-            from hybridkg.evaluation.tuning.learners.graph_torch import GraphTraining
+            from hybridkg.evaluation.tuning.learners.graph_torch import GraphTraining, choice_key
             from hybridkg.vector.training.trainer import train
         from hybridkg.vector.training.schedule import OptimizerSettings
 
         options = self.options
+        if not held_out:
+            raise ParameterError(
+                f"the training {training.name!r} has no topic that is held out to choose the epoch"
+                if training.name
+                else "there is no topic that is held out to choose the epoch",
+                hint="give more topics, or the ones that are held out: --held-out FILE",
+            )
         learned_from = [topic for topic in training.training if topic not in set(held_out)]
+        chosen = [(topic, self._qrels.grades[topic], self._examples.get(topic)) for topic in held_out]
         task = GraphTraining(
             self.settings,
             [self._examples[topic] for topic in learned_from if topic in self._examples],
-            lambda model: mean(self._values(self.ranked(model, held_out))) if held_out else 0.0,
+            lambda model: mean(self._values(self.ranked(model, held_out))),
             loss=options.loss,
             dropout=options.dropout,
             seed=options.seed,
+            chosen_by=choice_key(self._measure.name, chosen),
         )
         if not task.examples:
             raise ParameterError(
@@ -274,9 +295,10 @@ class GraphTuning:
         return dict(values)
 
 
-def _settings(options: GraphOptions, rows: FoundRows) -> GraphSettings:
-    """The settings of a network for rows like these."""
-    around, candidates = rows.around, rows.candidates
+def _settings(options: GraphOptions, found: Sequence[FoundRows]) -> GraphSettings:
+    """The settings of a network for the rows of some topics, whose base is the score that ranks those of all."""
+    around, candidates = found[0].around, found[0].candidates
+    ranked_by = set.intersection(*(set(rows.ranked_by) for rows in found))
     own = GraphSettings(
         learner=options.learner,
         inputs=options.inputs,
@@ -285,7 +307,7 @@ def _settings(options: GraphOptions, rows: FoundRows) -> GraphSettings:
         weight=options.weight,
         mean=options.mean,
         hidden=options.hidden,
-        base=rows.ranked_by if options.residual else "",
+        base=min(ranked_by, default="") if options.residual else "",
     )
     if options.inputs == FEATURES:
         return replace(own, columns=names_of(around.text, list(candidates.scores)))
@@ -304,6 +326,8 @@ def _check(options: GraphOptions, losses: Sequence[str]) -> None:
             )
     for source in options.edges:
         EDGE_SOURCES.get(source)
+    if len(set(options.edges)) < len(options.edges):
+        raise ParameterError(f"a source of edges is named twice: {', '.join(options.edges)}")
 
 
 def to_json(outcomes: Sequence[GraphOutcome], measure: str, top: int) -> dict[str, Any]:

@@ -47,14 +47,14 @@ class FoundRows:
         candidates: the first rows.
         around: of the knowledge base.
         grades: int64[first rows], at least 0.
-        ranked_by: the score of the rows by which they are ranked; empty where no score of theirs equals it.
+        ranked_by: the scores that are equal to the one that ranks the rows, for each row; sorted.
     """
 
     documents: tuple[tuple[str, float], ...]
     candidates: RerankCandidates
     around: Surroundings
     grades: NDArray[np.int64]
-    ranked_by: str
+    ranked_by: tuple[str, ...]
 
     def ranked(self, scores: NDArray[np.float64]) -> tuple[tuple[str, float], ...]:
         """As JudgedRows.ranked."""
@@ -113,7 +113,7 @@ def found_rows(
         for label in labels
     }
     rank = np.array([score for _, score in documents[:top]], np.float64)
-    ranked_by = next((label for label in labels if len(rank) and np.array_equal(scores[label], rank)), "")
+    ranked_by = tuple(label for label in labels if np.array_equal(scores[label], rank))
     state = snapshot_of(kb)
     ids = np.full(len(nodes), -1) if state.nodes is None else state.nodes.find_many(nodes)
     candidates = RerankCandidates(nodes, (text,) * len(nodes), scores, ids)

@@ -76,7 +76,7 @@ def _check_rerank(form: ast.QueryForm, rerank: ast.Rerank, bindings: ScopeBindin
     if reranker.takes_file != bool(model.file):
         raise QueryCheckError(
             f"{model.name!r} takes {'a file' if reranker.takes_file else 'no file'}",
-            hint=f"USING {model.name}(@model.json)" if reranker.takes_file else "give its settings by name: model=...",
+            hint=f"USING {model.name}(@FILE)" if reranker.takes_file else "give its settings by name: model=...",
             span=model.span,
         )
     if rerank.top > reranker.most:

@@ -45,7 +45,7 @@ class CrossEncoderReranker:
             path = Path(model).expanduser()
             found = next((folder / path for folder in place.folders if (folder / path / "config.json").is_file()), None)
             if found is None:
-                searched = " and ".join(repr(str(folder / path)) for folder in place.folders)
+                searched = " and ".join(dict.fromkeys(repr(str(folder / path)) for folder in place.folders))
                 raise ConfigError(f"no model in {searched}", hint="the folder of a model has a config.json")
             model = str(found.resolve())
         self._model, self._length = model, int(values["max_length"])

@@ -9,7 +9,14 @@ import numpy as np
 
 from hybridkg.config.model_parameters import find_file
 from hybridkg.errors import ConfigError, RerankerError
-from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.interfaces.reranker import (
+    RerankCandidates,
+    Reranked,
+    RerankPlace,
+    Setting,
+    Surroundings,
+    parts_of_columns,
+)
 from hybridkg.ranking.rerankers import feature_model
 from hybridkg.ranking.rerankers.row_features import RowFeatures, by_question, names_of
 from hybridkg.registry import did_you_mean
@@ -49,4 +56,4 @@ class FeatureReranker:
         parts = np.zeros((len(candidates), len(names)))
         for places, own in by_question(candidates):
             parts[places] = self._model.parts(RowFeatures(own, around).matrix(names))
-        return Reranked(parts.sum(axis=1), {name: parts[:, i] for i, name in enumerate(names)})
+        return Reranked(parts.sum(axis=1), parts_of_columns({name: parts[:, i] for i, name in enumerate(names)}))

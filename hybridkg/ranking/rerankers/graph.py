@@ -9,7 +9,14 @@ import numpy as np
 
 from hybridkg.config.model_parameters import find_file
 from hybridkg.errors import ConfigError
-from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.interfaces.reranker import (
+    RerankCandidates,
+    Reranked,
+    RerankPlace,
+    Setting,
+    Surroundings,
+    parts_of_columns,
+)
 from hybridkg.ranking.rerankers.graph_inputs import check_inputs, graph_input
 from hybridkg.ranking.rerankers.graph_layers import scores
 from hybridkg.ranking.rerankers.graph_model import HINT, read_graph_model
@@ -46,4 +53,4 @@ class GraphReranker:
             whole[places] = scores(self._model, given)
             own[places] = scores(self._model, given, edges=False)
             around.check()
-        return Reranked(whole, {"own": own, "neighbours": whole - own})
+        return Reranked(whole, parts_of_columns({"own": own, "neighbours": whole - own}))

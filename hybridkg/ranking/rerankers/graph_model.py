@@ -166,7 +166,7 @@ def _is_valid(name: str, value: Any) -> bool:
         case "learner" | "inputs" | "nodes" | "weight":
             return value in words[name] if isinstance(value, str) else False
         case "edges":
-            return _are_texts(value, 16) and all(one in EDGE_SOURCES for one in value)
+            return _are_texts(value, 16) and len(set(value)) == len(value) and all(one in EDGE_SOURCES for one in value)
         case "columns":
             return _are_texts(value, MAX_COLUMNS) and len(set(value)) == len(value)
         case "mean":

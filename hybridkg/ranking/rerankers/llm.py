@@ -16,7 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hybridkg.errors import ConfigError
-from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.interfaces.reranker import (
+    RerankCandidates,
+    Reranked,
+    RerankPlace,
+    Setting,
+    Surroundings,
+    parts_of_columns,
+)
 from hybridkg.remote.chat_model import ChatModel, UnusableAnswerError
 from hybridkg.remote.model_server import ModelServer, tokens_of
 
@@ -72,7 +79,7 @@ class LanguageModelReranker:
                 data = {"question": query, "candidates": records}
                 scores[some] = self._chat.answer(INSTRUCTION, data, partial(read_scores, count=len(some)), hint=HINT)
         earlier = self._prior * (1 - np.arange(len(scores)) / len(scores))
-        parts = {"model": scores, "earlier place": earlier} if self._prior else {}
+        parts = parts_of_columns({"model": scores, "earlier place": earlier}) if self._prior else None
         count = self._chat.server.requests
         requests = f"{count:,} request{'' if count == 1 else 's'}"
         return Reranked(scores + earlier, parts, note=f"{requests}, about {tokens_of(self._chat.characters):,} tokens")

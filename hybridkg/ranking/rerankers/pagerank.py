@@ -9,6 +9,7 @@ Haveliwala, "Topic-sensitive PageRank" (WWW 2002).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -24,7 +25,9 @@ from hybridkg.registry import did_you_mean
 
 Floats = NDArray[np.float64]
 
-MAX_ROUNDS = 100
+MAX_DAMPING = 0.99
+"""Maximum damping: 2,361 rounds, half a second for 1,000 rows; the number of rounds grows as 1 / (1 - damping)."""
+
 SMALLEST_CHANGE = 1e-10
 """Sum of the changes of all probabilities below which a round is the last one."""
 
@@ -36,7 +39,7 @@ class PageRankReranker:
 
     settings: ClassVar[Mapping[str, Setting]] = {
         "edges": Setting("graph", note="sources of edges, with commas: graph, types"),
-        "damping": Setting(0.85, 0, 0.999, note="probability of following an edge"),
+        "damping": Setting(0.85, 0, MAX_DAMPING, note="probability of following an edge"),
         "start": Setting(RANK, words=(RANK, UNIFORM), note="where the walk begins anew: by the score of the rows"),
         "score": Setting("", note="the score of `start`; default: rank, or the only one"),
     }
@@ -48,6 +51,8 @@ class PageRankReranker:
         self._score = str(values["score"])
         if not self._edges:
             raise ConfigError("pagerank needs a source of edges", hint=f"edges='{EDGE_SOURCES.default}'")
+        if len(set(self._edges)) < len(self._edges):
+            raise ConfigError(f"a source of edges is named twice: {', '.join(self._edges)}")
         self._sources: list[DocumentEdges] = [EDGE_SOURCES.get(name) for name in self._edges]
 
     @property
@@ -85,7 +90,7 @@ def pagerank(weights: Floats, start: Floats, damping: float) -> Floats:
     Args:
         weights: float64[n, n] of edges, at least 0.
         start: float64[n], adding up to 1.
-        damping: 0 <= d < 1.
+        damping: 0 <= d < 1. A round multiplies the distance to the result by at most d, so the rounds end.
 
     Two rows, of which only the first is started from, and an edge between them: p = (1 - d) / (1 - d^2) for the first.
 
@@ -95,10 +100,9 @@ def pagerank(weights: Floats, start: Floats, damping: float) -> Floats:
     sums = weights.sum(axis=1)
     steps = np.divide(weights, sums[:, None], out=np.zeros_like(weights), where=sums[:, None] > 0)
     p = start
-    for _ in range(MAX_ROUNDS):
+    change = math.inf
+    while change >= SMALLEST_CHANGE:
         new = (1 - damping) * start + damping * (steps.T @ p + p[sums == 0].sum() * start)
         change = float(np.abs(new - p).sum())
         p = new
-        if change < SMALLEST_CHANGE:
-            break
     return p

@@ -20,7 +20,7 @@ from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace
 from hybridkg.vector.late.max_similarity import maxima
 from hybridkg.vector.late.table_tokens import TableTokens
 from hybridkg.vector.late.token_model import QuestionTokens, TokenModel, open_token_model
-from hybridkg.vector.late.token_store import TokenStore
+from hybridkg.vector.late.token_store import SEGMENT, TokenStore
 
 CHARACTERS = 100_000
 """Maximum length of a text for the tokenizer; no model reads so much."""
@@ -77,8 +77,10 @@ class LateReranker:
                 f"the stored vectors are those of {self._store.fingerprint!r}, and the model is {model.fingerprint!r}",
                 hint="name their model, or make them again: hybridkg tokens KB --out DIR",
             )
-        questions = {text: model.question(text) for text in dict.fromkeys(candidates.queries)}
-        around.check()
+        questions: dict[str, QuestionTokens] = {}
+        for text in dict.fromkeys(candidates.queries):
+            questions[text] = model.question(text)
+            around.check()
         names = [name.strip() for name in self._fields.split(",") if name.strip()]
         written = [FORMS[self._form](text) for text in around.running_texts(candidates.nodes, names, CHARACTERS)]
         parts = _Parts(len(candidates))
@@ -99,8 +101,10 @@ class LateReranker:
             for at in missing:
                 if written[at] in vectors:
                     parts.add(at, questions[candidates.queries[at]], vectors[written[at]])
-        note = "" if self._store is None or not made else f"{made:,} of {len(written):,} texts had no stored vectors"
-        return Reranked(parts.scores, parts.by_name(), note=note)
+        notes = [f"the model knows no token of {text[:60]!r}" for text, own in questions.items() if not own.names][:1]
+        if self._store is not None and made:
+            notes.append(f"{made:,} of {len(written):,} texts had no stored vectors")
+        return Reranked(parts.scores, parts.of, note="; ".join(notes))
 
 
 class _Parts:
@@ -108,19 +112,16 @@ class _Parts:
 
     def __init__(self, count: int):
         self.scores = np.zeros(count)
-        self._columns: dict[str, NDArray[np.float64]] = {}
+        self._own: list[tuple[tuple[str, ...], NDArray[np.float64]]] = [((), np.zeros(0))] * count
 
     def add(self, place: int, question: QuestionTokens, document: Vectors) -> None:
         own = maxima(question.vectors, document)
         self.scores[place] = own.sum()
-        for number, (token, value) in enumerate(zip(question.names, own.tolist(), strict=True), 1):
-            name = f"{number} {token}"
-            if name not in self._columns:
-                self._columns[name] = np.zeros(len(self.scores))
-            self._columns[name][place] = value
+        self._own[place] = question.names, own
 
-    def by_name(self) -> Mapping[str, NDArray[np.float64]]:
-        return self._columns
+    def of(self, place: int) -> Mapping[str, float]:
+        pairs = zip(*self._own[place], strict=True)
+        return {f"{number} {token}": float(value) for number, (token, value) in enumerate(pairs, 1)}
 
 
 def token_model(model: str, folders: Sequence[Path], max_length: int, around: Surroundings) -> TokenModel:
@@ -128,10 +129,16 @@ def token_model(model: str, folders: Sequence[Path], max_length: int, around: Su
 
     Raises:
         RerankerError: the encoder has none.
+        ConfigError: there is a limit of tokens without a model.
         HybridkgError: the model cannot be used.
     """
     if model:
         return open_token_model(model, folders, max_length)
+    if max_length:
+        raise ConfigError(
+            "a limit of tokens needs a model: an encoder with vectors of tokens has none",
+            hint="name a model as well, or no limit",
+        )
     vectors = None if around.text is None else around.text.vectors
     encoder = None if vectors is None else vectors.encoder
     if isinstance(encoder, TokenTable):
@@ -158,11 +165,12 @@ def _folder(name: str, folders: Sequence[Path]) -> Path:
 
 
 def _opened(folder: Path) -> TokenStore:
-    """The store of a folder; one that has grown since it was opened is opened again."""
-    return _cached(folder.resolve(), sum(1 for _ in folder.glob("part*.json")))
+    """The store of a folder; one that has grown or was made again since it was opened is opened again."""
+    headers = [(path.name, path.stat()) for path in sorted(folder.glob(f"{SEGMENT}*.json"))]
+    return _cached(folder.resolve(), tuple((name, own.st_ino, own.st_mtime_ns) for name, own in headers))
 
 
 @lru_cache(maxsize=OPENED)
-def _cached(folder: Path, segments: int) -> TokenStore:
-    del segments
+def _cached(folder: Path, headers: tuple[tuple[str, int, int], ...]) -> TokenStore:
+    del headers
     return TokenStore(folder)

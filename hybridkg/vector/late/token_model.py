@@ -62,6 +62,6 @@ def open_token_model(model: str, folders: Sequence[Path], max_length: int) -> To
     found = next((folder / path for folder in folders if (folder / path / "config.json").is_file()), None)
     found = found or next((folder / path for folder in folders if (folder / path / "modules.json").is_file()), None)
     if found is None:
-        searched = " and ".join(repr(str(folder / path)) for folder in folders)
+        searched = " and ".join(dict.fromkeys(repr(str(folder / path)) for folder in folders))
         raise ConfigError(f"no model in {searched}", hint="the folder of a model has a config.json or a modules.json")
     return opened(ModelChoice(str(found.resolve()), max_length=max_length))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.errors import ConfigError, CorruptError
+from hybridkg.errors import ConfigError, CorruptError, StorageError
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
@@ -24,6 +24,9 @@ from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, CachedEmbedding
 from hybridkg.vector.late.token_model import TokenModel
 
 LAYOUT = FolderLayout("hybridkg token vectors", 1, "tokens.json", "folder of token vectors")
+
+SEGMENT = "part"
+"""What the names of all files of a folder begin with."""
 
 AT_ONCE = 64
 """Texts that the model gets at once."""
@@ -142,9 +145,10 @@ def store(
         Number of texts added.
 
     Raises:
-        ConfigError: the folder has vectors of another model or other settings.
+        ConfigError: the folder has vectors of another model or other settings, or files of something else.
+        StorageError: it cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _prepare(folder)
     number = len(list(_segments(folder)))
     known = TokenStore(folder) if number else None
     if known is not None and (known.fingerprint != model.fingerprint or dict(known.settings) != dict(settings)):
@@ -159,7 +163,10 @@ def store(
     def flush() -> None:
         nonlocal number, added
         if pending or number == 0:
-            _write_segment(folder, number, model, pending, settings, progress)
+            try:
+                _write_segment(folder, number, model, pending, settings, progress)
+            except OSError as e:
+                raise _unwritable(folder, e) from e
             number, added = number + 1, added + len(pending)
             pending.clear()
 
@@ -179,6 +186,23 @@ def store(
     return added
 
 
+def _prepare(folder: Path) -> None:
+    """Makes the folder, and refuses one of something else, such as a model, whose files vectors would stand among."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        other = min((path.name for path in folder.iterdir() if not path.name.startswith(SEGMENT)), default=None)
+    except OSError as e:
+        raise _unwritable(folder, e) from e
+    if other is not None:
+        raise ConfigError(
+            f"{str(folder)!r} is no folder of token vectors: it has {other!r}", hint="write into another folder"
+        )
+
+
+def _unwritable(folder: Path, error: OSError) -> StorageError:
+    return StorageError(f"cannot write {str(folder)!r}: {error.strerror or error}")
+
+
 def _write_segment(
     folder: Path,
     number: int,
@@ -187,7 +211,7 @@ def _write_segment(
     settings: Mapping[str, Any],
     progress: Progress,
 ) -> None:
-    writer = Writer(LAYOUT, folder, f"part{number:04}")
+    writer = Writer(LAYOUT, folder, f"{SEGMENT}{number:04}")
     lengths: list[int] = []
     with (
         closing(writer.stream("numbers", np.int8, model.dimensions)) as numbers,
@@ -209,8 +233,8 @@ def _write_segment(
 
 def _segments(folder: Path) -> Iterator[MappedArrays]:
     number = 0
-    while (folder / LAYOUT.header_name(f"part{number:04}")).is_file():
-        yield MappedArrays(LAYOUT, folder, f"part{number:04}")
+    while (folder / LAYOUT.header_name(f"{SEGMENT}{number:04}")).is_file():
+        yield MappedArrays(LAYOUT, folder, f"{SEGMENT}{number:04}")
         number += 1
 
 

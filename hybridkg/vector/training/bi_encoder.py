@@ -2,7 +2,7 @@
 
 Karpukhin et al., "Dense passage retrieval" (EMNLP 2020): the documents of the other questions of a batch are negatives,
 and optionally wrong ones that BM25 finds. Xiong et al., "Approximate nearest neighbor negative contrastive learning"
-(ICLR 2021): wrong documents among the first ones of the model itself, here renewed at the begin of each epoch.
+(ICLR 2021): wrong documents among the first ones of the model itself, here renewed at the start of each epoch.
 """
 
 from __future__ import annotations

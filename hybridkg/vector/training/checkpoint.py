@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.errors import ConfigError
+from hybridkg.errors import ConfigError, StorageError
 from hybridkg.storage.tensor_file import TensorFile, write_tensors
 
 NAME = "checkpoint.safetensors"
@@ -69,9 +69,16 @@ class CheckpointFile:
     key: str
     settings: Mapping[str, Any]
 
+    def prepare(self) -> None:
+        """Makes the folder, so that a place that cannot be written to is found before the work; StorageError then."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise StorageError(f"cannot write {str(self.folder)!r}: {e.strerror or e}") from e
+
     def write(self, state: TrainingState) -> None:
         """Replaces the file; StorageError if that fails."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.prepare()
         about = {name: getattr(state, name) for name in ("epoch", "step", "values", "losses", "loss")}
         tensors: dict[str, NDArray[Any]] = {
             f"{group}/{name}": array for group, own in state.tensors.items() for name, array in own.items()
@@ -92,7 +99,10 @@ class CheckpointFile:
         path = self.folder / NAME
         if not path.exists():
             return None
-        file = TensorFile.open(path, max_bytes=MAX_BYTES)
+        try:
+            file = TensorFile.open(path, max_bytes=MAX_BYTES)
+        except ConfigError as e:
+            raise ConfigError(e.message, hint=REMOVE, place=str(path)) from e
         try:
             about = json.loads(file.metadata["hybridkg"])
             own, crc = (about.pop("format"), about.pop("key"), about.pop("settings")), about.pop("crc")
@@ -120,10 +130,14 @@ class CheckpointFile:
         return state
 
     def remove(self) -> None:
-        """Removes the file, and its folder if nothing else is in it."""
+        """Removes the file."""
         (self.folder / NAME).unlink(missing_ok=True)
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
+
+
+def remove_empty(folder: Path) -> None:
+    """Removes a folder if it exists and nothing is in it."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _crc(tensors: Mapping[str, NDArray[Any]]) -> str:

@@ -22,7 +22,7 @@ import torch
 from hybridkg.errors import TrainingError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.training_task import TrainingTask
-from hybridkg.vector.training.checkpoint import CheckpointFile, TrainingState
+from hybridkg.vector.training.checkpoint import CheckpointFile, TrainingState, remove_empty
 from hybridkg.vector.training.schedule import OptimizerSettings, learning_rate
 
 SECONDS = 120
@@ -61,21 +61,32 @@ def train(
 
     Raises:
         TrainingError: a loss is not finite.
+        StorageError: the checkpoint cannot be written.
         ConfigError: the checkpoint is damaged, or of other data or settings.
         KeyboardInterrupt: after the checkpoint has been written.
     """
-    with one_thread():
-        return _Run(task, settings, folder, progress).result()
+    checkpoint = None if folder is None else CheckpointFile(folder, task.key, asdict(settings))
+    if checkpoint is None:
+        with one_thread():
+            return _Run(task, settings, None, progress).result()
+    checkpoint.prepare()
+    try:
+        with one_thread():
+            return _Run(task, settings, checkpoint, progress).result()
+    finally:
+        remove_empty(checkpoint.folder)
 
 
 class _Run:
     """One call of `train`."""
 
-    def __init__(self, task: TrainingTask, settings: OptimizerSettings, folder: Path | None, progress: Progress):
+    def __init__(
+        self, task: TrainingTask, settings: OptimizerSettings, checkpoint: CheckpointFile | None, progress: Progress
+    ):
         self._task, self._settings, self._progress = task, settings, progress
         self._parameters: dict[str, Any] = dict(sorted(task.parameters().items()))
         self._adam = torch.optim.AdamW(self._parameters.values(), lr=settings.rate, weight_decay=settings.decay)
-        self._checkpoint = None if folder is None else CheckpointFile(folder, task.key, asdict(settings))
+        self._checkpoint = checkpoint
         shapes = {name: tuple(value.shape) for name, value in self._parameters.items()}
         stored = None if self._checkpoint is None else self._checkpoint.read(shapes)
         self._state = stored or TrainingState()

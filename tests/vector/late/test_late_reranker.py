@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,20 @@ def test_rows_are_in_the_order_of_the_sums_of_maxima_and_parts_are_the_maxima(fo
     assert [row.scores["r"] for row in rows[:4]] == sorted((row.scores["r"] for row in rows[:4]), reverse=True)
 
 
+def test_rows_with_texts_of_their_own_have_the_tokens_of_their_text_alone_as_parts(folder, words):
+    query = (
+        'SELECT ?f ?t ?r { VALUES ?t { "space crew" "hotel" "snow mars city" } ?f MATCH ?t AS ?s } RANK BY ?s '
+        "RERANK TOP 50 USING late() AS ?r"
+    )
+    with KnowledgeBase.open(folder) as kb:
+        rows = list(kb.query(query))
+        assert {str(row["t"]) for row in rows} == {"space crew", "hotel", "snow mars city"}
+        for row in rows:
+            parts = row.why().parts
+            assert list(parts) == [f"{at} {word}" for at, word in enumerate(str(row["t"]).split(), 1)]
+            assert sum(parts.values()) == pytest.approx(row.scores["r"])
+
+
 def test_stored_vectors_give_nearly_the_same_scores_without_reading_a_text_again(folder, words):
     with KnowledgeBase.open(folder) as kb:
         added = kb.token_vectors(folder / "models" / "late")
@@ -66,6 +81,43 @@ def test_stored_vectors_give_nearly_the_same_scores_without_reading_a_text_again
         words.fingerprint = "words/9"
         with pytest.raises(RerankerError, match="stored vectors are those of"):
             kb.query(FOUND + "late(vectors='late')")
+
+
+def test_a_question_without_a_known_token_keeps_the_order_and_the_result_says_so(folder, words, monkeypatch):
+    none = words.question("")
+    monkeypatch.setattr(words, "question", lambda _: none)
+    with KnowledgeBase.open(folder) as kb:
+        result = kb.query(FOUND + "late() AS ?r")
+        plain = kb.query(FOUND.partition("RERANK")[0].replace(" ?r", ""))
+    assert [row["f"] for row in result] == [row["f"] for row in plain]
+    assert "the model knows no token of 'space crew mars'" in result.reranked[0]
+
+
+def test_vectors_of_an_index_that_is_older_than_the_graph_have_a_note(tmp_path, words):
+    kb = tmp_path / "kb"
+    for arguments in (["load", FILMS, "--index"], ["load", tmp_path / "new.ttl", "--no-index"]):
+        (tmp_path / "new.ttl").write_text('<http://e/new> <http://www.w3.org/2000/01/rdf-schema#label> "new" .')
+        command, file, option = arguments
+        assert CliRunner().invoke(cli, [command, str(kb), str(file), option]).exit_code == 0
+    result = CliRunner().invoke(cli, ["tokens", str(kb), "--out", str(tmp_path / "vectors")], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "the text index is older than the graph" in result.stderr
+
+
+def test_vectors_that_were_made_again_are_read_again(folder, words):
+    out = folder / "models" / "again"
+    with KnowledgeBase.open(folder) as kb:
+        kb.token_vectors(out)
+        kb.query(FOUND + "late(vectors='again')")
+        shutil.rmtree(out)
+        words.fingerprint = "words/2"
+        kb.token_vectors(out)
+        assert "no stored vectors" not in kb.query(FOUND + "late(vectors='again')").reranked[0]
+
+
+def test_a_limit_of_tokens_without_a_model_is_refused(folder):
+    with KnowledgeBase.open(folder) as kb, pytest.raises(ConfigError, match="needs a model"):
+        kb.query(FOUND + "late(max_length=3)")
 
 
 def test_a_text_that_is_not_stored_is_read_now_and_the_result_says_so(folder, words):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from late_texts import WIDE, WordModel
 
-from hybridkg.errors import ConfigError, CorruptError
+from hybridkg.errors import ConfigError, CorruptError, StorageError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.vector.late import token_store
 from hybridkg.vector.late.token_store import TokenStore, quantised, store
@@ -53,6 +53,15 @@ def test_a_run_reads_only_new_texts_and_an_interrupted_one_goes_on(tmp_path, mon
     whole = TokenStore(tmp_path)
     assert (whole.known(TEXTS)[:, 0] >= 0).all()
     assert stored(tmp_path, [*TEXTS, "new words"]) == 1
+
+
+def test_a_folder_of_something_else_or_that_cannot_be_made_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "modules.json").write_text("[]")
+    with pytest.raises(ConfigError, match=r"no folder of token vectors: it has 'modules.json'"):
+        stored(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["modules.json"]
+    with pytest.raises(StorageError, match="cannot write"):
+        stored(tmp_path / "modules.json" / "vectors")
 
 
 def test_another_model_or_other_texts_are_refused(tmp_path):

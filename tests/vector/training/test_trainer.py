@@ -9,8 +9,8 @@ pytest.importorskip("torch", reason="no model packages: torch")
 
 import torch
 
-from hybridkg.errors import ConfigError, TrainingError
-from hybridkg.vector.training.checkpoint import NAME
+from hybridkg.errors import ConfigError, StorageError, TrainingError
+from hybridkg.vector.training.checkpoint import NAME, REMOVE
 from hybridkg.vector.training.schedule import OptimizerSettings
 from hybridkg.vector.training.trainer import train
 
@@ -103,6 +103,24 @@ class _NextStep(Interrupting):
         self.left += 1
         if self.left == 1:
             raise KeyboardInterrupt
+
+
+def test_a_place_that_cannot_be_written_to_is_an_error_before_the_first_step(tmp_path):
+    (tmp_path / "file").write_text("")
+    task = Line()
+    with pytest.raises(StorageError, match="cannot write"):
+        train(task, SETTINGS, folder=tmp_path / "file" / "work")
+    assert task.seen == []
+
+
+def test_a_checkpoint_that_is_cut_off_says_what_to_do(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(), SETTINGS, folder=tmp_path, progress=Interrupting(1))
+    path = tmp_path / NAME
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ConfigError) as caught:
+        train(Line(), SETTINGS, folder=tmp_path)
+    assert caught.value.hint == REMOVE
 
 
 def test_an_interruption_inside_a_loss_keeps_the_steps_before_it(tmp_path):

@@ -9,6 +9,7 @@ Losses of a question, after G-RAG (graph-reranking paper, equations 12 and 13):
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,7 @@ class GraphTraining:
         loss: a name of LOSSES.
         dropout: share of the numbers of the inner layer that a step leaves out, 0..1.
         seed: of the first weights.
+        chosen_by: hash of what `measure` depends on besides the model, so that no checkpoint of another choice goes on.
     """
 
     def __init__(
@@ -81,10 +83,11 @@ class GraphTraining:
         loss: str,
         dropout: float,
         seed: int,
+        chosen_by: str = "",
     ):
         self._settings, self._measure, self._loss, self._dropout = settings, measure, LOSSES[loss], dropout
         self._examples = [_Tensors(one) for one in training if len(set(one.grades.tolist())) > 1]
-        self._key = _key(settings, training, loss, dropout, seed)
+        self._key = _key(settings, training, loss, dropout, seed, chosen_by)
         generator = torch.Generator().manual_seed(seed)
         self._parameters: dict[str, torch.Tensor] = {}
         for name, shape in sorted(settings.shapes.items()):
@@ -161,9 +164,25 @@ def _tensor(values: NDArray[np.float64]) -> torch.Tensor:
     return torch.from_numpy(values.astype(np.float32))
 
 
-def _key(settings: GraphSettings, training: Sequence[GraphExample], loss: str, dropout: float, seed: int) -> str:
-    whole = hashlib.sha256(f"{settings} {loss} {dropout} {seed}".encode())
+def _key(
+    settings: GraphSettings, training: Sequence[GraphExample], loss: str, dropout: float, seed: int, chosen_by: str
+) -> str:
+    whole = hashlib.sha256(f"{settings} {loss} {dropout} {seed} {chosen_by}".encode())
     for one in training:
-        for values in (one.given.nodes, one.given.messages, one.given.base, one.given.question, one.grades):
-            whole.update(b"-" if values is None else f"{values.shape}".encode() + values.tobytes())
+        _add(whole, one)
     return whole.hexdigest()
+
+
+def choice_key(measure: str, held_out: Sequence[tuple[str, Mapping[str, int], GraphExample | None]]) -> str:
+    """Hash of a measure on some topics: their ids, their judgements and their examples, None for one without rows."""
+    whole = hashlib.sha256(measure.encode())
+    for topic, grades, example in held_out:
+        whole.update(json.dumps([topic, dict(grades)]).encode())
+        if example is not None:
+            _add(whole, example)
+    return whole.hexdigest()
+
+
+def _add(whole: hashlib._Hash, one: GraphExample) -> None:
+    for values in (one.given.nodes, one.given.messages, one.given.base, one.given.question, one.grades):
+        whole.update(b"-" if values is None else f"{values.shape}".encode() + values.tobytes())

@@ -34,7 +34,7 @@ class GraphEdges:
         linked = np.concatenate([np.stack([rows, others], axis=1), np.stack([own, ids[own]], axis=1)])
         pairs = np.unique(linked.astype(np.int64), axis=0)
         found, place = np.unique(pairs[:, 1], return_inverse=True)
-        # An entity has a node as an item where a triple links both, and has itself.
+        # A node is an item of itself and of the entities that a triple links with it; its triples bound their number.
         df = 1 + graph.degrees(found.astype(np.uint32), RDF_TYPE)
         ways = links.predicates[kept] * 2 + links.inverse[kept]
         return [

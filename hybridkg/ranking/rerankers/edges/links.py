@@ -22,7 +22,7 @@ def projection_of(around: Surroundings) -> GraphIndex:
     if around.graph is None:
         raise RerankerError(
             "edges are read from the projection of the graph, and this knowledge base has none",
-            hint="hybridkg index KB builds it",
+            hint='hybridkg index KB builds it, unless kb.toml says otherwise: [endpoint] projection = "none"',
         )
     return around.graph
 
