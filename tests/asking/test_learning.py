@@ -14,7 +14,7 @@ from hybridkg.asking.mentions import find_mentions
 from hybridkg.asking.targets import find_targets
 from hybridkg.asking.weights import QuestionWeights, WordModel, named_weights, shipped_weights
 from hybridkg.asking.words import read_question
-from hybridkg.errors import ConfigError
+from hybridkg.errors import ConfigError, ParameterError
 from hybridkg.kb.asking import interpreted
 from hybridkg.kb.snapshot import snapshot_of
 
@@ -153,3 +153,23 @@ def test_the_largest_weights_leave_a_question_readable(films, model, odds):
     weights = QuestionWeights(**{model: {key: extreme} if model == "routes" else extreme})
     found = interpreted(films, 'films by "Ridley Scott"', limit=10, weights=weights)
     assert films.query(found.query).returned
+
+
+def test_python_takes_weights_by_name_or_file_too(films, tmp_path):
+    file = tmp_path / "weights.json"
+    file.write_text(learned(films).to_json())
+    question = 'films by the people behind "Stalker"'
+    for weights in (file, str(file)):
+        assert films.interpret(question, weights=weights) == films.interpret(question, weights=learned(films))
+    assert films.interpret(question, weights="stark-mag") == films.interpret(
+        question, weights=named_weights("stark-mag")
+    )
+    query = films.interpret(question, weights=file, limit=3).query
+    rows = [list(result.to_python()) for result in (films.ask(question, weights=file, limit=3), films.query(query))]
+    assert rows[0] == rows[1]
+    assert rows[0]
+
+
+def test_weights_of_another_type_are_an_error(films):
+    with pytest.raises(ParameterError, match="not int"):
+        films.interpret("films", weights=5)
