@@ -95,5 +95,7 @@ def query_of(interpretation: Interpretation, *, strict: bool) -> str:
         return interpretation.query
     if interpretation.strict is None:
         reason = NO_ANSWER if interpretation.slots.constraints else "the question has no constraint"
-        raise UserError(f"there is no strict query: {reason}", hint="ask without --strict, or see it with --show")
+        hints = dict.fromkeys(("ask without --strict", *interpretation.remarks))
+        hints.pop(NO_ANSWER, None)
+        raise UserError(f"there is no strict query: {reason}", hint="; ".join(hints))
     return interpretation.strict

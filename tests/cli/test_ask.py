@@ -58,3 +58,9 @@ def test_unknown_names_are_reported(films):
 
 def test_a_word_that_is_not_understood_is_reported(films):
     assert "note: 'not' is not understood" in run(films, "films not by Ridley Scott").stderr
+
+
+def test_an_error_about_strict_says_what_was_not_resolved(films):
+    refused = run(films, "films by Greta Gerwig", "--strict", "--show")
+    assert "hint: ask without --strict; no node has the name 'Greta Gerwig'" in refused.stderr
+    assert run(films, "films by Ridley Scott and Fritz Lang", "--strict").stderr.count("no node satisfies") == 1
