@@ -32,7 +32,7 @@ def shape_of(target: str, anchors: Iterable[tuple[str, Route]]) -> str:
 
 
 def mention_features(question: Question, mention: NameMention, node: NodeChoice) -> tuple[str, ...]:
-    """What the model of mentions sees of a node that a mention may name."""
+    """Features of a node that a mention may name, for the model of mentions."""
     before, after = question.window(mention.first, mention.behind, NEAR)
     words = question.words[mention.first : mention.behind]
     said = [word.stem or word.raw.casefold() for word in (*before, *after)]
