@@ -3,7 +3,7 @@
 Two naive Bayes models of features (features.py, weights.py). A feature counts once a question; those of fewer than
 LEAST questions are left out. P(feature | outcome) is smoothed by the share of the feature in all questions, and its
 logarithm over that share is within -LIMIT..LIMIT, so that no single word decides. Which features are read is chosen by
-accuracy: each of PARTS parts of the questions is told by a model of the others. Further models have the share of the
+accuracy: models of the other parts predict each of PARTS parts of the questions. Further models have the share of the
 mentions of some words that are names of the query (linkability.py), and mentions and shapes of questions (shapes.py).
 """
 
@@ -63,7 +63,7 @@ class Example:
     routes: Sequence[tuple[str, Route]]
 
 
-Told = tuple[str, str, tuple[str, ...]]
+Labelled = tuple[str, str, tuple[str, ...]]
 """The model that an example teaches, its outcome, and its features."""
 
 
@@ -84,7 +84,7 @@ def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights
         read.append(_Read(example, question, find_mentions(question, base)))
     links = _links(read)
     read = [replace(one, mentions=weighted(one.question, one.mentions, links)) for one in read]
-    routes = {way: [told for one in read for told in _routes(one, way)] for way in ROUTE_FEATURES}
+    routes = {way: [labelled for one in read for labelled in _routes(one, way)] for way in ROUTE_FEATURES}
     classes = {way: [_class(one, way) for one in read] for way in CLASS_FEATURES}
     route_way, class_way = best_way(routes), best_way(classes)
     return replace(
@@ -96,7 +96,7 @@ def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights
         class_features=class_way,
         shapes=word_model([(shape, ()) for one in read if (shape := _shape(one))]),
         mentions=word_model(
-            [told for one in read for told in _mentions(one)], max(LEAST, round(LEAST_SHARE * len(read)))
+            [labelled for one in read for labelled in _mentions(one)], max(LEAST, round(LEAST_SHARE * len(read)))
         ),
     )
 
@@ -142,7 +142,7 @@ def _links(read: Sequence[_Read]) -> dict[str, float]:
     return {key: (1 + named[key]) / (1 + named[key] + n) for key, n in sorted(others.items()) if n >= LEAST}
 
 
-def _routes(one: _Read, way: str) -> list[Told]:
+def _routes(one: _Read, way: str) -> list[Labelled]:
     return [
         (
             between(kind, one.example.target),
@@ -153,7 +153,7 @@ def _routes(one: _Read, way: str) -> list[Told]:
     ]
 
 
-def _class(one: _Read, way: str) -> Told:
+def _class(one: _Read, way: str) -> Labelled:
     named = frozenset(
         at for mention in one.mentions.found for at in range(mention.first, mention.behind)
         if mention.confidence >= SURE_LINK
@@ -161,21 +161,21 @@ def _class(one: _Read, way: str) -> Told:
     return "", one.example.target, class_features(one.question, named, way)
 
 
-def _models(told: Sequence[Told]) -> dict[str, WordModel]:
+def _models(labelled: Sequence[Labelled]) -> dict[str, WordModel]:
     by_model: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
-    for model, outcome, features in told:
+    for model, outcome, features in labelled:
         by_model[model].append((outcome, features))
     return {model: word_model(some) for model, some in sorted(by_model.items())}
 
 
-def best_way(told: Mapping[str, Sequence[Told]]) -> str:
-    """The way of reading features whose models tell most held-out outcomes; of equal ones the first."""
-    return max(told, key=lambda way: _right(told[way]))
+def best_way(labelled: Mapping[str, Sequence[Labelled]]) -> str:
+    """The way of reading features whose models predict most held-out outcomes; of equal ones the first."""
+    return max(labelled, key=lambda way: _right(labelled[way]))
 
 
-def _right(told: Sequence[Told]) -> int:
-    """The number of examples that are told by models of the other parts."""
-    chosen = told[:: max(1, len(told) // MAX_COMPARED)]
+def _right(labelled: Sequence[Labelled]) -> int:
+    """The number of examples that models of the other parts predict right."""
+    chosen = labelled[:: max(1, len(labelled) // MAX_COMPARED)]
     right = 0
     for part in range(PARTS):
         models = _models([one for number, one in enumerate(chosen) if number % PARTS != part])

@@ -224,7 +224,7 @@ class _Resolver:
         """Whether a word is a number, with its sign if that is below 0."""
         if word.text.replace(",", "") != str(abs(number)):
             return False
-        return number >= 0 or self.question.text[:word.start].endswith(("-", "\N{MINUS SIGN}"))
+        return number >= 0 or self.question.text[: word.start].endswith(("-", "\N{MINUS SIGN}"))
 
     def _absence(self, name: str, target: str) -> _Placed | None:
         steps = {one: step for one, step in self.schema.steps.get(target, {}).items() if not step.others}
