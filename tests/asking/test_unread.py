@@ -52,5 +52,11 @@ def test_a_name_without_a_constraint_has_a_note(films):
 
 def test_remarks_begin_with_the_names_without_a_node(films):
     found = interpreted(films, "films not by Nosuch Person", limit=10)
-    assert found.remarks[0] == "no node has the name 'Nosuch Person'"
+    assert found.remarks[0] == "no node with a class has the name 'Nosuch Person'"
     assert found.remarks[1:] == found.notes != ()
+
+
+def test_a_node_without_a_class_is_no_anchor_and_the_remark_says_so(films):
+    assert interpreted(films, 'films of the genre "Drama"', limit=10).remarks == (
+        "no node with a class has the name 'Drama'",
+    )

@@ -53,7 +53,7 @@ def test_weights_come_from_a_file(films, tmp_path):
 
 
 def test_unknown_names_are_reported(films):
-    assert "note: no node has the name 'Greta Gerwig'" in run(films, "films by Greta Gerwig").stderr
+    assert "note: no node with a class has the name 'Greta Gerwig'" in run(films, "films by Greta Gerwig").stderr
 
 
 def test_a_word_that_is_not_understood_is_reported(films):
@@ -62,5 +62,5 @@ def test_a_word_that_is_not_understood_is_reported(films):
 
 def test_an_error_about_strict_says_what_was_not_resolved(films):
     refused = run(films, "films by Greta Gerwig", "--strict", "--show")
-    assert "hint: ask without --strict; no node has the name 'Greta Gerwig'" in refused.stderr
+    assert "hint: ask without --strict; no node with a class has the name 'Greta Gerwig'" in refused.stderr
     assert run(films, "films by Ridley Scott and Fritz Lang", "--strict").stderr.count("no node satisfies") == 1

@@ -43,8 +43,9 @@ def test_a_question_shows_its_query_and_then_the_rows(session, screen):
 def test_what_a_question_leaves_out_is_said_between_the_query_and_the_rows(session, screen):
     assert session.run(".ask films not by Ridley Scott with Greta Gerwig")
     assert screen.said[1:3] == [
-        "note: no node has the name 'Greta Gerwig'", "note: 'not' is not understood: no constraint is negated"
-    ]  # fmt: skip
+        "note: no node with a class has the name 'Greta Gerwig'",
+        "note: 'not' is not understood: no constraint is negated",
+    ]
 
 
 @pytest.mark.parametrize("before", ["", "EXPLAIN ", "explain analyze\n", "BASE <http://b/> ", "PREFIX x: <http://x/> "])

@@ -118,7 +118,11 @@ def refusals(kb):
         (VERIFY[0], {"answers": [True] * 99}, "the answer of the model with the verification has another form"),
         (VERIFY[0], lambda data: {"answers": [False] * len(data["records"])}, "the verifier rejects the answer"),
         (VERIFY[1], lambda data: {"answers": [False] * len(data["records"])}, "the verifier rejects the answer"),
-        (VERIFY[1], lambda data: {"answers": ["yes"] * len(data["records"])}, "the answer of the model with the verification"),
+        (
+            VERIFY[1],
+            lambda data: {"answers": ["yes"] * len(data["records"])},
+            "the answer of the model with the verification",
+        ),
     ],
 )
 def test_what_is_not_right_refuses_the_question_and_is_counted(kb, model, monkeypatch, instruction, said, reason):
