@@ -138,9 +138,8 @@ def _choices(
     question: Question, mention: NameMention, target: str, base: AskedBase, weights: QuestionWeights
 ) -> list[tuple[float, PathChoice]]:
     """What each node and path of a mention adds to a reading, and the path with the confidence of the link."""
-    found = []
+    found, odds = [], _odds(question, mention, weights)
     for node in mention.choices:
-        odds = _odds(question, mention, node, weights)
         linked = node if odds is None else replace(node, confidence=_linked(mention, node, odds))
         for path in path_choices(question, mention, node, target, base, weights):
             value = log(node.confidence) + log(path.share) + weights.mention * (odds or 0.0)
@@ -148,11 +147,15 @@ def _choices(
     return found
 
 
-def _odds(question: Question, mention: NameMention, node: NodeChoice, weights: QuestionWeights) -> float | None:
-    """The log-odds that a mention of a node is an anchor; None if that was not learned."""
+def _odds(question: Question, mention: NameMention, weights: QuestionWeights) -> float | None:
+    """The log-odds that a mention is an anchor, by its most likely node; None if that was not learned.
+
+    They are the same for all nodes of the name, which compete by the name and its paths: the classes that are often
+    anchors say nothing about which node is meant.
+    """
     if weights.mentions is None:
         return None
-    features = mention_features(question, mention, node)
+    features = mention_features(question, mention, max(mention.choices, key=lambda node: node.confidence))
     return weights.mentions.score(ANCHOR, features) - weights.mentions.score(OTHER, features)
 
 

@@ -14,6 +14,7 @@ from hybridkg.asking.linkability import weighted
 from hybridkg.asking.mentions import NameMention, find_mentions
 from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Step
 from hybridkg.asking.targets import REQUESTS, find_targets
+from hybridkg.asking.unread import unread
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.asking.words import MAX_WORDS, Question, read_question
 from hybridkg.errors import UserError
@@ -23,6 +24,8 @@ LEAST = 0.3
 """Confidence that the best constraint needs; below it, the question is only ranked by its words."""
 
 ALTERNATIVES = 3
+
+NO_ANSWER = "no node satisfies all constraints"
 
 
 def interpret(
@@ -64,7 +67,17 @@ def interpret(
     if chosen is not None and any(one.confidence > LEAST for one in constraints):
         slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
     others = _alternatives(question, readings, chosen if slots else None)
+    used = _words_of(chosen) if slots is not None and chosen is not None else frozenset()
+    sure = [one for one in mentions.found if one.confidence >= SURE_LINK]
+    notes += unread(question, used, sure)
     return emitted(slots, question, base, prefixes, limit, others, mentions.unresolved, notes)
+
+
+def _words_of(reading: Conjunction) -> frozenset[int]:
+    """Numbers of the words of the constraints."""
+    spans = [(value.first, value.behind) for value in reading.values]
+    spans += [(mention.first, mention.behind) for mention, _ in reading.paths]
+    return frozenset(at for first, behind in spans for at in range(first, behind))
 
 
 def checked_question(text: str, base: AskedBase) -> tuple[Question, list[str]]:
@@ -98,7 +111,7 @@ def emitted(
     around = surroundings(slots.text, base, prefixes, limit)
     strict = strict_query(slots, around) if slots.answers else None
     if strict is None:
-        notes = [*notes, "no node satisfies all constraints"]
+        notes = [*notes, NO_ANSWER]
     return Interpretation(
         slots, soft_query(slots, around), strict, pattern_query(slots, around), alternatives, unresolved, tuple(notes)
     )

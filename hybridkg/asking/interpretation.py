@@ -46,6 +46,11 @@ class Interpretation:
     notes: tuple[str, ...] = ()
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """One sentence for each part of the question that was left out: first the names without a node."""
+        return (*(f"no node with a class has the name {part!r}" for part in self.unresolved), *self.notes)
+
+    @property
     def target(self) -> Target | None:
         """The class of the answers."""
         return self.slots.target

@@ -3,7 +3,7 @@
 Two naive Bayes models of features (features.py, weights.py). A feature counts once a question; those of fewer than
 LEAST questions are left out. P(feature | outcome) is smoothed by the share of the feature in all questions, and its
 logarithm over that share is within -LIMIT..LIMIT, so that no single word decides. Which features are read is chosen by
-accuracy: each of PARTS parts of the questions is told by a model of the others. Further models have the share of the
+accuracy: models of the other parts predict each of PARTS parts of the questions. Further models have the share of the
 mentions of some words that are names of the query (linkability.py), and mentions and shapes of questions (shapes.py).
 """
 
@@ -67,7 +67,7 @@ class Example:
     routes: Sequence[tuple[str, Route]]
 
 
-Told = tuple[str, str, tuple[str, ...]]
+Labelled = tuple[str, str, tuple[str, ...]]
 """The model that an example teaches, its outcome, and its features."""
 
 
@@ -88,7 +88,7 @@ def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights
         read.append(_Read(example, question, find_mentions(question, base)))
     links = _links(read)
     read = [replace(one, mentions=weighted(one.question, one.mentions, links)) for one in read]
-    routes = {way: [told for one in read for told in _routes(one, way)] for way in ROUTE_FEATURES}
+    routes = {way: [labelled for one in read for labelled in _routes(one, way)] for way in ROUTE_FEATURES}
     classes = {way: [_class(one, way) for one in read] for way in CLASS_FEATURES}
     route_way, class_way = best_way(routes), best_way(classes)
     return replace(
@@ -100,7 +100,7 @@ def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights
         class_features=class_way,
         shapes=word_model([(shape, ()) for one in read if (shape := _shape(one))]),
         mentions=word_model(
-            [told for one in read for told in _mentions(one)], max(LEAST, round(LEAST_SHARE * len(read)))
+            [labelled for one in read for labelled in _mentions(one)], max(LEAST, round(LEAST_SHARE * len(read)))
         ),
     )
 
@@ -146,7 +146,7 @@ def _links(read: Sequence[_Read]) -> dict[str, float]:
     return {key: (1 + named[key]) / (1 + named[key] + n) for key, n in sorted(others.items()) if n >= LEAST}
 
 
-def _routes(one: _Read, way: str) -> list[Told]:
+def _routes(one: _Read, way: str) -> list[Labelled]:
     return [
         (
             between(kind, one.example.target),
@@ -157,7 +157,7 @@ def _routes(one: _Read, way: str) -> list[Told]:
     ]
 
 
-def _class(one: _Read, way: str) -> Told:
+def _class(one: _Read, way: str) -> Labelled:
     named = frozenset(
         at for mention in one.mentions.found for at in range(mention.first, mention.behind)
         if mention.confidence >= SURE_LINK
@@ -165,23 +165,23 @@ def _class(one: _Read, way: str) -> Told:
     return "", one.example.target, class_features(one.question, named, way)
 
 
-def _models(told: Sequence[Told]) -> dict[str, WordModel]:
+def _models(labelled: Sequence[Labelled]) -> dict[str, WordModel]:
     by_model: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
-    for model, outcome, features in told:
+    for model, outcome, features in labelled:
         by_model[model].append((outcome, features))
     return {model: word_model(some) for model, some in sorted(by_model.items())}
 
 
-def best_way(told: Mapping[str, Sequence[Told]]) -> str:
-    """The way of reading features whose models tell most held-out outcomes, if by MARGIN more than the first's."""
-    shares = {way: _share_right(some) for way, some in told.items()}
+def best_way(labelled: Mapping[str, Sequence[Labelled]]) -> str:
+    """The way of reading features whose models predict most held-out outcomes, if by MARGIN more than the first's."""
+    shares = {way: _share_right(some) for way, some in labelled.items()}
     first, best = next(iter(shares)), max(shares, key=lambda way: shares[way])
     return best if shares[best] >= shares[first] + MARGIN else first
 
 
-def _share_right(told: Sequence[Told]) -> float:
-    """The share of the examples that are told by models of the other parts; 0 without examples."""
-    chosen = told[:: max(1, len(told) // MAX_COMPARED)]
+def _share_right(labelled: Sequence[Labelled]) -> float:
+    """The share of the examples that models of the other parts predict right; 0 without examples."""
+    chosen = labelled[:: max(1, len(labelled) // MAX_COMPARED)]
     right = 0
     for part in range(PARTS):
         models = _models([one for number, one in enumerate(chosen) if number % PARTS != part])

@@ -83,7 +83,6 @@ class Mentions:
 def find_mentions(question: Question, base: AskedBase) -> Mentions:
     """The mentions of a question, which may overlap, in its order."""
     found: dict[tuple[int, int], NameMention] = {}
-    unresolved = []
     marked = (*question.quoted, *_names_in(question))
     for first, behind in _parts(question, base):
         mention = _exact(question, first, behind, base, marked=(first, behind) in marked)
@@ -98,10 +97,35 @@ def find_mentions(question: Question, base: AskedBase) -> Mentions:
         )
         if mention is not None:
             found[first, behind] = mention
-        elif not any(first <= one and other <= behind for one, other in found):
-            unresolved.append(question.written(first, behind))
+    covered = _covered(found)
+    unresolved = [question.written(*part) for span in marked for part in _unnamed(question, *span, covered)]
     shown = tuple(found[key] for key in sorted(found) if not _is_hidden(found[key], found))
     return Mentions(shown, tuple(dict.fromkeys(unresolved)))
+
+
+def _covered(found: Mapping[tuple[int, int], NameMention]) -> frozenset[int]:
+    """Numbers of the words of mentions, without similar names that have a whole one inside."""
+    whole = [span for span, mention in found.items() if mention.is_exact]
+    return frozenset(
+        at
+        for (first, behind), mention in found.items()
+        if mention.is_exact or not any(first <= one and other <= behind for one, other in whole)
+        for at in range(first, behind)
+    )
+
+
+def _unnamed(question: Question, first: int, behind: int, covered: frozenset[int]) -> list[tuple[int, int]]:
+    """What no mention covers of a part that is written as a name: all of it, or its runs of words with capitals."""
+    if covered.isdisjoint(range(first, behind)):
+        return [(first, behind)]
+    named = [at for at in range(first, behind) if at not in covered and _is_name(question, at)]
+    runs: list[tuple[int, int]] = []
+    for at in named:
+        if runs and runs[-1][1] == at:
+            runs[-1] = runs[-1][0], at + 1
+        else:
+            runs.append((at, at + 1))
+    return runs
 
 
 def _is_hidden(mention: NameMention, found: Mapping[tuple[int, int], NameMention]) -> bool:

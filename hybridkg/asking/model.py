@@ -33,7 +33,7 @@ from hybridkg.asking.slots import (
     ValueConstraint,
 )
 from hybridkg.asking.values import SURE, having, lacking
-from hybridkg.asking.words import Question, read_question
+from hybridkg.asking.words import Question, QuestionWord, read_question
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.remote.chat_model import ChatModel
 
@@ -203,9 +203,7 @@ class _Resolver:
         return tuple(steps), repairs
 
     def _value(self, one: NamedValue, target: str) -> _Placed | None:
-        digits = str(abs(one.number))
-        words = self.question.words
-        at = next((n for n, word in enumerate(words) if word.text.replace(",", "") == digits), None)
+        at = next((n for n, word in enumerate(self.question.words) if self._is_number(word, one.number)), None)
         if at is None:
             self.notes.append(f"the number {one.number}, which the model names, is not in the question")
             return None
@@ -221,6 +219,12 @@ class _Resolver:
         text = self.question.written(at, at + 1)
         constraint = ValueConstraint(text, compared.iri, tests, compared.years, SURE, len(ids))
         return _Placed(at, at + 1, constraint, ids)
+
+    def _is_number(self, word: QuestionWord, number: int) -> bool:
+        """Whether a word is a number, with its sign if that is below 0."""
+        if word.text.replace(",", "") != str(abs(number)):
+            return False
+        return number >= 0 or self.question.text[: word.start].endswith(("-", "\N{MINUS SIGN}"))
 
     def _absence(self, name: str, target: str) -> _Placed | None:
         steps = {one: step for one, step in self.schema.steps.get(target, {}).items() if not step.others}

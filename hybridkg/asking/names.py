@@ -23,6 +23,10 @@ SIMILAR = 20
 MAX_CONTAINING = 2_000
 """Nodes with a mention in their names, up to which the most connected ones are compared as well."""
 
+MAX_CHECKED = 20
+"""Nodes with a mention in their names whose labels are read where their IRIs have words of their own, the shortest
+names first."""
+
 CACHED = 20_000
 """Phrases whose statistics are kept."""
 
@@ -46,6 +50,7 @@ class Names:
         self._text, self.label, self._size = text, label, size
         fields = name_fields(profile)
         self._fields = tuple(FieldChoice(field.name) for field in fields)
+        self._has_local_names = [field.local_name for field in fields]
         self._analyzers = [text.analyzer(field.analyzer) for field in fields]
         own = [field for field in profile.fields if field.text != "labels"]
         self._own = tuple(FieldChoice(field.name) for field in own) or self._fields
@@ -76,9 +81,14 @@ class Names:
         return log(1 + self._size / (1 + self.df((word,))))
 
     def exact(self, words: Words) -> Ids:
-        """Entities whose whole name the words are, ascending."""
+        """Entities whose whole name the words are, ascending.
+
+        A field with the words of the IRI (`:Lang rdfs:label "Fritz Lang"`) is longer than the name, so there the labels
+        decide.
+        """
         found = [np.zeros(0, np.uint32)]
-        for field, analyzer in zip(self._fields, self._analyzers, strict=True):
+        fields = zip(self._fields, self._analyzers, self._has_local_names, strict=True)
+        for field, analyzer, has_local_names in fields:
             stemmer = analyzer.stemmer("")
             terms = [analyzer.term(word, stemmer) for word in words]
             if not terms[0] or not terms[-1]:
@@ -86,8 +96,19 @@ class Names:
             task = self._text.task(TextQuery(_phrase(words), fields=(field,)))
             if task.terms:
                 ids = task.terms[0].postings[0].ids
-                found.append(ids[task.lengths[task.fields[0].row][ids] == len(terms)])
+                lengths = task.lengths[task.fields[0].row][ids]
+                found.append(ids[lengths == len(terms)])
+                if has_local_names:
+                    longer = np.argsort(lengths, kind="stable")[np.count_nonzero(lengths <= len(terms)) :]
+                    found.append(self._labelled(ids[longer[:MAX_CHECKED]], terms, analyzer))
         return np.unique(np.concatenate(found)).astype(np.uint32)
+
+    def _labelled(self, ids: Ids, terms: Sequence[str | None], analyzer: Analyzer) -> Ids:
+        """Those of some entities whose label has exactly the terms."""
+        stemmer, labels = analyzer.stemmer(""), self.label(ids.tolist())
+        words = {id: analyzer.words(label) for id, label in labels.items()}
+        same = [id for id, own in words.items() if [analyzer.term(word, stemmer) for word in own] == terms]
+        return np.array(same, np.uint32)
 
     def containing(self, words: Words) -> Ids:
         """Entities with the words, one after another, in a name, ascending; none if they are many."""

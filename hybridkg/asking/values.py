@@ -48,7 +48,8 @@ _ONLY_YEARS = ("since", "from", "starting", "after", "before", "until", "till", 
 """Words that compare years only: "in 3 languages" is no comparison."""
 
 _RANGES = {"from": ("to", "until", "till", "and"), "between": ("and", "to")}
-_WITHOUT = ("without", "no", "lacking")
+ABSENCE = ("without", "lacking")
+_WITHOUT = (*ABSENCE, "no")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def find_values(question: Question, target: str, base: AskedBase, taken: frozens
         taken: numbers of words that are names.
     """
     found = []
-    for first, behind, tests in _comparisons(question, taken):
+    for first, behind, tests in comparisons(question, taken):
         one = _compared(question, first, behind, tests, target, base)
         if one is not None:
             found.append(one)
@@ -86,7 +87,7 @@ def find_values(question: Question, target: str, base: AskedBase, taken: frozens
 Tests = tuple[tuple[str, int], ...]
 
 
-def _comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[int, int, Tests]]:
+def comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[int, int, Tests]]:
     """(first word, behind the last, comparisons) of each number that is compared."""
     words = [word.raw.casefold() for word in question.words]
     at = 0

@@ -19,6 +19,9 @@ Route = tuple[Signature, ...]
 
 MAX_FILE_BYTES = 1 << 26
 
+MAX_SCORE = 300.0
+"""Largest weight of a file and log-odds of a model, so that exponentials of them are neither 0 nor infinite."""
+
 ROUTE_FEATURES = ("window", "ordered", "whole")
 """The words around the name; these with their pairs; the words of the whole question with their pairs."""
 
@@ -47,7 +50,7 @@ class WordModel:
         0.5
         """
         own = sum(self.ratios[word].get(outcome, 0.0) for word in sorted(set(words)) if word in self.ratios)
-        return self.prior.get(outcome, self.unseen) + own
+        return _bounded(self.prior.get(outcome, self.unseen) + own)
 
     def scores(self, words: Iterable[str]) -> dict[str, float]:
         """The score of each outcome with an example; the others have `unseen`.
@@ -57,7 +60,8 @@ class WordModel:
         """
         known = [self.ratios[word] for word in sorted(set(words)) if word in self.ratios]
         return {
-            outcome: prior + sum(ratios.get(outcome, 0.0) for ratios in known) for outcome, prior in self.prior.items()
+            outcome: _bounded(prior + sum(ratios.get(outcome, 0.0) for ratios in known))
+            for outcome, prior in self.prior.items()
         }
 
 
@@ -118,7 +122,9 @@ class QuestionWeights:
         try:
             with path.open("rb") as file:
                 raw = file.read(MAX_FILE_BYTES + 1)
-            data = json.loads(raw) if len(raw) <= MAX_FILE_BYTES else {}
+            if len(raw) > MAX_FILE_BYTES:
+                raise ConfigError(f"the weights have more than {MAX_FILE_BYTES:,} bytes", place=str(path))
+            data = json.loads(raw)
             if data["format"] != 2:
                 raise ConfigError("the weights have another format", place=str(path))
             routes = {str(key): _model(value) for key, value in data["routes"].items()}
@@ -131,7 +137,7 @@ class QuestionWeights:
             return cls(
                 routes=routes,
                 classes=classes,
-                links={str(words): float(share) for words, share in data["links"].items()},
+                links={str(words): _share(share) for words, share in data["links"].items()},
                 route_features=ways[0],
                 class_features=ways[1],
                 shapes=shapes,
@@ -143,12 +149,29 @@ class QuestionWeights:
             raise ConfigError("these are no weights of questions", place=str(path)) from e
 
 
+def _bounded(score: float) -> float:
+    return max(-MAX_SCORE, min(MAX_SCORE, score))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_SCORE:
+        raise TypeError(f"a weight is a number of at most {MAX_SCORE}")
+    return float(value)
+
+
+def _share(value: object) -> float:
+    share = _number(value)
+    if not 0 < share <= 1:
+        raise ValueError("a share is above 0 and at most 1")
+    return share
+
+
 def _model(data: Mapping[str, object]) -> WordModel:
     prior, ratios = data["prior"], data["ratios"]
     if not isinstance(prior, dict) or not isinstance(ratios, dict):
         raise TypeError("a model has a prior and ratios")
-    words = {str(word): {str(one): float(value) for one, value in own.items()} for word, own in ratios.items()}
-    return WordModel({str(one): float(value) for one, value in prior.items()}, words, float(str(data["unseen"])))
+    words = {str(word): {str(one): _number(value) for one, value in own.items()} for word, own in ratios.items()}
+    return WordModel({str(one): _number(value) for one, value in prior.items()}, words, _number(data["unseen"]))
 
 
 def written_route(route: Route) -> str:

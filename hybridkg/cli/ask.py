@@ -57,24 +57,20 @@ def ask(
     """
     from threading import Event
 
-    from hybridkg.asking.weights import named_weights
     from hybridkg.cli.output import print_result
     from hybridkg.kb.asking import answered, query_of
 
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
-    learned = None if weights is None else named_weights(weights)
     with opened(kb) as base:
-        found = base.interpret(" ".join(question), limit=limit, weights=learned, parser=parser, model=model)
+        found = base.interpret(" ".join(question), limit=limit, weights=weights, parser=parser, model=model)
         if show and fmt == "json":
             echo_json(found.to_json())
             return
         query = query_of(found, strict=strict)
         echo(query, err=not show)
-        for part in found.unresolved:
-            echo(f"note: no node has the name {part!r}", err=True)
-        for note in found.notes:
-            echo(f"note: {note}", err=True)
+        for remark in found.remarks:
+            echo(f"note: {remark}", err=True)
         if show:
             return
         # With an event the query has a thread of its own, which Ctrl-C stops at once.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybridkg.asking.interpret import interpret
+from hybridkg.asking.interpret import NO_ANSWER, interpret
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.model import interpret_by_model
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, shipped_weights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, named_weights, shipped_weights
 from hybridkg.errors import ParameterError, UnknownNameError, UserError
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.snapshot import Snapshot, snapshot_of
@@ -34,7 +35,7 @@ def interpreted(
     question: str,
     *,
     limit: int,
-    weights: QuestionWeights | None = None,
+    weights: QuestionWeights | str | Path | None = None,
     parser: str = "rules",
     model: str = "",
 ) -> Interpretation:
@@ -46,6 +47,10 @@ def interpreted(
     if parser not in PARSERS:
         known = f"no parser {parser!r} of questions; known: {', '.join(PARSERS)}"
         raise UnknownNameError(known, hint=did_you_mean(str(parser), list(PARSERS)))
+    given: object = weights
+    if not isinstance(given, QuestionWeights | str | Path | None):
+        kind = type(given).__name__
+        raise ParameterError(f"weights are a name, a file or QuestionWeights, not {kind}", hint='weights="stark-mag"')
     if parser == "llm" and weights is not None:
         raise ParameterError("weights are for the parser 'rules', not for 'llm'", hint="leave out one of them")
     if bool(model) != (parser == "llm"):
@@ -57,7 +62,8 @@ def interpreted(
     prefixes = SearchedBase(kb, snapshot, {}).prefixes
     if parser == "llm":
         return interpret_by_model(question, asked, prefixes, chat_model(snapshot, model), limit=limit)
-    chosen = weights or shipped_weights(asked.profile.name) or DEFAULT_WEIGHTS
+    learned = weights if isinstance(weights, QuestionWeights | None) else named_weights(weights)
+    chosen = learned or shipped_weights(asked.profile.name) or DEFAULT_WEIGHTS
     return interpret(question, asked, prefixes, limit=limit, weights=chosen)
 
 
@@ -88,6 +94,8 @@ def query_of(interpretation: Interpretation, *, strict: bool) -> str:
     if not strict:
         return interpretation.query
     if interpretation.strict is None:
-        reason = interpretation.notes[-1] if interpretation.slots.constraints else "the question has no constraint"
-        raise UserError(f"there is no strict query: {reason}", hint="ask without --strict, or see it with --show")
+        reason = NO_ANSWER if interpretation.slots.constraints else "the question has no constraint"
+        hints = dict.fromkeys(("ask without --strict", *interpretation.remarks))
+        hints.pop(NO_ANSWER, None)
+        raise UserError(f"there is no strict query: {reason}", hint="; ".join(hints))
     return interpretation.strict

@@ -82,7 +82,7 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         question: str,
         *,
         limit: int = 100,
-        weights: QuestionWeights | None = None,
+        weights: QuestionWeights | str | Path | None = None,
         parser: str = "rules",
         model: str = "",
     ) -> Interpretation:
@@ -91,8 +91,8 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         Args:
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
-            weights: learned ones (`hybridkg.asking.weights`); default: those of the package with the
-                name of the profile, or else `DEFAULT_WEIGHTS`, the formulas alone.
+            weights: learned ones (`hybridkg.asking.weights`), their file, or a name of the package, such as
+                "stark-mag"; default: those with the name of the profile, or else `DEFAULT_WEIGHTS`, the formulas alone.
             parser: "rules"; or "llm", where a language model names the parts of the question, and writes no query.
             model: of "llm", on the server in the table [reranking] of kb.toml.
 
@@ -111,6 +111,7 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         strict: bool = False,
         limit: int = 100,
         timeout: float | None = None,
+        weights: QuestionWeights | str | Path | None = None,
         parser: str = "rules",
         model: str = "",
     ) -> ResultSet:
@@ -121,7 +122,7 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         """
         from hybridkg.kb.asking import answered, query_of
 
-        found = self.interpret(question, limit=limit, parser=parser, model=model)
+        found = self.interpret(question, limit=limit, weights=weights, parser=parser, model=model)
         return answered(self, query_of(found, strict=strict), timeout=timeout)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:

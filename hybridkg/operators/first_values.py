@@ -40,7 +40,7 @@ def rows_of_first_values(
         return None
     ids = prepared.range_of(key.name, context.meter)
     order = signed(IdColumn(ids, context.graph), key)
-    wanted = ceil(2 * first * values / rows)
+    wanted = max(1, ceil(2 * first * values / rows))
     while wanted * GROWTH < len(ids):
         found = fragment.rows_within(context, {key.name: ids[order <= kth(order, wanted)]})
         if found.size >= first:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import pytest
 
+from hybridkg.asking import weights as weights_of_questions
 from hybridkg.asking.conjunction import conjunctions
 from hybridkg.asking.learning import Example, learn, word_model
 from hybridkg.asking.mentions import find_mentions
 from hybridkg.asking.targets import find_targets
-from hybridkg.asking.weights import QuestionWeights, named_weights, shipped_weights
+from hybridkg.asking.weights import QuestionWeights, WordModel, named_weights, shipped_weights
 from hybridkg.asking.words import read_question
-from hybridkg.errors import ConfigError
+from hybridkg.errors import ConfigError, ParameterError
 from hybridkg.kb.asking import interpreted
 from hybridkg.kb.snapshot import snapshot_of
 
@@ -70,6 +72,36 @@ def test_another_file_is_no_weights(tmp_path, text):
         QuestionWeights.read(file)
 
 
+@pytest.mark.parametrize("share", ["NaN", "Infinity", "-0.5", "0", "1.5", '"0.5"', "true", "[]", "1" + "0" * 400])
+def test_a_share_is_a_number_above_0_and_at_most_1(tmp_path, share):
+    file = tmp_path / "weights.json"
+    file.write_text(QuestionWeights().to_json().replace('"links":{}', f'"links":{{"alien":{share}}}'))
+    with pytest.raises(ConfigError, match="no weights of questions"):
+        QuestionWeights.read(file)
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-301", '"1"', "null", "1" + "0" * 400])
+@pytest.mark.parametrize("part", ["prior", "ratios", "unseen"])
+def test_the_weights_of_a_model_are_finite_numbers(tmp_path, part, value):
+    model = {"prior": {"x": 0.5}, "ratios": {"by": {"x": 0.25}}, "unseen": 0.125}
+    weights = replace(QuestionWeights(), classes=WordModel(**model))
+    number = {"prior": "0.5", "ratios": "0.25", "unseen": "0.125"}[part]
+    file = tmp_path / "weights.json"
+    file.write_text(weights.to_json())
+    assert QuestionWeights.read(file) == weights
+    file.write_text(weights.to_json().replace(number, value))
+    with pytest.raises(ConfigError, match="no weights of questions"):
+        QuestionWeights.read(file)
+
+
+def test_a_file_of_weights_that_is_too_large_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights_of_questions, "MAX_FILE_BYTES", 10)
+    file = tmp_path / "weights.json"
+    file.write_text(QuestionWeights().to_json())
+    with pytest.raises(ConfigError, match="more than 10 bytes"):
+        QuestionWeights.read(file)
+
+
 def test_a_name_by_chance_is_no_constraint_where_training_tells_anchors_by_quotation_marks(films):
     wanted = [("Alien", "Alien"), ("Blade Runner", "BladeRunner"), ("Solaris", "Solaris")]
     by_chance = ["Stalker", "The Martian", "Gravity"]
@@ -107,3 +139,37 @@ def test_other_names_are_files_and_an_unknown_one_is_an_error():
     assert shipped_weights("default") is None
     with pytest.raises(ConfigError, match="there are no weights 'stark-map'"):
         named_weights("stark-map")
+
+
+@pytest.mark.parametrize("odds", [-300.0, 300.0])
+@pytest.mark.parametrize("model", ["mentions", "classes", "shapes", "routes"])
+def test_the_largest_weights_leave_a_question_readable(films, model, odds):
+    extreme = WordModel(
+        {"anchor": odds, "other": -odds, NS + "Film": odds},
+        {"film": {NS + "Film": odds}, "by": {NS + "Film": odds}},
+        -odds,
+    )
+    key = f"<{NS}Director> <{NS}Film>"
+    weights = QuestionWeights(**{model: {key: extreme} if model == "routes" else extreme})
+    found = interpreted(films, 'films by "Ridley Scott"', limit=10, weights=weights)
+    assert films.query(found.query).returned
+
+
+def test_python_takes_weights_by_name_or_file_too(films, tmp_path):
+    file = tmp_path / "weights.json"
+    file.write_text(learned(films).to_json())
+    question = 'films by the people behind "Stalker"'
+    for weights in (file, str(file)):
+        assert films.interpret(question, weights=weights) == films.interpret(question, weights=learned(films))
+    assert films.interpret(question, weights="stark-mag") == films.interpret(
+        question, weights=named_weights("stark-mag")
+    )
+    query = films.interpret(question, weights=file, limit=3).query
+    rows = [list(result.to_python()) for result in (films.ask(question, weights=file, limit=3), films.query(query))]
+    assert rows[0] == rows[1]
+    assert rows[0]
+
+
+def test_weights_of_another_type_are_an_error(films):
+    with pytest.raises(ParameterError, match="not int"):
+        films.interpret("films", weights=5)

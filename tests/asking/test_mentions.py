@@ -70,3 +70,31 @@ def test_a_learned_share_multiplies_the_confidence_of_a_mention(base):
         "space": before["space"] / 4,
         "Ann Lee": before["Ann Lee"],
     }
+
+
+@pytest.mark.parametrize(
+    ("question", "name"), [("films by ridley scott", "Scott"), ("the director of blade runner", "BladeRunner")]
+)
+def test_a_whole_name_in_lower_case_is_found_although_its_iri_has_other_words(films, question, name):
+    asked = snapshot_of(films).asked
+    mentions = find_mentions(read_question(question, asked.names.analyzer), asked).found
+    assert [(one.is_exact, one.choices[0].iri.rpartition("/")[2]) for one in mentions] == [(True, name)]
+
+
+def test_a_label_that_only_begins_like_the_words_is_no_whole_name(films):
+    asked = snapshot_of(films).asked
+    assert not len(asked.names.exact(("my", "neighbour")))
+
+
+@pytest.mark.parametrize(
+    ("question", "unresolved"),
+    [
+        ("films by Ridley Scott and Greta Gerwig", ("Greta Gerwig",)),
+        ("films by Greta Gerwig and Ridley Scott with Anna Kim", ("Greta Gerwig", "Anna Kim")),
+        ("films by Ridley Scott and Fritz Lang", ()),
+        ("films by the Greta and Gerwig", ("Greta and Gerwig",)),
+    ],
+)
+def test_names_without_a_node_are_told_beside_names_with_one(films, question, unresolved):
+    asked = snapshot_of(films).asked
+    assert find_mentions(read_question(question, asked.names.analyzer), asked).unresolved == unresolved

@@ -107,6 +107,7 @@ def test_names_that_are_not_quite_right_are_repaired(asked, change, note):
         ({"relations": [{"name": "Ridley Scott", "path": ["^director", "director"]}]}, "no relation 'director'", 1),
         ({"values": [{"property": "colour", "operator": ">", "number": 1980}]}, "property 'colour' of the model", 1),
         ({"values": [{"property": "year", "operator": ">", "number": 1990}]}, "number 1990", 1),
+        ({"values": [{"property": "year", "operator": ">", "number": -1980}]}, "number -1980", 1),
         ({"values": [{"property": "year", "operator": "<", "number": 1980}], "relations": []}, "", 1),
         ({"without": ["zzz"]}, "the relation 'zzz' of the model is left out", 2),
         ({"without": ["director"]}, "no answer lacks it", 2),

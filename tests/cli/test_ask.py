@@ -6,6 +6,7 @@ import json
 
 from click.testing import CliRunner
 
+from hybridkg.asking.weights import QuestionWeights
 from hybridkg.cli import cli
 from hybridkg.query.parser import parse
 
@@ -44,7 +45,7 @@ def test_strict_demands_all_constraints(films):
 
 def test_weights_come_from_a_file(films, tmp_path):
     file = tmp_path / "weights.json"
-    file.write_text('{"format": 2, "routes": {}, "classes": null, "shapes": null, "mentions": null}')
+    file.write_text(QuestionWeights().to_json())
     same = run(films, "films by Ridley Scott", "--weights", file, "--show").stdout
     assert same == run(films, "films by Ridley Scott", "--show").stdout
     broken = run(films, "films", "--weights", films / "kb.toml")
@@ -52,4 +53,14 @@ def test_weights_come_from_a_file(films, tmp_path):
 
 
 def test_unknown_names_are_reported(films):
-    assert "note: no node has the name 'Greta Gerwig'" in run(films, "films by Greta Gerwig").stderr
+    assert "note: no node with a class has the name 'Greta Gerwig'" in run(films, "films by Greta Gerwig").stderr
+
+
+def test_a_word_that_is_not_understood_is_reported(films):
+    assert "note: 'not' is not understood" in run(films, "films not by Ridley Scott").stderr
+
+
+def test_an_error_about_strict_says_what_was_not_resolved(films):
+    refused = run(films, "films by Greta Gerwig", "--strict", "--show")
+    assert "hint: ask without --strict; no node with a class has the name 'Greta Gerwig'" in refused.stderr
+    assert run(films, "films by Ridley Scott and Fritz Lang", "--strict").stderr.count("no node satisfies") == 1

@@ -158,8 +158,8 @@ def _ask(session: Session, question: str) -> None:
         raise QuerySyntaxError(".ask needs a question", hint=".ask papers on parsing by people at Edinburgh")
     found = session.runner(partial(session.kb.interpret, question))
     session.screen.say(found.query)
-    for part in found.unresolved:
-        session.screen.say(f"note: no node has the name {part!r}")
+    for remark in found.remarks:
+        session.screen.say(f"note: {remark}")
     session.query(found.query, "question")
 
 

@@ -147,7 +147,7 @@ def _attempt(model: ChatModel, instruction: str, data: Mapping[str, Any], read: 
     try:
         return model.attempt(instruction, data, read)
     except UnusableAnswerError:
-        raise RefusedError(f"the {part} of the model has another form") from None
+        raise RefusedError(f"the answer of the model with the {part} has another form") from None
 
 
 def read_properties(answer: Any) -> list[str]:

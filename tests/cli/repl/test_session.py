@@ -40,6 +40,14 @@ def test_a_question_shows_its_query_and_then_the_rows(session, screen):
     assert session.run(".explain")
 
 
+def test_what_a_question_leaves_out_is_said_between_the_query_and_the_rows(session, screen):
+    assert session.run(".ask films not by Ridley Scott with Greta Gerwig")
+    assert screen.said[1:3] == [
+        "note: no node with a class has the name 'Greta Gerwig'",
+        "note: 'not' is not understood: no constraint is negated",
+    ]
+
+
 @pytest.mark.parametrize("before", ["", "EXPLAIN ", "explain analyze\n", "BASE <http://b/> ", "PREFIX x: <http://x/> "])
 def test_a_known_prefix_needs_no_declaration_wherever_the_query_starts(session, screen, before):
     assert session.run(f"{before}SELECT ?f {{ ?f a :Film ; rdfs:label ?l }}"), screen.said
