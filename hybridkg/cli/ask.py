@@ -22,7 +22,7 @@ from hybridkg.errors import UserError
 @click.option(
     "--weights",
     metavar="NAME|FILE",
-    help="Weights learned from questions; default: those with the name of the profile.",
+    help="Weights learned from questions, by name (stark-mag) or in a file; default: the formulas alone.",
 )
 @click.option(
     "--parser",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hybridkg.asking.interpret import NO_ANSWER, interpret
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.model import interpret_by_model
-from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, named_weights, shipped_weights
+from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights, named_weights
 from hybridkg.errors import ParameterError, UnknownNameError, UserError
 from hybridkg.kb.search.base import SearchedBase
 from hybridkg.kb.snapshot import Snapshot, snapshot_of
@@ -63,8 +63,7 @@ def interpreted(
     if parser == "llm":
         return interpret_by_model(question, asked, prefixes, chat_model(snapshot, model), limit=limit)
     learned = weights if isinstance(weights, QuestionWeights | None) else named_weights(weights)
-    chosen = learned or shipped_weights(asked.profile.name) or DEFAULT_WEIGHTS
-    return interpret(question, asked, prefixes, limit=limit, weights=chosen)
+    return interpret(question, asked, prefixes, limit=limit, weights=learned or DEFAULT_WEIGHTS)
 
 
 def chat_model(snapshot: Snapshot, model: str) -> ChatModel:

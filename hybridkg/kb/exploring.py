@@ -92,7 +92,7 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
             question: up to 10,000 characters.
             limit: LIMIT of the queries, up to 10,000.
             weights: learned ones (`hybridkg.asking.weights`), their file, or a name of the package, such as
-                "stark-mag"; default: those with the name of the profile, or else `DEFAULT_WEIGHTS`, the formulas alone.
+                "stark-mag"; default: `DEFAULT_WEIGHTS`, the formulas alone.
             parser: "rules"; or "llm", where a language model names the parts of the question, and writes no query.
             model: of "llm", on the server in the table [reranking] of kb.toml.
 
