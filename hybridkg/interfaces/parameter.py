@@ -92,12 +92,19 @@ def _only_assigns(kind: type) -> bool:
     >>> @dataclass(frozen=True)
     ... class Point:
     ...     x: int
-    >>> _only_assigns(Point), _only_assigns(dict)
-    (True, False)
+    >>> @dataclass
+    ... class Doubled:
+    ...     x: int
+    ...     def __init__(self, x):
+    ...         self.x = 2 * x
+    >>> _only_assigns(Point), _only_assigns(Doubled), _only_assigns(dict)
+    (True, False, False)
     """
     return (
         is_dataclass(kind)
         and "__dataclass_params__" in vars(kind)
+        and getattr(kind.__init__, "__code__", None) is not None
+        and kind.__init__.__code__.co_filename == "<string>"  # made by dataclasses, which keeps one that a class has
         and kind.__new__ is object.__new__
         and not hasattr(kind, "__post_init__")
         and not any(vars(base).get("__slots__") for base in kind.__mro__)  # those of ABC are empty
