@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
@@ -155,8 +156,9 @@ class OrderRows(OneChild):
     def _of_first_values(self, first: int | None, context: ExecutionContext) -> InColumns | None:
         if not first or not isinstance(self.child, GraphFragment):
             return None
-        name, down = self.keys[0]
-        return rows_of_first_values(self.child, SortKey(name, down, False), first, context)
+        child, key = self.child, SortKey(*self.keys[0], is_total=False)
+        found = context.unless(lambda: rows_of_first_values(child, key, first, context), QueryLimitError)
+        return None if isinstance(found, QueryLimitError) else found
 
     def _in_columns(self, solutions: InColumns, first: int | None) -> InColumns:
         keys = self._keys(solutions)

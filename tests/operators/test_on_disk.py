@@ -19,7 +19,7 @@ from hybridkg.config.settings_reader import parse_config
 from hybridkg.errors import QueryLimitError, QueryStoppedError, StorageError
 from hybridkg.graph.projection import Prepared
 from hybridkg.interfaces.meter import Meter
-from hybridkg.operators import partitions_on_disk
+from hybridkg.operators import first_values, partitions_on_disk
 from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.partitions_on_disk import Disk, RowsOnDisk
@@ -286,3 +286,10 @@ def test_a_file_that_has_become_shorter_is_an_error():
         written.file.truncate(100)
         with pytest.raises(StorageError, match="has become shorter"):
             written.read()
+
+
+def test_first_values_with_more_rows_than_fit_in_memory_leave_the_order_to_the_disk(graph, monkeypatch):
+    monkeypatch.setattr(first_values, "GROWTH", 2)
+    query = f"{PREFIX} SELECT ?a ?b ?v {{ ?a :p ?c . ?b :p ?c ; :v ?v }} ORDER BY ?v ?a ?b LIMIT 7"
+    want = list(graph.query(query, strategy="columns").rows())
+    assert list(graph.query(query, strategy="columns", max_megabytes=LITTLE / 8).rows()) == want
