@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from sampling import examples
 from hybridkg import KnowledgeBase
 from hybridkg.errors import QueryLimitError
 from hybridkg.rdf.order import value_key
+from hybridkg.rdf.terms import XSD, NamedNode
 
 VALUES = ("2.5", "1e3", "9", "10", '""', '"fish"@de', '"1999 films"', '"NaN"^^<http://www.w3.org/2001/XMLSchema#double>',
           '"ten"^^<http://www.w3.org/2001/XMLSchema#integer>', "true", "<http://e/x>")  # fmt: skip
@@ -19,6 +21,15 @@ NO_ORDER = ("2.5", "1e3", '""', '"fish"@de', '"1999 films"')
 """Oxigraph 0.5.13 aborts when it sorts 21 of these."""
 
 PREFIX = "PREFIX : <http://e/> "
+FLOAT = NamedNode(XSD + "float")
+
+
+def large_numbers(random: Random, count: int) -> list[str]:
+    """Numbers around 2 ** 53, where a double equals several integers and decimals; also NaN and infinities."""
+    xsd, special = "http://www.w3.org/2001/XMLSchema#", ("NaN", "INF", "-INF", "0", "-0")
+    near = [2**53 + random.randrange(-6, 7) for _ in range(count)]
+    forms = ("{0}", "{0}.5", '"{0}"^^<{1}double>', '"9007199254740992"^^<{1}float>', '"{2}"^^<{1}double>')
+    return [random.choice(forms).format(number, xsd, random.choice(special)) for number in near]
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +44,7 @@ def kb(tmp_path_factory) -> KnowledgeBase:
     forms = ("{0}", "{0}.5", "{1}e2", '"{0}"', '"{0} films"')
     varied = (numbers.choice(forms).format(numbers.randrange(3000), numbers.randrange(1, 9)) for _ in range(1500))
     triples += " ".join(f":t{n} :varied {value} ." for n, value in enumerate(varied))
+    triples += " ".join(f":n{n} :large {value} ." for n, value in enumerate(large_numbers(Random(1), 400)))
     kb.update(f"{PREFIX} INSERT DATA {{ {triples} }}", index=False)
     return kb
 
@@ -91,6 +103,18 @@ def test_explain_shows_the_text_that_oxigraph_has(kb):
 @pytest.mark.parametrize("key", ["?v", "DESC(?v)"])
 def test_oxigraph_does_not_abort_where_it_orders(kb, query, key):
     assert len(list(kb.query(PREFIX + query.format(key)))) >= 9
+
+
+@pytest.mark.parametrize("order", ["ASC", "DESC"])
+def test_oxigraph_does_not_abort_where_a_double_equals_several_integers(kb, order):
+    def numbers(query: str) -> list[float]:
+        literals = [row.term("v") for row in kb.query(PREFIX + query)]
+        return [float(np.float32(one.value) if one.datatype == FLOAT else one.value) + 0.0 for one in literals]
+
+    found = numbers(f"SELECT ?v {{ {{ SELECT ?v {{ ?s :large ?v }} ORDER BY {order}(?v) LIMIT 300 }} }}")
+    every = numbers("SELECT ?v { ?s :large ?v }")
+    first = sorted(every, key=lambda number: (number == number, number), reverse=order == "DESC")[:300]
+    assert sorted(map(repr, found)) == sorted(map(repr, first))  # NaN equals itself as a text only
 
 
 def test_a_sub_select_takes_the_first_by_value(kb):
