@@ -28,7 +28,7 @@ LANES = 4
 PADDING = 2 * LANES
 """Words of zeros after the last block: a reader reads up to two rows beyond it."""
 
-KERNEL = LazyKernel("hybridkg.text.index.codec.packing_kernel")
+KERNEL = LazyKernel("hybridkg.text.index.codec.packing_kernel", background=True)
 
 U32 = NDArray[np.uint32]
 I64 = NDArray[np.int64]
