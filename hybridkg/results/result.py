@@ -62,10 +62,14 @@ class Row(Mapping[str, Any]):
     Iterates over the names of the projected variables, in the query's order.
     """
 
-    __slots__ = ("_cells", "_result")
+    __slots__ = ("_cells", "_place", "_result")
 
-    def __init__(self, result: Result, cells: Cells):
-        self._result, self._cells = result, cells
+    def __init__(self, result: Result, cells: Cells, place: int | None = None):
+        self._result, self._cells, self._place = result, cells, place
+
+    def _all_cells(self) -> Cells:
+        """The cells with those that are not projected: a result that holds its rows makes these when they are read."""
+        return self._cells if self._place is None else self._result.held().cells[self._place]
 
     def term(self, name: str) -> Term | None:
         """The term of a projected variable, in the engine's type.
@@ -110,14 +114,14 @@ class Row(Mapping[str, Any]):
         The name of a score of MATCH is its AS name, without AS that of its entity; RANK BY has `rank` unless it has a
         name or is one of these, RERANK has `rerank` unless it has a name. Values that are no numbers are left out.
         """
-        cells = dict(zip(self._result._variables, self._cells, strict=True))
+        cells = dict(zip(self._result._variables, self._all_cells(), strict=True))
         scores = {label: as_float(cells.get(variable)) for variable, label in self._result._scores}
         return {label: score for label, score in scores.items() if score is not None}
 
     @property
     def rank_score(self) -> float | None:
         """The score that ordered the row, of RERANK if it reordered the row, else of RANK BY; None without a score."""
-        cells = dict(zip(self._result._variables, self._cells, strict=True))
+        cells = dict(zip(self._result._variables, self._all_cells(), strict=True))
         reranked = as_float(cells.get(self._result._reranked_by or ""))
         return as_float(cells.get(self._result._ranked_by or "")) if reranked is None else reranked
 
@@ -134,7 +138,7 @@ class Row(Mapping[str, Any]):
         provenance = self._result._provenance
         if provenance is None:
             return []
-        return provenance.triples(dict(zip(provenance.variables, self._cells, strict=True)))
+        return provenance.triples(dict(zip(provenance.variables, self._all_cells(), strict=True)))
 
     def why(self, *, brief: bool = False) -> Why:
         """Explanation of the row: the parts of each score, the best passages, the facts of the graph.
@@ -147,7 +151,8 @@ class Row(Mapping[str, Any]):
         """
         provenance, why = self._result._provenance, None
         if provenance is not None:
-            why = provenance.why(dict(zip(provenance.variables, self._cells, strict=True)), self.scores, brief=brief)
+            bound = dict(zip(provenance.variables, self._all_cells(), strict=True))
+            why = provenance.why(bound, self.scores, brief=brief)
         if why is None:
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
@@ -221,13 +226,13 @@ class Result(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[Solutions]:
-        """The rows of `rows` in blocks of some thousand, as the engine holds them: a writer that reads the cells of a
-        block by `mapped` makes each distinct term once.
+        """The rows in blocks of some thousand, as the engine holds them: a cell for each column, then cells that are
+        not projected, such as scores. A writer that reads a block by `mapped` makes each distinct term once.
         """
 
     @abstractmethod
     def rows(self) -> Iterator[Cells]:
-        """The rows in the engine's types: a cell for each column, then cells that are not projected, such as scores."""
+        """The rows in the engine's types: a cell for each column."""
 
     @property
     @abstractmethod
@@ -243,8 +248,9 @@ class Result(ABC):
     def held(self) -> ResultSet:
         """The same result with all of its rows in memory."""
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Row]:
-        return (Row(self, cells) for cells in self.rows())
+        """The rows."""
 
     def scores_in(self, block: Solutions) -> Iterator[dict[str, float]]:
         """`Row.scores` of each row of a block."""

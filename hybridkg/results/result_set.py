@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.extras import needs_extra
@@ -40,8 +41,17 @@ class ResultSet(Result, Sequence[Row]):
 
     @property
     def cells(self) -> list[Cells]:
-        """The rows in the engine's types, made from columns at the first access."""
+        """The rows in the engine's types, made from columns at the first access: a cell for each column, then cells
+        that are not projected, such as scores.
+        """
         return self._solutions.rows
+
+    @cached_property
+    def _projected(self) -> list[Cells]:
+        width = len(self.columns)
+        if len(self._solutions.variables) == width:
+            return self._solutions.rows
+        return self._solutions.select(self._solutions.variables[:width]).rows
 
     def blocks(self) -> Iterator[Solutions]:
         """As Result has it."""
@@ -50,7 +60,11 @@ class ResultSet(Result, Sequence[Row]):
 
     def rows(self) -> Iterator[Cells]:
         """As Result has it."""
-        return iter(self.cells)
+        return iter(self._projected)
+
+    def __iter__(self) -> Iterator[Row]:
+        """As Result has it."""
+        return (Row(self, cells, place) for place, cells in enumerate(self._projected))
 
     def held(self) -> ResultSet:
         """As Result has it."""
@@ -70,8 +84,9 @@ class ResultSet(Result, Sequence[Row]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [Row(self, cells) for cells in self.cells[index]]
-        return Row(self, self.cells[index])
+            return [self[place] for place in range(len(self))[index]]
+        place = range(len(self))[index]
+        return Row(self, self._projected[place], place)
 
     def __repr__(self) -> str:
         if self.explanation is not None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
-from hybridkg.results.result import Result
+from hybridkg.results.result import Result, Row
 from hybridkg.results.result_set import ResultSet
 
 
@@ -57,7 +57,14 @@ class ResultStream(Result):
 
     def rows(self) -> Iterator[Cells]:
         """As Result has it; raises UserError for a second time."""
-        return rows_of(self.blocks())
+        return rows_of(map(self._projected, self.blocks()))
+
+    def __iter__(self) -> Iterator[Row]:
+        """As Result has it; raises UserError for a second time."""
+        return (Row(self, cells) for cells in rows_of(self.blocks()))
+
+    def _projected(self, block: Solutions) -> Solutions:
+        return block.select(block.variables[: len(self.columns)])
 
     @property
     def returned(self) -> int | None:

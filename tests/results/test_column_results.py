@@ -59,6 +59,9 @@ QUERIES = [
     "SELECT (COUNT(*) AS ?n) ?s { ?s ?p ?o } GROUP BY ?s",
 ]
 
+HIDDEN = "SELECT DISTINCT ?y { ?s MATCH 'entity' AS ?x . ?s <http://e/year> ?y }"
+"""The entity and its score are cells of the rows, and no columns."""
+
 FORMATS = ("csv", "json", "ndjson", "table", "tsv", "xml")
 
 
@@ -202,3 +205,25 @@ def test_the_data_frame_of_columns_is_that_of_rows_of_python_values(hostile, que
     want = pandas.DataFrame(rows, columns=list(result.columns))
     pandas.testing.assert_frame_equal(result.to_dataframe(), want)
     assert repr(result.to_python()) == repr(rows)
+
+
+def test_cells_that_are_not_projected_are_made_when_they_are_read(hostile, monkeypatch):
+    made: list[str] = []
+    select = InColumns.select
+    monkeypatch.setattr(InColumns, "select", lambda self, names: made.append(",".join(names)) or select(self, names))
+    result = hostile.query(HIDDEN)
+    made.clear()
+    assert list(result.rows()) == [(Literal(1999),)]
+    (row,) = result
+    assert (list(row), row["y"].toPython(), made) == (["y"], 1999, ["y"])
+    assert [len(cells) for cells in result.cells] == [3]
+    assert row.scores == {"x": float(result.cells[0][2].value)}
+    assert row.scores == result[0].scores == result[:1][0].scores
+    assert [str(triple.object) for triple in row.triples()] == [str(Literal(1999))]
+
+
+def test_a_stream_projects_as_a_result_that_holds_its_rows(hostile):
+    with hostile.stream("SELECT ?t { ?s <http://e/t> ?t ; <http://e/year> ?y }") as stream:
+        rows = list(stream.rows())
+    assert rows == list(hostile.query("SELECT ?t { ?s <http://e/t> ?t ; <http://e/year> ?y }").rows())
+    assert rows == [(Literal("only here"),)]
