@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
@@ -19,6 +21,7 @@ from hybridkg.operators.expressions import inline
 from hybridkg.operators.groups_on_disk import grouped_on_disk
 from hybridkg.operators.join_size import combinations
 from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
+from hybridkg.operators.partition import Keys, lexical_order
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
 from hybridkg.query import ast
@@ -100,7 +103,7 @@ class GroupRows(OneChild):
             groups = self._by_store(solutions, context)
         if is_ordered_above(context):
             return groups
-        return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
+        return _in_term_order(groups)
 
     def _in_columns(self, context: ExecutionContext) -> Solutions:
         """Groups from columns alone; on disk where the rows do not fit in memory."""
@@ -169,6 +172,22 @@ class GroupRows(OneChild):
     def describe(self) -> str:
         head, tail = self._around()
         return f"GroupRows {' '.join(head.split())} {' '.join(tail.split())}".replace(" WHERE", "").rstrip()
+
+
+def _in_term_order(groups: Solutions) -> Solutions:
+    """Rows by their columns. Most groups differ in the first ones already, and the terms of the others are not read."""
+    if not isinstance(groups, InColumns):
+        return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
+    keys: list[Keys] = []
+    ordered = groups
+    for name in groups.variables:
+        keys.append(groups.column(name).order(total=True))
+        order = lexical_order(keys)
+        ordered = groups.take(order)
+        behind, before = order[1:], order[:-1]
+        if not np.logical_and.reduce([key[behind] == key[before] for key in keys]).any():
+            break
+    return ordered
 
 
 def plain_groups(

@@ -17,6 +17,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query.parser import parse
+from hybridkg.rdf.order import sorted_rows
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
 from hybridkg.store.oxigraph import OxigraphStore
@@ -81,9 +82,8 @@ def group_rows(text: str, rows: list) -> GroupRows:
 
 
 def run(operator: GroupRows) -> Solutions:
-    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price).run(
-        operator
-    )
+    context = ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price)
+    return context.run(operator).in_rows()
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -133,3 +133,11 @@ def test_a_group_of_plain_numbers_needs_no_engine():
     assert [[str(cell) for cell in row] for row in found.rows] == [
         ["<e:1>", str(Literal("2", datatype=NamedNode(XSD + "double"))), str(Literal(0))]
     ]
+
+
+def test_many_groups_are_in_the_order_of_their_columns_the_later_ones_too():
+    rows = [(NamedNode(f"e:{n % 150}"), BlankNode(str(n % 4)), double(n % 7), double(n)) for n in range(900)]
+    operator = group_rows("SELECT ?b (MAX(?s) AS ?x) (COUNT(*) AS ?n) { } GROUP BY ?b ?a", rows)
+    found = run(operator).rows
+    assert len(found) == 300
+    assert found == sorted_rows(found[::-1], range(3))
