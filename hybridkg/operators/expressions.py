@@ -21,6 +21,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, InColumns, TermColumn
 from hybridkg.operators.context import EVALUATION_US, ExecutionContext
+from hybridkg.operators.id_sets import distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.query import ast
@@ -60,17 +61,11 @@ class ExistsTest:
     negated: bool
     among: tuple[tuple[ast.RankedItem, str], ...] = ()
 
-    def column(self, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
+    def column(self, solutions: Solutions, context: ExecutionContext) -> TermColumn:
         """Truth value for each row: whether a compatible solution of the pattern exists."""
         found = self._solutions(solutions, context)
-        if isinstance(solutions, InColumns) and isinstance(found, InColumns):
-            names = [name for name in solutions.variables if name in found.columns]
-            keys = shared_keys(solutions, found, names) if names else None
-            if keys is not None:
-                return [TRUE if there != self.negated else FALSE for there in np.isin(*keys).tolist()]
-        pairs = Compatible(solutions, found)
-        truths = (next(pairs.rows_for(row), None) is not None for row in solutions.rows)
-        return [TRUE if there != self.negated else FALSE for there in truths]
+        exists = _exist(solutions, found)
+        return TermColumn(_FALSE_OR_TRUE, (exists != self.negated).astype(np.intp))
 
     @property
     def shown(self) -> str:
@@ -78,16 +73,38 @@ class ExistsTest:
         return "NOT EXISTS {...}" if self.negated else "EXISTS {...}"
 
     def _solutions(self, rows: Solutions, context: ExecutionContext) -> Solutions:
-        from hybridkg.operators.topk.relation_prefix import RelationPrefix, relation_among
+        from hybridkg.operators.topk.relation_prefix import RelationPrefix, relation_among, relation_of_entities
 
         outer, relations = context.slice, {}
         for match, score in self.among:
-            relations[score] = relation_among(match, rows.cells(match.entity.name), context)
+            column = rows.ids(match.entity.name) if isinstance(rows, InColumns) else None
+            if column is None or context.graph is None:
+                relations[score] = relation_among(match, rows.cells(match.entity.name), context)
+                continue
+            ids = distinct_ids(column.ids)
+            entities = ids[: int(ids.searchsorted(context.graph.n_entities))]
+            relations[score] = relation_of_entities(match, entities, context)
         try:
             context.slice = RelationPrefix(relations)
             return context.run(self.pattern)
         finally:
             context.slice = outer
+
+
+_FALSE_OR_TRUE = np.array([FALSE, TRUE], object)
+
+
+def _exist(solutions: Solutions, found: Solutions) -> NDArray[np.bool_]:
+    """bool[rows]: whether one of the found solutions is compatible with each row."""
+    if not found.size:
+        return np.zeros(solutions.size, np.bool_)
+    if isinstance(solutions, InColumns) and isinstance(found, InColumns):
+        names = [name for name in solutions.variables if name in found.columns]
+        keys = shared_keys(solutions, found, names) if names else None
+        if keys is not None:
+            return np.isin(*keys)
+    pairs = Compatible(solutions, found)
+    return np.fromiter((next(pairs.rows_for(row), None) is not None for row in solutions.rows), np.bool_)
 
 
 def shown(expression: ast.Expression, tests: Sequence[ExistsTest] = ()) -> str:
@@ -110,9 +127,9 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
     for test in tests:
         column = test.column(solutions, context)
         if isinstance(solutions, InColumns):
-            solutions = solutions.having({**solutions.columns, test.variable: TermColumn.of(column)})
+            solutions = solutions.having({**solutions.columns, test.variable: column})
             continue
-        rows: list[Row] = [(*row, cell) for row, cell in zip(solutions.rows, column, strict=True)]
+        rows: list[Row] = [(*row, cell) for row, cell in zip(solutions.rows, column.cells(), strict=True)]
         solutions = Solutions((*solutions.variables, test.variable), rows)
     return solutions
 

@@ -80,11 +80,17 @@ def relation_among(
     """(ids uint32[m], scores float64[m]), ascending: part of the relation of a MATCH without TOP for some terms,
     repeated or not. `given` is its text or target, if a variable binds it.
     """
-    index = checked_index(context.text, match)
     assert context.nodes is not None
     nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
     node_ids = context.nodes.find_many(nodes)
-    ids = np.sort(node_ids[node_ids >= 0]).astype(np.uint32)
+    return relation_of_entities(match, np.sort(node_ids[node_ids >= 0]).astype(np.uint32), context, given)
+
+
+def relation_of_entities(
+    match: ast.RankedItem, ids: Ids, context: ExecutionContext, given: Term | None = None
+) -> tuple[Ids, Scores]:
+    """`relation_among` of a set of entities."""
+    index = checked_index(context.text, match)
     scores = scores_among(index, ranked_query(match, given), ids, context)
     matching = ~np.isnan(scores)
     return ids[matching], scores[matching]
