@@ -63,8 +63,9 @@ class ExistsTest:
 
     def column(self, solutions: Solutions, context: ExecutionContext) -> TermColumn:
         """Truth value for each row: whether a compatible solution of the pattern exists."""
-        found = self._solutions(solutions, context)
-        exists = _exist(solutions, found)
+        exists = np.zeros(0, np.bool_)
+        if solutions.size:
+            exists = _exist(solutions, self._solutions(solutions, context))
         return TermColumn(_FALSE_OR_TRUE, (exists != self.negated).astype(np.intp))
 
     @property
