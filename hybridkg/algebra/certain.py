@@ -28,9 +28,11 @@ def certain(group: ast.Group) -> frozenset[str]:
                 names |= frozenset.intersection(*(certain(branch) for branch in branches))
             case ast.InlineData(variables, rows):
                 names |= {v.name for i, v in enumerate(variables) if all(row[i] is not None for row in rows)}
-            case ast.SubSelect(query) if query.projection is not None and not query.modifiers.group_by:
-                plain = {item.variable.name for item in query.projection if item.expression is None}
-                names |= plain & certain(query.where)
+            case ast.SubSelect(query) if query.projection is not None:
+                shown = {item.variable.name for item in query.projection if item.expression is None}
+                if keys := query.modifiers.group_by:
+                    shown &= {key.expression.name for key in keys if isinstance(key.expression, ast.Var)}
+                names |= shown & certain(query.where)
     return frozenset(names)
 
 

@@ -53,6 +53,14 @@ class PhysicalOperator(ABC):
         """Estimation context of the children."""
         return estimates
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        """Operators among this one and those below that may leave out rows with other values of a variable than some
+        given ones, such that every row of this operator with one of these values stays: a semi-join pushed down.
+
+        By default none, as where a LIMIT or a group depends on the rows that would be left out.
+        """
+        return ()
+
     @abstractmethod
     def run(self, context: ExecutionContext) -> Solutions:
         """Rows of the operator. Must not modify the rows of the children. Call through `context.run`, which counts."""

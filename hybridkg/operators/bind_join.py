@@ -10,7 +10,7 @@ import numpy as np
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.meter import COLUMN_CELLS, Work
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.operators.base import OneChild
+from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import blocks_over
 from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import InColumns
@@ -23,6 +23,9 @@ from hybridkg.operators.join_size import PAIR_CELLS, JoinSize, join_size, joined
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
+
+FRAGMENT_SHARE = 0.05
+"""Share of the nodes of a graph up to which the values of a fragment are found before the rows that it joins."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,9 @@ class FragmentProbe(OneChild):
         pairs = None if size is None else size.pairs
         cells = None if rows is None or pairs is None else rows + PAIR_CELLS * pairs
         return work_of({**probe, COLUMN_CELLS: cells})
+
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.child.restrictable(variable)
 
     def blocks(self, context: ExecutionContext, first: Sequence[str]) -> Iterator[InColumns]:
         return blocks_over(self, self.child, context, first)
@@ -82,7 +88,7 @@ class BindJoin(FragmentProbe):
         return joined_variable([estimates.variable_size(side, name) for side in (self.child, self.fragment)])
 
     def run(self, context: ExecutionContext) -> Solutions:
-        right = context.run(self.child)
+        right = self._child_rows(context)
         if isinstance(right, InColumns):
             if not right.size:
                 return right.select(tuple(dict.fromkeys((*self.fragment.columns, *right.variables))))
@@ -94,6 +100,17 @@ class BindJoin(FragmentProbe):
         compatible = Compatible(rows, right)
         merged = (compatible.merged(row, other) for row in rows.rows for other in compatible.rows_for(row))
         return Solutions(compatible.variables, context.collect(merged))
+
+    def _child_rows(self, context: ExecutionContext) -> Solutions:
+        """Rows of the child: all, or where the fragment has few values, at least those with one of them."""
+        operators, prepared = self.child.restrictable(self.variable), self.fragment.prepared(context)
+        if not operators or prepared is None or context.graph is None:
+            return context.run(self.child)
+        most = FRAGMENT_SHARE * context.graph.n_nodes
+        if prepared.size(self.variable).estimate > most or prepared.work(self.variable) > most:
+            return context.run(self.child)
+        with context.narrowed(operators, self.variable, prepared.candidates(self.variable, context.meter)):
+            return context.run(self.child)
 
     def _restricted(self, right: Solutions, context: ExecutionContext) -> list[Row]:
         at = right.variables.index(self.variable)
@@ -118,11 +135,10 @@ def fragment_for(
     has the fragment and the values are ids of it.
     """
     column = solutions.ids(variable)
-    if column is None or (fragment.prepared(context) is None and fragment.over_columns(context) is None):
+    if column is None:
         return None
     ids = distinct_ids(column.ids)
-    rows = fragment.rows_for(context, variable, ids[:-1] if len(ids) and ids[-1] == UNBOUND else ids, more)
-    return rows if isinstance(rows, InColumns) else None
+    return fragment.columns_for(context, variable, ids[:-1] if len(ids) and ids[-1] == UNBOUND else ids, more)
 
 
 def met(
@@ -137,8 +153,9 @@ def met(
 
     From the projection, or from the store, read or probed as operators/probing.py decides.
     """
-    if fragment.prepared(context) is None and fragment.over_columns(context) is None:
-        return rows_meeting(fragment.in_store, variable, len(values), lambda: values, context)
-    assert context.graph is not None
-    ids = context.graph.find([value for value in values if value is not None])
-    return fragment.rows_for(context, variable, np.sort(ids[ids >= 0]).astype(np.uint32), more).rows
+    if context.graph is not None:
+        ids = context.graph.find([value for value in values if value is not None])
+        columns = fragment.columns_for(context, variable, np.sort(ids[ids >= 0]).astype(np.uint32), more)
+        if columns is not None:
+            return columns.rows
+    return rows_meeting(fragment.in_store, variable, len(values), lambda: values, context)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from time import perf_counter_ns
@@ -167,9 +168,11 @@ class ExecutionContext:
     blocks: dict[int, InColumns] = field(default_factory=dict)
     """The block of rows of an operator that is worked on, by the identity of the operator."""
     bounds: dict[int, Mapping[str, Ids]] = field(default_factory=dict)
-    """Ids to which a fragment is restricted for a block, by the identity of the operator."""
+    """Ids to which an operator is restricted, for a block or for the rows that it joins, by its identity."""
     whole_fragments: dict[int, InColumns | None] = field(default_factory=dict)
     """Rows of fragments that no pattern expresses, by the identity of the operator."""
+    narrow_runs: dict[int, int] = field(default_factory=dict)
+    """How often operators over columns have run for such a fragment and some ids only, by its identity."""
     _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
     _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
@@ -270,6 +273,20 @@ class ExecutionContext:
             return columns_of(solutions, self.made)
         self.reasons[id(asked_by)] = str(solutions).partition("\n")[0]
         return None
+
+    @contextmanager
+    def narrowed(self, operators: Sequence[PhysicalOperator], variable: str, ids: Ids) -> Iterator[None]:
+        """While it is open, operators that are `restrictable` read only the rows with some values of a variable."""
+        outer = [(id(one), self.bounds.get(id(one))) for one in operators]
+        self.bounds.update({key: {variable: ids} for key, _ in outer})
+        try:
+            yield
+        finally:
+            for key, bound in outer:
+                if bound is None:
+                    self.bounds.pop(key, None)
+                else:
+                    self.bounds[key] = bound
 
     def unless(self, work: Callable[[], T], *errors: type[E]) -> T | E:
         """The result of some work, or the error of these kinds that ended it; only a stop of the run is raised."""

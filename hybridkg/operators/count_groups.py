@@ -73,11 +73,15 @@ class CountGroups(PhysicalOperator):
         keys, names = self.groups.keys, [_name(one) for _, one in self.groups.aggregates if one.distinct]
         return [keys, *((*keys, name) for name in dict.fromkeys(names) if name not in keys)]
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return (self,) if variable in self.groups.keys and variable in certain(self.fragment.group) else ()
+
     def run(self, context: ExecutionContext) -> Solutions:
         prepared = self.fragment.prepared(context)
         if prepared is None or context.graph is None:
             raise ColumnsDeclined("the projection does not hold all of the pattern")
-        groups = context.unless(lambda: self._groups(prepared, {}, context), QueryLimitError)
+        bound = context.bounds.get(id(self), {})
+        groups = context.unless(lambda: self._groups(prepared, bound, context), QueryLimitError)
         return groups if isinstance(groups, InColumns) else self._on_disk(prepared, context)
 
     def _on_disk(self, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:

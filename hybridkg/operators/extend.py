@@ -46,6 +46,9 @@ class Extend(PhysicalOperator):
     def work(self, estimates: EstimationContext) -> Work | None:
         return cells(*map(estimates.rows, (self.child, *(test.pattern for test in self.tests))))
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.child.restrictable(variable)
+
     def run(self, context: ExecutionContext) -> Solutions:
         solutions = context.run(self.child)
         tested = with_tests(solutions, self.tests, context)

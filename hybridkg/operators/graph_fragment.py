@@ -34,6 +34,12 @@ from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term
 
+MAX_NARROW_RUNS = 3
+"""Runs of operators over columns for some ids, after which they run for all ids once."""
+
+NARROW_SHARE = 0.25
+"""Share of the nodes of a graph up to which operators over columns run for some ids only."""
+
 MAX_NAMED = 3
 """Predicates that a line of EXPLAIN names."""
 
@@ -128,6 +134,9 @@ class GraphFragment(PhysicalOperator):
         """Compiled pattern; None if the store has to evaluate it."""
         return None if isinstance(self.pattern, DeclinedPattern) else context.compile(self.pattern)
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return (self,) if self.group.elements and variable in certain(self.group) else ()
+
     def run(self, context: ExecutionContext) -> Solutions:
         return self._rows(context, context.bounds.get(id(self), {}))
 
@@ -142,18 +151,22 @@ class GraphFragment(PhysicalOperator):
 
     def rows_within(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
         """Rows of a run in which some columns, bound in every row, have the given ids (ascending, distinct)."""
+        outer = context.bounds.get(id(self))
         context.bounds[id(self)] = bound
         try:
             return columns_of(context.run(self), context.made)
         finally:
-            del context.bounds[id(self)]
+            if outer is None:
+                del context.bounds[id(self)]
+            else:
+                context.bounds[id(self)] = outer
 
     def rows_for(self, context: ExecutionContext, variable: str, ids: Ids, more: Mapping[str, Ids] = {}) -> Solutions:
         """Rows in which `variable`, bound in every row, has one of the ids (ascending and distinct; of entities without
         a projection). Rows in which other columns have values outside `more` may be left out.
         """
-        if self.prepared(context) is not None or self.over_columns(context) is not None:
-            return self._rows(context, {**more, variable: ids})
+        if (columns := self.columns_for(context, variable, ids, more)) is not None:
+            return columns
         names: list[Term | None] = []
 
         def values() -> Sequence[Term | None]:
@@ -167,9 +180,19 @@ class GraphFragment(PhysicalOperator):
         wanted, at = set(values()), self.columns.index(variable)
         return Solutions(self.columns, [row for row in rows if row[at] in wanted])
 
+    def columns_for(
+        self, context: ExecutionContext, variable: str, ids: Ids, more: Mapping[str, Ids] = {}
+    ) -> InColumns | None:
+        """`rows_for` in columns; None where only the store has the rows."""
+        bound = {**more, variable: ids}
+        if (prepared := self.prepared(context)) is not None:
+            return self.in_columns(prepared, context, bound)
+        columns = self.over_columns(context, bound)
+        return None if columns is None else restricted(columns, bound)
+
     def _rows(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> Solutions:
         prepared = self.prepared(context)
-        if prepared is None and (columns := self.over_columns(context)) is not None:
+        if prepared is None and (columns := self.over_columns(context, bound)) is not None:
             return restricted(columns, bound)
         if prepared is None:
             solutions = self.in_store.run(context)
@@ -185,14 +208,34 @@ class GraphFragment(PhysicalOperator):
         table = prepared.rows(columns, context.meter, bound, limit)
         return context.in_columns(table, self.columns)
 
-    def over_columns(self, context: ExecutionContext) -> InColumns | None:
-        """All rows of a declined pattern, computed once in a run; None without operators over columns."""
+    def over_columns(self, context: ExecutionContext, bound: Mapping[str, Ids] = {}) -> InColumns | None:
+        """All rows of a declined pattern, computed once in a run, or with `bound` at least those in which the columns
+        have one of the ids; None without operators over columns.
+        """
         if self.relational is None or context.graph is None:
             return None
-        if id(self) not in context.whole_fragments:
-            solutions = context.run_in_columns(self.relational, self)
-            context.whole_fragments[id(self)] = None if solutions is None else solutions.select(self.columns)
-        return context.whole_fragments[id(self)]
+        if id(self) in context.whole_fragments:
+            return context.whole_fragments[id(self)]
+        variable = self._narrow_by(context, bound)
+        leaves = () if variable is None else self.relational.restrictable(variable)
+        if variable is None or not leaves:
+            found = context.run_in_columns(self.relational, self)
+        else:
+            with context.narrowed(leaves, variable, bound[variable]):
+                found = context.run_in_columns(self.relational, self)
+        found = None if found is None else found.select(self.columns)
+        if found is None or not leaves:
+            context.whole_fragments[id(self)] = found
+        return found
+
+    def _narrow_by(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> str | None:
+        """The column with the fewest ids, if reading only these saves more than it costs to read others later."""
+        if not bound or context.graph is None:
+            return None
+        variable = min(bound, key=lambda name: len(bound[name]))
+        context.narrow_runs[id(self)] = runs = context.narrow_runs.get(id(self), 0) + 1
+        is_narrow = len(bound[variable]) <= NARROW_SHARE * context.graph.n_nodes
+        return variable if is_narrow and runs <= MAX_NARROW_RUNS else None
 
     def _count(self, context: ExecutionContext, rows: int) -> None:
         if self.group.elements:

@@ -11,7 +11,7 @@ import numpy as np
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
-from hybridkg.operators.base import OneChild
+from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import whole_or_blocks
 from hybridkg.operators.column_groups import count_column
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
@@ -89,6 +89,10 @@ class GroupRows(OneChild):
     @cached_property
     def _plain(self) -> PlainGroups | None:
         return plain_groups(self.keys, self.having, self.projection)
+
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        keys = [key.expression.name for key in self.keys if isinstance(key.expression, ast.Var)]
+        return self.child.restrictable(variable) if variable in keys else ()
 
     def run(self, context: ExecutionContext) -> Solutions:
         if context.declines:

@@ -113,6 +113,9 @@ class HashJoin(PhysicalOperator):
     def work(self, estimates: EstimationContext) -> Work | None:
         return join_work(*map(estimates.rows, (self.left, self.right, self)))
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.left.restrictable(variable) + self.right.restrictable(variable)
+
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = context.run(self.left), context.run(self.right)
         if isinstance(left, InColumns) and isinstance(right, InColumns):
@@ -182,6 +185,9 @@ class Union(PhysicalOperator):
 
     def work(self, estimates: EstimationContext) -> Work | None:
         return cells(estimates.rows(self))
+
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return tuple(one for branch in self.branches for one in branch.restrictable(variable))
 
     def run(self, context: ExecutionContext) -> Solutions:
         parts = [context.run(branch) for branch in self.branches]

@@ -54,6 +54,9 @@ class LeftJoin(PhysicalOperator):
     def work(self, estimates: EstimationContext) -> Work | None:
         return join_work(*map(estimates.rows, (self.left, self.right, self)))
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.left.restrictable(variable)
+
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = context.run(self.left), context.run(self.right)
         return left_joined(left, right, self.condition, self.tests, context)

@@ -41,6 +41,9 @@ class Minus(PhysicalOperator):
     def work(self, estimates: EstimationContext) -> Work | None:
         return cells(estimates.rows(self.left), estimates.rows(self.right))
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.left.restrictable(variable)
+
     def run(self, context: ExecutionContext) -> Solutions:
         return _without(context.run(self.left), context.run(self.right), context)
 

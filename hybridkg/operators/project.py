@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from hybridkg.interfaces.meter import Work
-from hybridkg.operators.base import OneChild
+from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import blocks_over, whole_or_blocks
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
@@ -34,6 +34,9 @@ class Project(OneChild):
 
     def work(self, estimates: EstimationContext) -> Work | None:
         return cells(estimates.rows(self.child)) if self.distinct else {}
+
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.child.restrictable(variable) if variable in self.columns else ()
 
     def run(self, context: ExecutionContext) -> Solutions:
         if self.distinct and context.declines:

@@ -25,7 +25,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import Column, InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
-from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.graph_fragment import NARROW_SHARE, GraphFragment
 from hybridkg.operators.id_sets import distinct_ids, held, places
 from hybridkg.operators.index_access import every_entity, every_match, scores_among
 from hybridkg.operators.late_scores import LateScores, is_late
@@ -77,6 +77,10 @@ class TextJoin(PhysicalOperator):
         prepared = self.fragment.prepared(context)
         if prepared is not None:
             return self._in_columns(index, prepared, context)
+        if self._text_first(index, context):
+            joined = self._with_matches(index, context)
+            if joined is not None:
+                return joined
         columns = self.fragment.over_columns(context)
         if columns is not None and (entities := columns.ids(variable)) is not None:
             scored = scored_rows(columns, entities.ids, self._query, index, context)
@@ -92,6 +96,45 @@ class TextJoin(PhysicalOperator):
         ids, scores = every_match(index, query, context)
         rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, partial)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
+
+    def _text_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
+        """Whether operators over columns run for the matches only, which are few."""
+        if self.fragment.relational is None or context.graph is None or is_remote_relation(index, self._query):
+            return False
+        return index.match_count_bound(self.narrowed(index)) <= NARROW_SHARE * context.graph.n_nodes
+
+    def _with_matches(self, index: RankedIndex, context: ExecutionContext) -> InColumns | None:
+        """The complete relation, joined with the rows of its entities; None without these in columns."""
+        variable = self.match.entity.name
+        ids, scores = every_match(index, self.narrowed(index), context)
+        solutions = self.fragment.columns_for(context, variable, ids)
+        entities = None if solutions is None else solutions.ids(variable)
+        if solutions is None or entities is None:
+            return None
+        return self._scored(solutions, entities.ids, ids, scores, index, context)
+
+    def _scored(
+        self,
+        solutions: InColumns,
+        entities: Ids,
+        ids: Ids,
+        scores: Scores | None,
+        index: RankedIndex,
+        context: ExecutionContext,
+    ) -> InColumns:
+        """Rows of a fragment with the scores of their entities, all of which are among the ids; late without any."""
+        import numpy as np
+
+        if np.array_equal(entities, ids):
+            matching = len(ids)
+        else:
+            at = places(entities, ids)
+            matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
+        context.record_count(JOINED, matching, self.match)
+        column: Column = LateScores(entities, self._query, index)
+        if scores is not None:
+            column = NumberColumn(scores, double)
+        return solutions.having({**solutions.columns, self.score: column})
 
     def _in_columns(self, index: RankedIndex, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:
         """Vectorized join with a fragment of the projection, whose candidate set is cheap at any size."""
@@ -110,16 +153,7 @@ class TextJoin(PhysicalOperator):
         solutions = self.fragment.in_columns(prepared, context, {variable: ids})
         entities = solutions.ids(variable)
         assert entities is not None
-        if np.array_equal(entities.ids, ids):
-            matching = len(ids)
-        else:
-            at = places(entities.ids, ids)
-            matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
-        context.record_count(JOINED, matching, self.match)
-        column: Column = LateScores(entities.ids, self._query, index)
-        if scores is not None:
-            column = NumberColumn(scores, double)
-        return solutions.having({**solutions.columns, self.score: column})
+        return self._scored(solutions, entities.ids, ids, scores, index, context)
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""

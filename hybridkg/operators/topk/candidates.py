@@ -169,8 +169,9 @@ def _candidates(
     fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
 ) -> Ids:
     prepared = fragment.prepared(context)
-    if prepared is None and (columns := fragment.over_columns(context)) is not None:
-        column = restricted(columns, bound if among is None else {**bound, variable: among}).ids(variable)
+    wanted = bound if among is None else {**bound, variable: among}
+    if prepared is None and (columns := fragment.over_columns(context, wanted)) is not None:
+        column = restricted(columns, wanted).ids(variable)
         if column is not None:
             return _entities_of(np.unique(column.ids), context)
     if prepared is None:
