@@ -16,7 +16,7 @@ from typing import IO, TypeAlias
 
 from hybridkg.storage.checksums import joined, known_checksum, middle, remember
 
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 """Bytes that are read and written at once: they stay in the processor's cache between the two."""
 
 MAX_JOINED = 64

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,9 +31,27 @@ MAX_CLASSES = 1_000
 """The maximum number of listed classes."""
 
 
+@dataclass(frozen=True)
+class EarlierStatistics:
+    """The statistics of an earlier projection, in which the nodes that stay had the same order.
+
+    Args:
+        statistics: collected with the same limits, by the same version.
+        changed: predicates whose triples have changed since.
+    """
+
+    statistics: Statistics
+    changed: Collection[str]
+
+    def of(self, iri: str) -> PredicateStatistics | None:
+        """The statistics of a predicate, where they are those of before: no id is a part of them."""
+        return None if iri in self.changed else self.statistics.predicate(iri)
+
+
 def collect(
     columns: ProjectionColumns,
     progress: Progress = SILENT,
+    earlier: EarlierStatistics | None = None,
     *,
     most_predicates: int = MAX_PREDICATES,
     most_classes: int = MAX_CLASSES,
@@ -43,6 +63,7 @@ def collect(
     Args:
         columns: the projection.
         progress: counts triples.
+        earlier: spares the predicates that have not changed.
         most_predicates: maximum number of predicates with their own statistics.
         most_classes: maximum number of listed classes.
         most_sets: maximum number of characteristic sets.
@@ -62,11 +83,15 @@ def collect(
     )
     listed = []
     for iri, predicate in ordered[:most_predicates]:
-        listed.append(describe(iri, predicate, columns.terms))
+        own = None if earlier is None else earlier.of(iri)
+        listed.append(own or describe(iri, predicate, columns.terms))
         progress.advance(0, predicate.triples)
     rare = [predicate.triples for _, predicate in ordered[most_predicates:]]
     progress.advance(0, sum(rare))
-    classes, other_classes = _classes(columns, most_classes)
+    if earlier is not None and RDF_TYPE not in earlier.changed:
+        classes, other_classes = earlier.statistics.classes, earlier.statistics.other_classes
+    else:
+        classes, other_classes = _classes(columns, most_classes)
     sets = find_sets(columns, most_sets, most_members)
     triples = sum(predicate.triples for _, predicate in ordered)
     progress.done(triples)

@@ -18,6 +18,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg import __version__
 from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
 from hybridkg.entities.dirty import SourceChange, dirty_entities
@@ -28,8 +29,8 @@ from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
-from hybridkg.graph.statistics.catalog import write_statistics
-from hybridkg.graph.statistics.collect import collect
+from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
+from hybridkg.graph.statistics.collect import EarlierStatistics, collect
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
@@ -341,13 +342,25 @@ class IndexFollower:
             return any(is_projected(quad.object) for quad in chain(as_object, as_subject))
 
         try:
-            patch_projection(self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs)
+            has_order = patch_projection(
+                self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs
+            )
         except (PatchMismatchError, UnsupportedGraphError) as e:
             if isinstance(e, PatchMismatchError):
                 _log.warning("the projection is not that of the graph, and is built again")
             raise RebuildNeededError("the projection cannot be patched") from e
         columns = open_columns(folder, nodes, union_default_graph=union)
-        write_statistics(self.building.path, collect(columns))
+        earlier = self._earlier_statistics(change) if has_order else None
+        write_statistics(self.building.path, collect(columns, earlier=earlier))
+
+    def _earlier_statistics(self, change: TripleChange) -> EarlierStatistics | None:
+        """The statistics of the earlier projection; None where they are missing, damaged or of another version."""
+        live = self.live.generation
+        if live.manifest.hybridkg != __version__ or not live.is_intact(PART):
+            return None
+        statistics = read_statistics(self._previous)
+        changed = {triple.predicate.value for triple in (*change.added, *change.removed)}
+        return None if statistics is None else EarlierStatistics(statistics, changed)
 
 
 def _stated(triple: Triple) -> StatedTriple:
