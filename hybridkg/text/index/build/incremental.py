@@ -25,7 +25,7 @@ from hybridkg.text.index.build.tokens import Values
 from hybridkg.text.index.language_view import PARTS, LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
-from hybridkg.text.index.term_field_sets import TermSets
+from hybridkg.text.index.topk.block_max_writer import EarlierSegment
 
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
@@ -83,9 +83,21 @@ def merge_text(
         _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new[i], own)
         for i, own in enumerate(added.languages)
     ]
-    same, sets = np.concatenate(lists.same), TermSets(reader, len(terms))
-    written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, same, sets)
+    earlier = EarlierSegment(reader, len(terms), np.concatenate(lists.same), _ids_stay(old_to_new, n_nodes))
+    written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, earlier)
     return finish_index(folder, fields, chains, written)
+
+
+def _ids_stay(old_to_new: Sequence[I64], n_nodes: int) -> bool:
+    """Whether the entities are those of before, with their ids."""
+    return all(
+        len(own) == n_nodes and bool(((own == np.arange(n_nodes)) | (own < 0)).all()) for own in _distinct(old_to_new)
+    )
+
+
+def _distinct(arrays: Sequence[I64]) -> list[I64]:
+    """The arrays without those that are the same object as another."""
+    return list({id(own): own for own in arrays}.values())
 
 
 def _lengths(

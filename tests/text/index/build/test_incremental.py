@@ -16,6 +16,8 @@ from sampling import examples
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 from hybridkg.text.index.build.incremental import merge_text
+from hybridkg.text.index.layout import ArrayReader
+from hybridkg.text.index.topk import block_max, block_max_writer
 
 FIELDS = (
     IndexedField("title", 2.0, 0.5, "standard"),
@@ -104,6 +106,43 @@ def test_long_lists_and_block_maxima_too(folder, n, seed):
         del new[key]
     new[n // 3] = ([("w0 w1 brandnew", "fr")], [], [("id", "")])
     new[n + 5] = ([("w3", "")], [("w0 " * 40, "en")], [])
+    _assert_same(_merged(folder, previous, old, new), _built(folder, new))
+
+
+@pytest.mark.parametrize("changed", [1, 10, 60])
+def test_block_maxima_of_words_that_stay_are_those_of_a_build(folder, monkeypatch, changed):
+    """Titles change, so that a word has other postings, or entities with a longer text, or nothing new."""
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
+    monkeypatch.setattr(block_max_writer, "COMMON", 30)
+    monkeypatch.setattr(block_max, "MEAN_BITS", 3)  # so that the mean lengths of so few texts stay
+    old = _many(900, changed)
+    old[899] = ([("w9 " * 90, "")], *old[899][1:])
+    previous, _ = _built(folder, old)
+    new = dict(old)
+    for key in range(3, 3 + 7 * changed, 7):
+        # w1 leaves some titles, and some texts become longer than others of the same length.
+        new[key] = ([(f"t{key % 7} brandnew w{key % 5}", "")], *old[key][1:])
+    new[700] = old[700][:1] + old[701][1:]
+    read, blocks = [], block_max_writer._BlockReader.blocks
+    monkeypatch.setattr(
+        block_max_writer._BlockReader,
+        "blocks",
+        lambda self, term: (read.append(len(self._forms)), blocks(self, term))[1],
+    )
+    merged = _merged(folder, previous, old, new)
+    n_terms = len(ArrayReader(merged[0], "1").array("peaks.terms"))
+    assert read.count(3) < n_terms
+    assert read.count(1) > 0
+    if changed == 1:
+        assert len(read) < n_terms, "the words of other texts are copied"
+    _assert_same(merged, _built(folder, new))
+
+
+def test_a_mean_length_that_is_rounded_to_another_number_changes_all_block_maxima(folder, monkeypatch):
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
+    old = _many(600, 9)
+    previous, _ = _built(folder, old)
+    new = {**old, 17: (old[17][0], [("w0 w1 " * 400, "")], old[17][2])}
     _assert_same(_merged(folder, previous, old, new), _built(folder, new))
 
 
