@@ -283,10 +283,21 @@ class IndexFollower:
         new_ids: NDArray[np.int64],
     ) -> list[FieldChange]:
         """The changes of each field; `ids` are the next ids of the earlier entities, `new_ids` those of `after`."""
+        assert self.live.nodes is not None
         id_of = dict(zip(after.texts, new_ids.tolist(), strict=True))
+        old_id_of = dict(zip(before.texts, self.live.nodes.find_many([*before.texts]).tolist(), strict=True))
         return [
-            FieldChange(self._staying(own, ids), [(id_of[node], values) for node, values in own.items() if values])
-            for own in changed_values(changed, before, after)
+            FieldChange(
+                self._staying(own, ids),
+                [
+                    (old_id_of[node], before.texts[node][i])
+                    for node in own
+                    if node in old_id_of
+                    if before.texts[node][i]
+                ],
+                [(id_of[node], values) for node, values in own.items() if values],
+            )
+            for i, own in enumerate(changed_values(changed, before, after))
         ]
 
     def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:

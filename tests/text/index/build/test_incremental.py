@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.index.build import incremental
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 from hybridkg.text.index.build.incremental import merge_text
+from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.topk import block_max, block_max_writer
 
@@ -62,13 +64,15 @@ def _built(folder: Path, texts: dict) -> tuple[Path, dict]:
 def _merged(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tuple[Path, dict]:
     ids = {key: n for n, key in enumerate(sorted(new))}
     absent = ([],) * len(FIELDS)
-    old_to_new, records = [], []
+    old_to_new, before, records = [], [], []
+    numbers = {key: n for n, key in enumerate(sorted(old))}
     for i in range(len(FIELDS)):
         same = {key for key in old if key in new and new[key][i] == old[key][i]}
         old_to_new.append(np.array([ids[key] if key in same else -1 for key in sorted(old)], np.int64))
+        before.append([(numbers[key], old[key][i]) for key in sorted(old) if key not in same if old[key][i]])
         records.append([(ids[key], new[key][i]) for key in sorted(new) if new[key][i] != old.get(key, absent)[i]])
     path = _new(folder)
-    return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), records, _bytes(new), **limits)
+    return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), before, records, _bytes(new), **limits)
 
 
 def _assert_same(found: tuple[Path, dict], wanted: tuple[Path, dict]) -> None:
@@ -85,6 +89,58 @@ def test_a_merge_has_the_bytes_of_a_build(folder, old, new, both, limit):
     old, new = {**old, **both}, {**new, **both}
     previous, _ = _built(folder, old)
     _assert_same(_merged(folder, previous, old, new, chunk_postings=limit), _built(folder, new))
+
+
+def _spliced(folder: Path, previous: Path, old: dict, new: dict) -> tuple[tuple[Path, dict], bool]:
+    """The merged index, and whether lists were copied."""
+    copied, write = [], ListSplice.write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ListSplice, "write", lambda *args: copied.append(1) or write(*args))
+        return _merged(folder, previous, old, new), bool(copied)
+
+
+@settings(max_examples=examples(12, 200), deadline=None)
+@given(old=collection, later=st.lists(st.none() | document, max_size=14))
+def test_where_no_entity_comes_or_goes_the_lists_that_stay_are_copied(folder, old, later):
+    keys = sorted(old)[: len(later)]
+    new = {**old, **{key: own for key, own in zip(keys, later, strict=False) if own is not None}}
+    previous, _ = _built(folder, old)
+    merged, is_copied = _spliced(folder, previous, old, new)
+    assert is_copied
+    _assert_same(merged, _built(folder, new))
+
+
+def test_long_lists_between_others_are_copied(folder):
+    old = _many(800, 8)
+    old[3] = ([("onlyhere w3", "")], *old[3][1:])
+    previous, _ = _built(folder, old)
+    new = {
+        **old,
+        3: ([("w3 aaa zzz", "")], *old[3][1:]),
+        700: (old[700][0], [("w0 w1 new", "en")], old[700][2]),
+        799: ([], [], []),
+    }
+    merged, is_copied = _spliced(folder, previous, old, new)
+    assert is_copied
+    _assert_same(merged, _built(folder, new))
+
+
+def test_earlier_texts_that_are_not_those_of_the_index_are_noticed(folder, monkeypatch, caplog):
+    old = _many(60, 8)
+    previous, _ = _built(folder, old)
+    new = {**old, 5: ([("brandnew", "")], *old[5][1:])}
+    real = incremental.added_postings
+    monkeypatch.setattr(
+        incremental,
+        "added_postings",
+        lambda fields, analyzers, n, texts, work: real(
+            fields, analyzers, n, [[one for one in own if one[1] != old[5][0]] for own in texts], work
+        ),
+    )
+    merged, is_copied = _spliced(folder, previous, old, new)
+    assert not is_copied
+    assert "not those of the text index" in caplog.text
+    _assert_same(merged, _built(folder, new))
 
 
 def _many(n: int, seed: int) -> dict:
@@ -170,4 +226,4 @@ def test_a_chain_of_merges_equals_a_build(folder):
 def test_other_fields_are_refused(folder):
     previous, _ = _built(folder, _many(3, 5))
     with pytest.raises(ValueError, match="other fields"):
-        merge_text(previous, _new(folder), FIELDS[:2], [np.arange(3)] * 2, 3, [[], []], 0)
+        merge_text(previous, _new(folder), FIELDS[:2], [np.arange(3)] * 2, 3, [[], []], [[], []], 0)
