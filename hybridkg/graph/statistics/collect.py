@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +18,7 @@ from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Term
 
 if TYPE_CHECKING:
     from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns, TermTable
+    from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 
 WITH_VALUES = ("number", "datetime zoned", "datetime", "date zoned", "date")
 """Segments of literals (graph/literal_order.py) with a numeric order."""
@@ -29,23 +28,6 @@ MAX_PREDICATES = 1_000
 
 MAX_CLASSES = 1_000
 """The maximum number of listed classes."""
-
-
-@dataclass(frozen=True)
-class EarlierStatistics:
-    """The statistics of an earlier projection, in which the nodes that stay had the same order.
-
-    Args:
-        statistics: collected with the same limits, by the same version.
-        changed: predicates whose triples have changed since.
-    """
-
-    statistics: Statistics
-    changed: Collection[str]
-
-    def of(self, iri: str) -> PredicateStatistics | None:
-        """The statistics of a predicate, where they are those of before: no id is a part of them."""
-        return None if iri in self.changed else self.statistics.predicate(iri)
 
 
 def collect(
@@ -63,7 +45,7 @@ def collect(
     Args:
         columns: the projection.
         progress: counts triples.
-        earlier: spares the predicates that have not changed.
+        earlier: spares what has not changed.
         most_predicates: maximum number of predicates with their own statistics.
         most_classes: maximum number of listed classes.
         most_sets: maximum number of characteristic sets.
@@ -83,16 +65,15 @@ def collect(
     )
     listed = []
     for iri, predicate in ordered[:most_predicates]:
-        own = None if earlier is None else earlier.of(iri)
+        own = None if earlier is None else earlier.predicate(iri)
         listed.append(own or describe(iri, predicate, columns.terms))
         progress.advance(0, predicate.triples)
     rare = [predicate.triples for _, predicate in ordered[most_predicates:]]
     progress.advance(0, sum(rare))
-    if earlier is not None and RDF_TYPE not in earlier.changed:
-        classes, other_classes = earlier.statistics.classes, earlier.statistics.other_classes
-    else:
-        classes, other_classes = _classes(columns, most_classes)
-    sets = find_sets(columns, most_sets, most_members)
+    known_classes = None if earlier is None else earlier.classes()
+    classes, other_classes = known_classes or _classes(columns, most_classes)
+    known_sets = None if earlier is None else earlier.sets(columns, most_sets, most_members)
+    sets = known_sets or find_sets(columns, most_sets, most_members)
     triples = sum(predicate.triples for _, predicate in ordered)
     progress.done(triples)
     return Statistics(

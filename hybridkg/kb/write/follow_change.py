@@ -30,7 +30,8 @@ from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
-from hybridkg.graph.statistics.collect import EarlierStatistics, collect
+from hybridkg.graph.statistics.collect import collect
+from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
@@ -370,8 +371,14 @@ class IndexFollower:
         if live.manifest.hybridkg != __version__ or not live.is_intact(PART):
             return None
         statistics = read_statistics(self._previous)
-        changed = {triple.predicate.value for triple in (*change.added, *change.removed)}
-        return None if statistics is None else EarlierStatistics(statistics, changed)
+        if statistics is None:
+            return None
+        changed: dict[Node, dict[str, int]] = {}
+        for triples, sign in ((change.added, 1), (change.removed, -1)):
+            for triple in triples:
+                degrees = changed.setdefault(cast(Node, triple.subject), {})
+                degrees[triple.predicate.value] = degrees.get(triple.predicate.value, 0) + sign
+        return EarlierStatistics(statistics, changed)
 
 
 def _stated(triple: Triple) -> StatedTriple:

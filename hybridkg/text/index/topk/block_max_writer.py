@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -93,10 +93,11 @@ def write_block_maxima(
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
     with ThreadPoolExecutor(os.cpu_count(), "hybridkg-maxima") as pool:
-        for own in pool.map(term_maxima.of, terms):
-            members.append(own.members[None, :])
-            codes += own.codes
-            for part in own.levels:
+        for own in [term_maxima.kept(term) or pool.submit(term_maxima.of, term) for term in terms]:
+            found = own.result() if isinstance(own, Future) else own
+            members.append(found.members[None, :])
+            codes += found.codes
+            for part in found.levels:
                 levels.append(part)
                 starts.append(levels.rows)
     members.close()
@@ -133,6 +134,12 @@ class _TermMaxima:
     ):
         self._forms, self._kept, self._own = forms, kept, threading.local()
         self._reader_of = partial(_BlockReader, lists, lengths, text_lengths)
+
+    def kept(self, term: int) -> _Maxima | None:
+        """Those of a word that are the same as in the earlier segment; None for another word."""
+        kept = self._kept
+        row = None if kept is None else kept.row(term)
+        return self.of(term) if kept and row is not None and all(kept.keeps(row, f) for f in self._forms) else None
 
     def of(self, term: int) -> _Maxima:
         """Those of a word, taken from the earlier segment where they are the same."""
