@@ -19,6 +19,9 @@ from hybridkg.graph.statistics.characteristic_sets import CharacteristicSet, Cha
 from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, Node
 
+MAX_SUBJECTS = 1_000
+"""Changed subjects above which a count of all characteristic sets takes no longer."""
+
 Degrees = dict[str, int]
 """Triples of one subject, by predicate."""
 
@@ -58,7 +61,7 @@ class EarlierStatistics:
             most_members: maximum total number of their predicates.
         """
         earlier = self.statistics.sets
-        if earlier.others or earlier.merged:
+        if earlier.others or earlier.merged or len(self.changed) > MAX_SUBJECTS:
             return None
         subjects: dict[frozenset[str], int] = {}
         triples: dict[frozenset[str], Degrees] = {}

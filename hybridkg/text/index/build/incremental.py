@@ -32,6 +32,9 @@ from hybridkg.text.index.topk.block_max_writer import EarlierSegment
 
 _log = logging.getLogger(__name__)
 
+MAX_ANALYSED = 2_000
+"""Earlier texts that are analysed to find the lists that they leave; more take as long as all lists do, 0.2 s."""
+
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
 
@@ -44,7 +47,7 @@ def merge_text(
     fields: Sequence[IndexedField],
     old_to_new: Sequence[I64],
     n_nodes: int,
-    before: Sequence[Iterable[tuple[int, Values]]],
+    before: Sequence[Sequence[tuple[int, Values]]],
     changed: Sequence[Iterable[tuple[int, Values]]],
     text_bytes: int,
     *,
@@ -85,7 +88,7 @@ def merge_text(
     lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, old_to_new, len(fields))
     progress.start("merging postings", int(lists.old.ends[-1]))
     postings = None
-    if ids_stay:
+    if ids_stay and sum(map(len, before)) <= MAX_ANALYSED:
         leaving = added_postings(fields, analyzers, n_nodes, before, folder)
         postings = lists.splice(out, reader, leaving, chunk_postings)
     if postings is None:
@@ -209,7 +212,7 @@ class _Lists:
         if dtype != old.all_positions.dtype or int(old.sizes(numbers).sum()) > most:
             return None
         new_places = np.repeat(self.place[self.is_new] * n_fields, n_fields)
-        new_before = (np.cumsum(self.is_new) - self.is_new) * n_fields
+        new_before: I64 = np.subtract(np.cumsum(self.is_new), self.is_new) * n_fields
         rows = np.where(
             kept, np.searchsorted(numbers, of_added), np.searchsorted(numbers, of_added - added.field) + added.field
         )
@@ -239,7 +242,8 @@ class _Lists:
         fields[~is_new] = lists.numbers % self.n_fields
         fields[is_new] = np.tile(np.arange(self.n_fields), int(is_new.sum()) // self.n_fields)
         after = np.bincount(fields, lists.edited.cf, self.n_fields)
-        return (before + entered - after).astype(np.int64).tolist()
+        left: list[int] = (before + entered - after).astype(np.int64).tolist()
+        return left
 
     def _tokens_that_leave(self, reader: ArrayReader) -> list[int]:
         """Occurrences of the fields that have changed, by field: their earlier lengths."""

@@ -82,7 +82,7 @@ class EarlierBlockMaxima:
         """Whether the term of each row is in the text of any of some entities."""
         block = entities // DOC_BLOCK
         words = self.members[:, block >> 6] >> (block & 63).astype(np.uint64) & np.uint64(1)
-        found: NDArray[np.bool_] = words.any(axis=1)
+        found: NDArray[np.bool_] = np.asarray(words.any(axis=1))
         if len(entities) > MAX_LOOKED_UP:
             return found
         for row in np.flatnonzero(found).tolist():
