@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
 from hybridkg.storage.checksums import remember
-from hybridkg.storage.durable import link_or_copy
+from hybridkg.storage.durable import link_or_copy, start_writing
 from hybridkg.storage.splicing import Piece, splice
 
 Array = NDArray[Any]
@@ -153,7 +153,9 @@ class ArrayStream:
 
     def close(self) -> None:
         if not self._file.closed:
-            self._file.close()
+            with self._file:
+                self._file.flush()
+                start_writing(self._file.fileno())
             remember(self._out.path(self._name), self._crc)
         self._out.declare(self._name, self._dtype, (self.rows, self._width) if self._width else (self.rows,))
 

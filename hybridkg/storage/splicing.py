@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from hybridkg.storage.checksums import joined, known_checksum, middle, remember
+from hybridkg.storage.durable import start_writing
 
 BLOCK = 1 << 20
 """Bytes that are read and written at once: they stay in the processor's cache between the two."""
@@ -53,6 +54,8 @@ def splice(target: Path, source: Path, pieces: Sequence[Piece]) -> int:
             crc_behind, size_behind, after = splicing.write(pieces[place + 1 :], (last, end))
             crc = joined(crc, middle(whole, before, after, last - first, end - last), last - first)
             crc, size = joined(crc, crc_behind, size_behind), size + last - first + size_behind
+        out.flush()
+        start_writing(out.fileno())
     remember(target, crc)
     return size
 
