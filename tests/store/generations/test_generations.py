@@ -28,7 +28,6 @@ from hybridkg.storage.durable import storage_error
 from hybridkg.store.generations import next_generation as building_module
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.manifest import FORMAT, Manifest, read_manifest
-from hybridkg.store.generations.removal import await_removals
 from hybridkg.store.oxigraph import OxigraphStore
 
 S, P = NamedNode("a:s"), NamedNode("a:p")
@@ -436,7 +435,6 @@ def test_a_writer_killed_at_any_instant_leaves_the_last_good_state(tmp_path):
     folder = Folder.open_or_create(path)
     with folder.building() as building:
         building.built("text", "embedded")
-    await_removals(path)
     names = [entry.name for entry in path.iterdir()]
     assert not [name for name in names if name.startswith((".building", ".removed"))]
     assert len(names) <= 5

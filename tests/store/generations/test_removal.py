@@ -18,7 +18,8 @@ from hybridkg.store.generations.removal import await_removals, is_being_removed,
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Lets a deletion begin when it is set."""
+    """Lets a deletion, of however little, begin when it is set."""
+    monkeypatch.setattr(removal, "MIN_BESIDE", 0)
     begin, real = threading.Event(), removal.shutil.rmtree
     monkeypatch.setattr(removal.shutil, "rmtree", lambda *args, **how: (begin.wait(10), real(*args, **how)))
     yield begin
@@ -56,7 +57,6 @@ def test_a_generation_that_a_reader_holds_stays(tmp_path):
     held = folder.current()
     for _ in range(3):
         _write(folder)
-    await_removals(folder.path)
     assert held.verify() == len(held.manifest.files)
     assert [path.name for path in folder.generations()] == ["000002", "000004", "000005"]
 
@@ -76,6 +76,7 @@ import os, sys, shutil
 from pathlib import Path
 from hybridkg.store.generations import removal
 from hybridkg.store.generations.folder import Folder
+removal.MIN_BESIDE = 0
 if sys.argv[2] == "crash":
     removal.shutil.rmtree = lambda *args, **how: None
 folder = Folder.open_or_create(Path(sys.argv[1]))
@@ -95,6 +96,7 @@ def test_where_no_thread_can_start_the_files_are_deleted_at_once(tmp_path, monke
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
     (tmp_path / "a").mkdir()
+    monkeypatch.setattr(removal, "MIN_BESIDE", 0)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     remove_beside(tmp_path / "a")
     assert not (tmp_path / "a").exists()
