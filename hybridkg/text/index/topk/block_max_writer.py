@@ -25,6 +25,9 @@ from hybridkg.text.models.additive import Floats
 COMMON = 64
 """A word has block maxima if at least one in this many entities has it."""
 
+MAX_THREADS = 4
+"""Threads that compute block maxima; each holds 32 bytes for four entities."""
+
 MIN_NODES = 20_000
 """Entities below which an index has no block maxima."""
 
@@ -92,7 +95,7 @@ def write_block_maxima(
     members = out.stream("peaks.members", "<u8", words_of(-(-n_nodes // DOC_BLOCK)))
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
-    with ThreadPoolExecutor(os.cpu_count(), "hybridkg-maxima") as pool:
+    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
         for own in [term_maxima.kept(term) or pool.submit(term_maxima.of, term) for term in terms]:
             found = own.result() if isinstance(own, Future) else own
             members.append(found.members[None, :])
