@@ -73,7 +73,7 @@ class ArrayEdit:
         return self.inserted - gone + np.arange(len(self.inserted))
 
     def pieces(self) -> Iterator[tuple[int, int] | int]:
-        """What the array afterwards consists of: ranges of earlier elements, and numbers of elements that enter."""
+        """The pieces of the array afterwards: ranges of earlier elements, and numbers of elements that enter."""
         events = sorted(
             [(place, 0, number) for number, place in enumerate(self.inserted.tolist())]
             + [(place, 1, 0) for place in self.removed.tolist()]

@@ -23,7 +23,7 @@ I64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SplicedLists:
-    """What has become of the terms.
+    """The terms after a splice.
 
     Args:
         postings: number of all postings.

@@ -115,7 +115,7 @@ def write_block_maxima(
 
 
 class _Maxima(NamedTuple):
-    """What the arrays have of a word: `members`, the levels of each form and behind them the sets of fields, and the x
+    """The block maxima of a word as the arrays have them: `members`, the levels of each form and behind them the sets of fields, and the x
     of each level of each form.
     """
 
