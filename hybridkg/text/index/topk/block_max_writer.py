@@ -115,8 +115,8 @@ def write_block_maxima(
 
 
 class _Maxima(NamedTuple):
-    """The block maxima of a word as the arrays have them: `members`, the levels of each form and behind them the sets of fields, and the x
-    of each level of each form.
+    """The block maxima of a word as the arrays have them: `members`, the levels of each form and behind them the sets of
+    fields, and the x of each level of each form.
     """
 
     members: NDArray[np.uint64]
