@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.entities import node_table
 from hybridkg.entities import node_table as table_module
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import CorruptError
@@ -111,7 +110,7 @@ def test_a_changed_table_has_the_bytes_of_a_new_one(collide, old, new):
         for folder in (first, second, changed):
             folder.mkdir()
         if collide:
-            patch.setattr(node_table, "_hash_bytes", lambda key: bytes([len(key) % 3]) * 8)
+            patch.setattr(table_module, "_hash_bytes", lambda key: bytes([len(key) % 3]) * 8)
         NodeTable.write(first, old)
         NodeTable.write(second, new)
         table = NodeTable.open(first)

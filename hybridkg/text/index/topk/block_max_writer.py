@@ -115,7 +115,7 @@ def write_block_maxima(
 
 
 class _Maxima(NamedTuple):
-    """The block maxima of a word as the arrays have them: `members`, the levels of each form and behind them the sets of
+    """The block maxima of a word as arrays have them: `members`, the levels of each form and behind them the sets of
     fields, and the x of each level of each form.
     """
 
