@@ -1,7 +1,8 @@
 """Checksums of files that this process has written, or has read whole, so that none is read a second time.
 
-A file is known by its device, inode, size and time of modification; one that has been changed since has another
-identity, and is read. CRC-32 is linear, so the checksum of a concatenation follows from those of its parts, and that of
+A file is known by its name, device, inode, size and time of modification; one that has been changed since has another
+identity, and is read. The name tells it from another file that has got the inode of a removed one in the same tick of
+the clock of the file system, 4 ms and more. CRC-32 is linear, so the checksum of a concatenation follows from those of its parts, and that of
 one part from the others and the whole (as in zlib's `crc32_combine`).
 """
 
@@ -21,7 +22,7 @@ _POLYNOMIAL = 0xEDB88320
 _ORDER = (1 << 32) - 1
 """The powers of x repeat after so many, because the polynomial is primitive."""
 
-Identity: TypeAlias = tuple[int, int, int, int]
+Identity: TypeAlias = tuple[str, int, int, int, int]
 
 _known: OrderedDict[Identity, int] = OrderedDict()
 _remembering = threading.Lock()
@@ -82,7 +83,7 @@ def middle(whole: int, before: int, after: int, size: int, size_after: int) -> i
 
 def _identity(path: Path) -> Identity:
     stat = path.stat()
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return path.name, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _remember(identity: Identity, crc: int) -> None:
