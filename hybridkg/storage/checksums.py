@@ -2,8 +2,8 @@
 
 A file is known by its name, device, inode, size and time of modification; one that has been changed since has another
 identity, and is read. The name tells it from another file that has got the inode of a removed one in the same tick of
-the clock of the file system, 4 ms and more. CRC-32 is linear, so the checksum of a concatenation follows from those of its parts, and that of
-one part from the others and the whole (as in zlib's `crc32_combine`).
+the clock of the file system, 4 ms and more. CRC-32 is linear, so the checksum of a concatenation follows from those of
+its parts, and that of one part from the others and the whole (as in zlib's `crc32_combine`).
 """
 
 from __future__ import annotations
