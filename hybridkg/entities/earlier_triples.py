@@ -55,9 +55,13 @@ class EarlierTriples(TripleLookups):
         self._touched = {term for s, _, o in self._added for term in (s, o)}
         self._by_subject: dict[Term, list[StatedTriple]] = {}
         self._by_object: dict[Term, list[StatedTriple]] = {}
+        self._changed_predicates: dict[Term, set[str]] = {}
         for triple in removed:
             self._by_subject.setdefault(triple[0], []).append(triple)
             self._by_object.setdefault(triple[2], []).append(triple)
+            self._changed_predicates.setdefault(triple[0], set()).add(triple[1].value)
+        for subject, predicate, _ in self._added:
+            self._changed_predicates.setdefault(subject, set()).add(predicate.value)
 
     def outgoing(
         self, terms: Iterable[Term], only: Sequence[str] | None = None, without: Sequence[str] = ()
@@ -87,8 +91,8 @@ class EarlierTriples(TripleLookups):
 
     def instances(self, nodes: Iterable[Node], classes: Sequence[str], types: Sequence[str] = (RDF_TYPE,)) -> set[Node]:
         nodes, wanted = list(nodes), {NamedNode(iri) for iri in classes}
-        found = self._later.instances(nodes, classes, types)
-        retyped = [node for node in nodes if node in self._touched or node in self._by_subject]
+        found, changed = self._later.instances(nodes, classes, types), self._changed_predicates
+        retyped = [node for node in nodes if node in changed and not changed[node].isdisjoint(types)]
         earlier = {s for s, _, o in self.outgoing(retyped, types) if o in wanted}
         return found.difference(retyped) | earlier
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
-from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.array_edit import ArrayEdit, edit_of_sorted
 from hybridkg.storage.durable import storage_error
 from hybridkg.storage.gather import gathered
 
@@ -95,10 +95,15 @@ class NodeTable:
         ids = edit.places()
         hashes, hash_ids = np.frombuffer(self._hashes, "<u8"), ids[np.frombuffer(self._hash_ids, "<u4")]
         own = np.frombuffer(b"".join(map(_hash_bytes, keys)), "<u8")
-        stays = hash_ids >= 0
-        hashes, hash_ids = np.concatenate([hashes[stays], own]), np.concatenate([hash_ids[stays], edit.new_places()])
-        order = np.lexsort((hash_ids, hashes)) if len(own) else np.arange(len(hashes))
-        _write(folder, edit.text_parts(text, offsets, keys), lengths, hashes[order], hash_ids[order])
+        stays, new_ids = hash_ids >= 0, edit.new_places()
+        hashes, hash_ids = hashes[stays], hash_ids[stays]
+        order = np.lexsort((new_ids, own))
+        hash_edit = edit_of_sorted(hashes, own[:0], own[order])
+        hashes, hash_ids = hash_edit.apply(hashes, own[order]), hash_edit.apply(hash_ids, new_ids[order])
+        if len(own) and (hashes[1:] == hashes[:-1]).any():  # ids decide between equal hashes
+            order = np.lexsort((hash_ids, hashes))
+            hashes, hash_ids = hashes[order], hash_ids[order]
+        _write(folder, edit.text_parts(text, offsets, keys), lengths, hashes, hash_ids)
         return ids
 
     def _place(self, key: bytes) -> int:

@@ -81,10 +81,12 @@ class FieldChange:
     Args:
         old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has other values
             in the field.
+        before: (earlier id, values) of the entities that had other values in it, and at least one, ascending.
         values: (next id, values) of the entities with other values in it, and at least one, ascending.
     """
 
     old_to_new: NDArray[np.int64]
+    before: Sequence[tuple[int, Values]]
     values: Sequence[tuple[int, Values]]
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from hybridkg.store.generations.removal import await_removals
+
 Base = TypeVar("Base")
 
 Removal: TypeAlias = "weakref.finalize[..., Any]"
@@ -33,4 +35,5 @@ def make_in_temporary_folder(make: Callable[[Path], Base]) -> tuple[Base, Remova
 
 def _remove(folder: str, process: int) -> None:
     if os.getpid() == process:  # a forked child must not remove the folder of its parent when it ends
+        await_removals(Path(folder))
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 
 
+MAX_SLICES = 1_000
+"""Elements that leave or enter up to which an array is put together from slices: one pass, and 1 us for each."""
+
+
 @dataclass(frozen=True)
 class ArrayEdit:
     """Some elements of an array of n leave, others enter before elements that have a place in it, or at its end.
@@ -42,6 +46,13 @@ class ArrayEdit:
         """The array afterwards; `values` are those of the m elements that enter."""
         if not self:
             return array
+        if len(self.removed) + len(self.inserted) <= MAX_SLICES:
+            values = values.astype(array.dtype, copy=False)
+            parts = (
+                array[piece[0] : piece[1]] if isinstance(piece, tuple) else values[piece : piece + 1]
+                for piece in self.pieces()
+            )
+            return np.concatenate([array[:0], *parts])
         kept = np.ones(self.size, bool)
         kept[self.removed] = False
         result: NDArray[Any] = np.insert(array, self.inserted, values)[np.insert(kept, self.inserted, True)]
@@ -61,21 +72,66 @@ class ArrayEdit:
         gone = np.searchsorted(self.removed, self.inserted)
         return self.inserted - gone + np.arange(len(self.inserted))
 
+    def pieces(self) -> Iterator[tuple[int, int] | int]:
+        """The pieces of the array afterwards: ranges of earlier elements, and numbers of elements that enter."""
+        events = sorted(
+            [(place, 0, number) for number, place in enumerate(self.inserted.tolist())]
+            + [(place, 1, 0) for place in self.removed.tolist()]
+        )
+        at = 0
+        for place, leaves, number in events:
+            if at < place:
+                yield at, place
+            at = place + leaves
+            if not leaves:
+                yield number
+        if at < self.size:
+            yield at, self.size
+
+    def text_pieces(self, offsets: NDArray[Any], values: Sequence[bytes]) -> list[tuple[int, int] | NDArray[np.uint8]]:
+        """The pieces of the concatenated texts afterwards: ranges of the earlier bytes, and new bytes.
+
+        Args:
+            offsets: int[n + 1], of the earlier texts.
+            values: m texts.
+        """
+        return [
+            (int(offsets[piece[0]]), int(offsets[piece[1]]))
+            if isinstance(piece, tuple)
+            else np.frombuffer(values[piece], np.uint8)
+            for piece in self.pieces()
+        ]
+
     def text_parts(
         self, text: NDArray[np.uint8], offsets: NDArray[Any], values: Sequence[bytes]
     ) -> Iterator[NDArray[np.uint8]]:
         """The concatenated texts afterwards, in parts; `offsets` are int[n + 1], `values` m texts."""
-        events = sorted(
-            [(int(place), 0, number) for number, place in enumerate(self.inserted)]
-            + [(int(place), 1, 0) for place in self.removed]
-        )
-        at = 0
-        for place, leaves, number in events:
-            yield text[int(offsets[at]) : int(offsets[place])]
-            at = place + leaves
-            if not leaves:
-                yield np.frombuffer(values[number], np.uint8)
-        yield text[int(offsets[at]) : int(offsets[self.size])]
+        for piece in self.text_pieces(offsets, values):
+            yield text[piece[0] : piece[1]] if isinstance(piece, tuple) else piece
+
+    def offsets(self, offsets: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.uint64]:
+        """The offsets of the concatenated texts afterwards; `lengths` are those of the m texts that enter.
+
+        >>> edit = ArrayEdit(3, np.array([1]), np.array([0, 3]))
+        >>> edit.offsets(np.array([0, 2, 5, 6]), [4, 1]).tolist()
+        [0, 4, 6, 7, 8]
+        """
+        result, at, end = np.zeros(self.new_size + 1, np.uint64), 0, 0
+        for piece in self.pieces():
+            if isinstance(piece, tuple):
+                first, last = piece
+                n, begin = last - first, int(offsets[first])
+                own = result[at : at + n + 1]
+                own[:] = offsets[first : last + 1]
+                if end > begin:
+                    own += np.uint64(end - begin)
+                elif begin > end:
+                    own -= np.uint64(begin - end)
+                at, end = at + n, end + int(offsets[last]) - begin
+            else:
+                at, end = at + 1, end + lengths[piece]
+                result[at] = end
+        return result
 
 
 def edit_of_sorted(array: NDArray[Any], removed: NDArray[Any], inserted: NDArray[Any]) -> ArrayEdit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,9 +19,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
-from hybridkg.storage.durable import link_or_copy
+from hybridkg.storage.checksums import remember
+from hybridkg.storage.durable import link_or_copy, start_writing
+from hybridkg.storage.splicing import Piece, splice
 
 Array = NDArray[Any]
+
+BUFFER = 1 << 17
+"""Bytes of short rows that a stream gathers before it writes them."""
 
 POPULATE_READ = 22
 """MADV_POPULATE_READ of Linux 5.14; other systems raise an error, which is ignored."""
@@ -82,8 +88,10 @@ class Writer:
         self._arrays[name] = {"dtype": np.dtype(dtype).newbyteorder("<").str, "shape": list(shape)}
 
     def write(self, name: str, array: Array) -> None:
-        target = self.create(name, array.dtype, array.shape)
-        target[...] = array
+        stream = self.stream(name, array.dtype)
+        stream.append(array)
+        stream.close()
+        self.declare(name, array.dtype, array.shape)
 
     def link(self, earlier: MappedArrays, names: Sequence[str]) -> None:
         """Adds arrays of an earlier folder as they are, by hard links, which write nothing; they must stay immutable.
@@ -95,6 +103,25 @@ class Writer:
             array = earlier.array(name)
             link_or_copy(earlier.path(name), self.path(name))
             self.declare(name, array.dtype, array.shape)
+
+    def splice(self, name: str, earlier: MappedArrays, pieces: Sequence[Array | tuple[int, int]]) -> None:
+        """Writes an array made of rows of the same array of an earlier folder, copied in bulk, and of new rows.
+
+        Args:
+            name: of both arrays, which have the same type and number of columns.
+            earlier: the earlier folder.
+            pieces: ranges of rows (first, end), ascending, and new rows.
+        """
+        array = earlier.array(name)
+        row = array.dtype.itemsize * math.prod(array.shape[1:])
+        ranges: list[Piece] = []
+        for piece in pieces:
+            if isinstance(piece, tuple):
+                ranges.append((piece[0] * row, piece[1] * row))
+            elif len(piece):
+                ranges.append(_bytes(piece, array.dtype))
+        size = splice(self.path(name), earlier.path(name), ranges)
+        self.declare(name, array.dtype, (size // row, *array.shape[1:]))
 
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> ArrayStream:
         """A new array of unknown length, written sequentially; `width` is its columns, 0 for one dimension."""
@@ -112,17 +139,30 @@ class ArrayStream:
 
     def __init__(self, out: Writer, name: str, dtype: np.dtype[Any], width: int):
         self._out, self._name, self._dtype, self._width = out, name, dtype, width
-        self._file = out.path(name).open("wb")
+        self._file = out.path(name).open("wb", buffering=BUFFER)
+        self._crc = 0
         self.rows = 0
 
     def append(self, array: Array) -> None:
         """Appends rows, converted to the array's type, which must represent them."""
-        np.ascontiguousarray(array, self._dtype).tofile(self._file)
+        if array.size:
+            data = _bytes(array, self._dtype)
+            self._crc = zlib.crc32(data, self._crc)
+            self._file.write(data)
         self.rows += len(array)
 
     def close(self) -> None:
-        self._file.close()
+        if not self._file.closed:
+            with self._file:
+                self._file.flush()
+                start_writing(self._file.fileno())
+            remember(self._out.path(self._name), self._crc)
         self._out.declare(self._name, self._dtype, (self.rows, self._width) if self._width else (self.rows,))
+
+
+def _bytes(array: Array, dtype: np.dtype[Any]) -> memoryview:
+    """The bytes of an array that is not empty, converted to a type."""
+    return np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8).data
 
 
 class MappedArrays:

@@ -8,11 +8,18 @@ import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import cast
 
 from hybridkg.errors import HybridkgError, StorageError
 
 BLOCK = 1 << 20
+
+MIN_STARTED = 1 << 20
+"""Bytes of a file that the system begins to write to the disk before an fsync."""
+
+SYNC_FILE_RANGE_WRITE = 2
 
 
 def fsync_file(path: Path) -> None:
@@ -22,6 +29,27 @@ def fsync_file(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def start_writing(descriptor: int) -> None:
+    """Lets the system write a large open file to the disk while the caller goes on, so that an fsync has less to wait
+    for; only Linux can.
+    """
+    if os.fstat(descriptor).st_size >= MIN_STARTED and (start := _sync_file_range()) is not None:
+        start(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE)
+
+
+@cache
+def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
+    """The system call that starts to write a range of a file and does not wait; None where the system has none."""
+    import ctypes  # 5 ms, and readers never need it
+
+    try:
+        function = ctypes.CDLL(None).sync_file_range
+    except (OSError, AttributeError, TypeError):
+        return None
+    function.argtypes = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
+    return cast(Callable[[int, int, int, int], int], function)
 
 
 def fsync_folder(path: Path) -> None:

@@ -101,13 +101,16 @@ def test_a_truncated_or_missing_file_is_corrupt(tmp_path, file, cut):
         NodeTable.open(tmp_path)
 
 
+@pytest.mark.parametrize("collide", [False, True])
 @settings(max_examples=examples(35, 150), deadline=None)
 @given(old=st.sets(node, max_size=12), new=st.sets(node, max_size=12))
-def test_a_changed_table_has_the_bytes_of_a_new_one(old, new):
-    with tempfile.TemporaryDirectory() as name:
+def test_a_changed_table_has_the_bytes_of_a_new_one(collide, old, new):
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         first, second, changed = (Path(name) / part for part in ("first", "second", "changed"))
         for folder in (first, second, changed):
             folder.mkdir()
+        if collide:
+            patch.setattr(table_module, "_hash_bytes", lambda key: bytes([len(key) % 3]) * 8)
         NodeTable.write(first, old)
         NodeTable.write(second, new)
         table = NodeTable.open(first)

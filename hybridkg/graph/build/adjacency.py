@@ -70,35 +70,34 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
         _sort(pairs, bounds)
         return pairs
 
-    return write_directions((forward, backward), names, bounds, out, folder)
+    directions = forward, backward
+
+    def columns(number: int, targets: ArrayStream) -> Iterator[tuple[U32, Pairs]]:
+        return _emitted(directions[number](), bounds, targets, folder, kernel)
+
+    return write_directions(columns, names, out)
 
 
 def write_directions(
-    directions: tuple[Callable[[], Pairs], Callable[[], Pairs]], names: Sequence[bytes], bounds: I64, out: Writer,
-    folder: Path
-) -> int:  # fmt: skip
+    columns: Callable[[int, ArrayStream], Iterator[tuple[U32, Array]]], names: Sequence[bytes], out: Writer
+) -> int:
     """Writes the arrays of predicates and of both directions; returns the number of distinct triples.
 
     Args:
-        directions: give uint64[bounds[-1]], the pairs of each direction (neighbour in the low half), sorted in each
-            predicate; called one after the other.
-        names: of the predicates, ascending; each has a pair.
-        bounds: int64[predicates + 1] of their pairs.
+        columns: appends the targets of a direction, 0 or 1, to a stream; gives the keys and offsets of each predicate.
+        names: of the predicates, ascending; each has a triple.
         out: of the projection.
-        folder: for temporary files.
     """
-    kernel = KERNEL.for_work(8 * int(bounds[-1]))
     places = np.zeros((len(names) + 1, PLACES), np.uint64)
     shared = _Shared(out)
     for number, direction in enumerate(DIRECTIONS):
-        pairs = directions[number]()
-        keys = Spool(folder / f"{direction}.keys", np.uint32)
-        offsets = Spool(folder / f"{direction}.offsets", np.uint64)
-        targets = out.stream(f"{direction}.targets", np.uint32)
-        sizes = _emit_all(pairs, bounds, (keys, offsets, targets), kernel)
-        targets.close()
-        places[1:, 0] = np.cumsum(sizes[:, 0])
-        shared.add(keys.map(), offsets.map(), sizes, places[:, 1 + 3 * number : 4 + 3 * number])
+        targets, end = out.stream(f"{direction}.targets", np.uint32), 0
+        try:
+            for i, (keys, offsets) in enumerate(columns(number, targets)):
+                end += int(offsets[-1])
+                places[i + 1, 0], places[i, 1 + 3 * number : 4 + 3 * number] = end, shared.add(keys, offsets)
+        finally:
+            targets.close()
     shared.close(places[:-1])
     text = np.frombuffer(b"".join(names), np.uint8)
     out.write("predicates.text", text)
@@ -118,20 +117,15 @@ class _Shared:
         self._keys, self._offsets = out.stream("keys", np.uint32), out.stream("offsets", np.uint8)
         self._place_by_digest: dict[bytes, int] = {}
 
-    def add(self, keys: U32, offsets: Pairs, sizes: I64, places: Pairs) -> None:
-        """Writes one direction: the concatenated keys and offsets of all predicates.
+    def add(self, keys: U32, offsets: Array) -> tuple[int, int, int]:
+        """Writes the keys and offsets of a predicate in a direction.
 
-        `sizes` is int64[predicates, 2], targets and keys of each; `places` gets the first key, the number of keys and
-        the first offset of each.
+        Returns the place of the first key, the number of keys, and the place of the first offset.
         """
-        key = 0
-        for i, (n_targets, n_keys) in enumerate(sizes.tolist()):
-            own, ends = keys[key : key + n_keys], offsets[key + i : key + i + n_keys + 1]
-            first = int(own[0])
-            consecutive = int(own[-1]) - first == n_keys - 1
-            place = _RUN + first if consecutive else self._place_of(own)
-            places[i] = place, n_keys, _RUN if n_targets == n_keys else self._place_of_offsets(ends)
-            key += n_keys
+        first, n = int(keys[0]), len(keys)
+        consecutive = int(keys[-1]) - first == n - 1
+        place = _RUN + first if consecutive else self._place_of(keys)
+        return place, n, _RUN if int(offsets[-1]) == n else self._place_of_offsets(offsets)
 
     def _place_of(self, keys: U32) -> int:
         digest = blake2b(keys.data, digest_size=16).digest()
@@ -141,11 +135,11 @@ class _Shared:
             self._keys.append(keys)
         return place
 
-    def _place_of_offsets(self, offsets: Pairs) -> int:
+    def _place_of_offsets(self, offsets: Array) -> int:
         dtype = smallest_unsigned(int(offsets[-1]))
         self._offsets.append(np.zeros(-self._offsets.rows % dtype.itemsize, np.uint8))
         place = self._offsets.rows
-        self._offsets.append(offsets.astype(dtype).view(np.uint8))
+        self._offsets.append(offsets.astype(dtype, copy=False).view(np.uint8))
         return place
 
     def close(self, places: Pairs) -> None:
@@ -226,6 +220,18 @@ def _sort(pairs: Pairs, bounds: I64) -> None:
         return
     with ThreadPoolExecutor(os.cpu_count() or 1, "hybridkg-projection") as pool:
         list(pool.map(sort, tasks))
+
+
+def _emitted(
+    pairs: Pairs, bounds: I64, targets: ArrayStream, folder: Path, kernel: ModuleType | None
+) -> Iterator[tuple[U32, Pairs]]:
+    """The keys and offsets of each predicate, after its targets have been appended."""
+    keys, offsets = Spool(folder / "keys", np.uint32), Spool(folder / "offsets", np.uint64)
+    sizes = _emit_all(pairs, bounds, (keys, offsets, targets), kernel)
+    all_keys, all_offsets, key = keys.map(), offsets.map(), 0
+    for i, n in enumerate(sizes[:, 1].tolist()):
+        yield all_keys[key : key + n], all_offsets[key + i : key + i + n + 1]
+        key += n
 
 
 def _emit_all(pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStream], kernel: ModuleType | None) -> I64:

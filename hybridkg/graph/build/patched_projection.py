@@ -1,15 +1,15 @@
 """The next projection from the earlier one and a change: nothing but the changed triples is sorted or read again.
 
-The files have the bytes of a build from scratch (tests/graph/build/test_patched_projection.py). The work is a few
-passes over the arrays; the memory is that of the largest predicate, in mapped files.
+The files have the bytes of a build from scratch (tests/graph/build/test_patched_projection.py). The ids of a predicate
+whose triples have not changed are renumbered, which keeps their order; the pairs of the others are merged with the new
+ones. The memory is that of the largest predicate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency import write_directions
-from hybridkg.graph.build.spool import mapped
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
 from hybridkg.graph.columns import Adjacency
-from hybridkg.graph.stored_projection import DIRECTIONS, LAYOUT, StoredPredicates, StoredTerms
+from hybridkg.graph.stored_projection import LAYOUT, StoredPredicates, StoredTerms
 from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.storage.array_edit import edit_of_sorted
-from hybridkg.storage.arrays import MappedArrays, Writer
+from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
 
 Pairs = NDArray[np.uint64]
 
-_HALF = np.uint64(32)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 class PatchMismatchError(Exception):
@@ -59,8 +58,8 @@ def patch_projection(
     entity_ids: NDArray[np.int64],
     change: TripleChange,
     occurs: Callable[[Term], bool],
-) -> dict[str, Any]:
-    """Writes the next projection into a new folder, and returns its header.
+) -> bool:
+    """Writes the next projection into a new folder; returns whether all terms that stay have kept their order.
 
     Args:
         previous: folder of the earlier projection.
@@ -78,23 +77,13 @@ def patch_projection(
     """
     reader = MappedArrays(LAYOUT, previous)
     folder.mkdir()
-    work = folder.with_name(f"{folder.name}.tmp")
-    work.mkdir()
-    try:
-        out = Writer(LAYOUT, folder)
-        terms = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
-        ids = terms.write(out)
-        triples = _Adjacencies(reader, before, ids, change).write(out, work)
-        about = {
-            **ids.about,
-            "omitted": reader.about("omitted"),
-            "triples": triples,
-            "union_default_graph": reader.about("union_default_graph"),
-        }
-        out.finish(about)
-        return about
-    finally:
-        rmtree(work)
+    out = Writer(LAYOUT, folder)
+    terms = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
+    ids = terms.write(out)
+    triples = _Adjacencies(reader, before, ids, change).write(out)
+    kept = {name: reader.about(name) for name in ("omitted", "union_default_graph")}
+    out.finish({**ids.about, **kept, "triples": triples})
+    return not ids.moved.any()
 
 
 def _terms_of(triples: Iterable[Triple]) -> list[Term]:
@@ -109,7 +98,10 @@ class _Adjacencies:
         old_terms = StoredTerms(reader, before)
         self._removed = _pairs_by_predicate(change.removed, old_terms.id_of)
         self._added = _pairs_by_predicate(change.added, ids.of)
-        self._of_old = ids.of_old.astype(np.uint64)
+        self._of_old = ids.of_old.astype(np.uint32)
+        differs = ids.of_old != np.arange(len(ids.of_old))
+        self._first = int(differs.argmax()) if differs.any() else len(differs)
+        self._has_moved = bool(ids.moved.any())
         for iri, pairs in self._removed.items():
             if iri not in self._old:
                 raise PatchMismatchError
@@ -120,18 +112,30 @@ class _Adjacencies:
             sizes[iri] = sizes.get(iri, 0) + len(self._added.get(iri, ())) - len(self._removed.get(iri, ()))
         self._sizes = {iri: sizes[iri] for iri in sorted(sizes, key=str.encode) if sizes[iri]}
 
-    def write(self, out: Writer, work: Path) -> int:
+    def write(self, out: Writer) -> int:
         """Writes the arrays; returns the number of triples."""
-        bounds = np.concatenate([[0], np.cumsum([*self._sizes.values()])]).astype(np.int64)
 
-        def direction(number: int) -> Pairs:
-            pairs = mapped(work / f"{DIRECTIONS[number]}.pairs", np.uint64, (int(bounds[-1]),))
-            for i, iri in enumerate(self._sizes):
-                pairs[bounds[i] : bounds[i + 1]] = self._pairs(iri, number)
-            return pairs
+        def columns(direction: int, targets: ArrayStream) -> Iterator[tuple[Array, Array]]:
+            for iri in self._sizes:
+                adjacency = self._adjacency(iri, direction)
+                targets.append(adjacency.targets)
+                yield adjacency.keys, adjacency.offsets
 
-        names = [iri.encode() for iri in self._sizes]
-        return write_directions((lambda: direction(0), lambda: direction(1)), names, bounds, out, work)
+        return write_directions(columns, [iri.encode() for iri in self._sizes], out)
+
+    def _adjacency(self, iri: str, direction: int) -> Adjacency:
+        """A direction of a predicate."""
+        if iri in self._removed or iri in self._added:
+            return _adjacency_of(self._pairs(iri, direction))
+        columns = self._old[iri]
+        old = columns.backward if direction else columns.forward
+        if self._has_moved and (self._ids.moved[old.keys].any() or self._ids.moved[old.targets].any()):
+            return _adjacency_of(self._pairs(iri, direction))
+        return Adjacency(self._renumbered(old.keys), old.offsets, self._renumbered(old.targets))
+
+    def _renumbered(self, ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """The next ids of terms that stay."""
+        return self._of_old[ids] if len(ids) and int(ids.max()) >= self._first else ids
 
     def _pairs(self, iri: str, direction: int) -> Pairs:
         """The sorted pairs of a predicate in a direction."""
@@ -141,12 +145,19 @@ class _Adjacencies:
         columns = self._old[iri]
         old = columns.backward if direction else columns.forward
         sources = _sources(old)
-        pairs = (self._of_old[sources] << _HALF) | self._of_old[old.targets]
+        pairs = (self._of_old[sources].astype(np.uint64) << _HALF) | self._of_old[old.targets]
         if (removed := self._removed.get(iri)) is not None:
             pairs = np.delete(pairs, _places(sources, old, _directed(removed, direction)))
-        if self._ids.moved[sources].any() or self._ids.moved[old.targets].any():
+        if self._has_moved and (self._ids.moved[sources].any() or self._ids.moved[old.targets].any()):
             pairs.sort()
         return edit_of_sorted(pairs, pairs[:0], added).apply(pairs, added)
+
+
+def _adjacency_of(pairs: Pairs) -> Adjacency:
+    """The adjacency of sorted and distinct pairs."""
+    sources = (pairs >> _HALF).astype(np.uint32)
+    begins = np.flatnonzero(np.concatenate(([True], sources[1:] != sources[:-1])))
+    return Adjacency(sources[begins], np.append(begins, len(pairs)), (pairs & _LOW).astype(np.uint32))
 
 
 def _sources(old: Adjacency) -> NDArray[np.uint32]:

@@ -155,7 +155,7 @@ class TermEdits:
             raise UnsupportedGraphError(f"it has more than {int(UNBOUND):,} distinct terms")
         if self._node_edit:
             names = [node.value.encode() for node in self._new_nodes]
-            _write_edited(out, "others", self._others, self._node_edit, names)
+            self._write_edited(out, "others", self._others, self._node_edit, names)
         else:
             out.link(self._reader, OTHERS)
         if self._literal_edit:
@@ -166,12 +166,17 @@ class TermEdits:
 
     def _write_literals(self, out: Writer) -> None:
         self._write_kinds(out)
-        _write_edited(
-            out, "literals", self._literals, self._literal_edit, [one.value.encode() for one in self._new_literals]
-        )
+        texts = [one.value.encode() for one in self._new_literals]
+        self._write_edited(out, "literals", self._literals, self._literal_edit, texts)
         out.write(
             "literals.values", self._literal_edit.apply(self._old.values, np.array([key[1] for key in self._keys]))
         )
+
+    def _write_edited(
+        self, out: Writer, name: str, strings: StoredStrings, edit: ArrayEdit, new: Sequence[bytes]
+    ) -> None:
+        out.splice(f"{name}.text", self._reader, edit.text_pieces(strings.offsets, new))
+        out.write(f"{name}.offsets", edit.offsets(strings.offsets, [len(one) for one in new]))
 
     def _about(self) -> dict[str, Any]:
         edit, n_entities = self._literal_edit, len(self._after)
@@ -258,14 +263,3 @@ def _tag(literal: Literal) -> bytes:
 
 def _array(places: Sequence[int]) -> Ids:
     return np.array(places, np.int64)
-
-
-def _write_edited(out: Writer, name: str, strings: StoredStrings, edit: ArrayEdit, new: Sequence[bytes]) -> None:
-    text = out.stream(f"{name}.text", np.uint8)
-    for part in edit.text_parts(strings.text, strings.offsets, new):
-        text.append(part)
-    text.close()
-    lengths = edit.apply(np.diff(strings.offsets.astype(np.int64)), np.array([len(one) for one in new], np.int64))
-    offsets = np.zeros(len(lengths) + 1, np.uint64)
-    np.cumsum(lengths, out=offsets[1:])
-    out.write(f"{name}.offsets", offsets)

@@ -18,6 +18,7 @@ from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Term
 
 if TYPE_CHECKING:
     from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns, TermTable
+    from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 
 WITH_VALUES = ("number", "datetime zoned", "datetime", "date zoned", "date")
 """Segments of literals (graph/literal_order.py) with a numeric order."""
@@ -32,6 +33,7 @@ MAX_CLASSES = 1_000
 def collect(
     columns: ProjectionColumns,
     progress: Progress = SILENT,
+    earlier: EarlierStatistics | None = None,
     *,
     most_predicates: int = MAX_PREDICATES,
     most_classes: int = MAX_CLASSES,
@@ -43,6 +45,7 @@ def collect(
     Args:
         columns: the projection.
         progress: counts triples.
+        earlier: spares what has not changed.
         most_predicates: maximum number of predicates with their own statistics.
         most_classes: maximum number of listed classes.
         most_sets: maximum number of characteristic sets.
@@ -62,12 +65,15 @@ def collect(
     )
     listed = []
     for iri, predicate in ordered[:most_predicates]:
-        listed.append(describe(iri, predicate, columns.terms))
+        own = None if earlier is None else earlier.predicate(iri)
+        listed.append(own or describe(iri, predicate, columns.terms))
         progress.advance(0, predicate.triples)
     rare = [predicate.triples for _, predicate in ordered[most_predicates:]]
     progress.advance(0, sum(rare))
-    classes, other_classes = _classes(columns, most_classes)
-    sets = find_sets(columns, most_sets, most_members)
+    known_classes = None if earlier is None else earlier.classes()
+    classes, other_classes = known_classes or _classes(columns, most_classes)
+    known_sets = None if earlier is None else earlier.sets(columns, most_sets, most_members)
+    sets = known_sets or find_sets(columns, most_sets, most_members)
     triples = sum(predicate.triples for _, predicate in ordered)
     progress.done(triples)
     return Statistics(

@@ -85,13 +85,19 @@ def most_frequent(adjacency: Adjacency, n: int, end: int | None = None, least: i
     for first, last in chunks(0, len(adjacency.keys) if end is None else end):
         degrees = degrees_of(adjacency, first, last)
         if len(degrees) > n:
-            least = max(least, int(np.partition(degrees, -n)[-n]))
+            least = max(least, _nth_largest(degrees, n))
         places = np.flatnonzero(degrees >= least)
         # A stable sort breaks ties by the smallest ids.
         places = places[np.argsort(-degrees[places], kind="stable")[:n]]
         new = zip(adjacency.keys[first + places].tolist(), degrees[places].tolist(), strict=True)
         best = sorted([*best, *new], key=lambda item: (-item[1], item[0]))[:n]
     return best
+
+
+def _nth_largest(values: NDArray[np.int64], n: int) -> int:
+    """The n-th largest of some numbers from 0."""
+    occurring, counts = _counts(values)
+    return occurring[-1 - int(np.searchsorted(np.cumsum(counts[::-1]), n))]
 
 
 def equi_depth(

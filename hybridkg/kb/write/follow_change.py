@@ -18,6 +18,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg import __version__
 from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
 from hybridkg.entities.dirty import SourceChange, dirty_entities
@@ -28,8 +29,9 @@ from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
-from hybridkg.graph.statistics.catalog import write_statistics
+from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
 from hybridkg.graph.statistics.collect import collect
+from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
@@ -282,10 +284,21 @@ class IndexFollower:
         new_ids: NDArray[np.int64],
     ) -> list[FieldChange]:
         """The changes of each field; `ids` are the next ids of the earlier entities, `new_ids` those of `after`."""
+        assert self.live.nodes is not None
         id_of = dict(zip(after.texts, new_ids.tolist(), strict=True))
+        old_id_of = dict(zip(before.texts, self.live.nodes.find_many([*before.texts]).tolist(), strict=True))
         return [
-            FieldChange(self._staying(own, ids), [(id_of[node], values) for node, values in own.items() if values])
-            for own in changed_values(changed, before, after)
+            FieldChange(
+                self._staying(own, ids),
+                [
+                    (old_id_of[node], before.texts[node][i])
+                    for node in own
+                    if node in old_id_of
+                    if before.texts[node][i]
+                ],
+                [(id_of[node], values) for node, values in own.items() if values],
+            )
+            for i, own in enumerate(changed_values(changed, before, after))
         ]
 
     def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -341,13 +354,31 @@ class IndexFollower:
             return any(is_projected(quad.object) for quad in chain(as_object, as_subject))
 
         try:
-            patch_projection(self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs)
+            has_order = patch_projection(
+                self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs
+            )
         except (PatchMismatchError, UnsupportedGraphError) as e:
             if isinstance(e, PatchMismatchError):
                 _log.warning("the projection is not that of the graph, and is built again")
             raise RebuildNeededError("the projection cannot be patched") from e
         columns = open_columns(folder, nodes, union_default_graph=union)
-        write_statistics(self.building.path, collect(columns))
+        earlier = self._earlier_statistics(change) if has_order else None
+        write_statistics(self.building.path, collect(columns, earlier=earlier))
+
+    def _earlier_statistics(self, change: TripleChange) -> EarlierStatistics | None:
+        """The statistics of the earlier projection; None where they are missing, damaged or of another version."""
+        live = self.live.generation
+        if live.manifest.hybridkg != __version__ or not live.is_intact(PART):
+            return None
+        statistics = read_statistics(self._previous)
+        if statistics is None:
+            return None
+        changed: dict[Node, dict[str, int]] = {}
+        for triples, sign in ((change.added, 1), (change.removed, -1)):
+            for triple in triples:
+                degrees = changed.setdefault(cast(Node, triple.subject), {})
+                degrees[triple.predicate.value] = degrees.get(triple.predicate.value, 0) + sign
+        return EarlierStatistics(statistics, changed)
 
 
 def _stated(triple: Triple) -> StatedTriple:

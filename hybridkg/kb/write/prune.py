@@ -14,6 +14,7 @@ from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.reports import UnusedIndex
 from hybridkg.storage.durable import storage_error
 from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.removal import await_removals
 
 
 def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[UnusedIndex]:
@@ -114,6 +115,7 @@ def _engine_of(index: Path) -> str:
 
 
 def _delete(path: Path) -> None:
+    await_removals(path)
     try:
         shutil.rmtree(path)
     except OSError as e:

@@ -221,11 +221,14 @@ class TransactionState:
         return self._stores[-1]
 
     def _close_stores(self) -> None:
+        self._close_snapshots()
+        self.graph.close()
+
+    def _close_snapshots(self) -> None:
         self._unindexed = self._indexed = None
         for store in self._stores:
             store.close()
         self._stores.clear()
-        self.graph.close()
 
     def _count(self) -> None:
         """Counts the quads of this moment."""
@@ -264,7 +267,7 @@ class TransactionState:
         """
         assert self.step is not None
         self.step.remember_engines()
-        self._close_stores()
+        self._close_snapshots()
         self._remove_indexes()
         documents = self.write_documents()
         self._count()
@@ -274,11 +277,11 @@ class TransactionState:
                 return self._follow(documents.entities)
             except RebuildNeededError as e:
                 self.not_followed = str(e)
-                self.graph.close()
                 self._remove_indexes()
                 self.step.discard()
                 if not self._rebuilds:
                     raise
+        self.graph.close()
         self.step.begin()
         return self.step.run(self.building, self.progress)
 

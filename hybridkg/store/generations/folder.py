@@ -27,6 +27,7 @@ from hybridkg.store.generations.generation import Generation, open_generation, r
 from hybridkg.store.generations.manifest import RESTORE, Manifest, read_manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
+from hybridkg.store.generations.removal import is_being_removed
 from hybridkg.store.generations.settings_lock import settings_lock
 from hybridkg.store.generations.writer_lock import RECORD, writer_lock
 from hybridkg.store.rdf_io.formats import FORMATS
@@ -316,7 +317,7 @@ class Folder:
             temporary_of(self.path / name).unlink(missing_ok=True)
         for entry in self.path.iterdir():
             unnamed = GENERATION.fullmatch(entry.name) and int(entry.name) > live.manifest.generation
-            if entry.name.startswith((BUILDING, REMOVED)) or unnamed:
+            if (entry.name.startswith((BUILDING, REMOVED)) or unnamed) and not is_being_removed(entry):
                 shutil.rmtree(entry, ignore_errors=True)
 
     def _remove_old(self, live: int) -> None:

@@ -7,14 +7,13 @@ delete no generation that is held, because Oxigraph opens its tables lazily.
 from __future__ import annotations
 
 import os
-import shutil
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from hybridkg.storage.durable import checksum
+from hybridkg.storage.checksums import as_text, checksum_of
 from hybridkg.store.generations.manifest import (
     DISPENSABLE,
     Manifest,
@@ -22,6 +21,7 @@ from hybridkg.store.generations.manifest import (
     check_sizes,
     read_manifest,
 )
+from hybridkg.store.generations.removal import remove_beside
 from hybridkg.store.generations.verification import read_record, recorded
 
 fcntl: ModuleType | None
@@ -81,12 +81,15 @@ class Generation:
         check_opened(self.path, self.manifest, parts, self.suspects)
 
     def is_intact(self, *parts: str) -> bool:
-        """Whether every file of some folders, or named `part.*`, has its checksum; False where there is none."""
+        """Whether every file of some folders, or named `part.*`, has its checksum; False where there is none.
+
+        Files that this process has written or compared, and that nobody has changed since, are not read again.
+        """
         beginnings = tuple(f"{part}{mark}" for part in parts for mark in "/.")
         entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(beginnings)}
 
         def fits(name: str) -> bool:
-            return checksum(self.path / name) == entries[name].checksum
+            return as_text(checksum_of(self.path / name)) == entries[name].checksum
 
         try:
             with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -136,7 +139,10 @@ def _hold(path: Path) -> int | None:
 
 
 def remove_unless_held(path: Path, graveyard: Path) -> bool:
-    """Deletes a generation without readers, renamed `graveyard` first, so that a reader finds all or nothing."""
+    """Deletes a generation without readers, renamed `graveyard` first, so that a reader finds all or nothing.
+
+    Its files are deleted while the caller goes on (removal.py).
+    """
     descriptor = None
     if fcntl is not None and (path / READERS).exists():
         descriptor = os.open(path / READERS, os.O_RDONLY)
@@ -144,10 +150,10 @@ def remove_unless_held(path: Path, graveyard: Path) -> bool:
         if descriptor is not None and fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.rename(graveyard)
-        shutil.rmtree(graveyard, ignore_errors=True)
     except OSError:
         return False
     finally:
         if descriptor is not None:
             os.close(descriptor)
+    remove_beside(graveyard)
     return True

@@ -16,7 +16,8 @@ from hybridkg import __version__
 from hybridkg.errors import StorageError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.row_subject import RowSubject
-from hybridkg.storage.durable import checksum, files_below, fsync_file, fsync_folder, link_tree, write_durably
+from hybridkg.storage.checksums import as_text, checksum_of
+from hybridkg.storage.durable import files_below, fsync_file, fsync_folder, link_tree, write_durably
 from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
 from hybridkg.store.generations.kept_tables import KeptTables
@@ -199,7 +200,7 @@ class Building:
 def _sealed(path: Path) -> FileEntry:
     """The entry of a file that is on the disk."""
     fsync_file(path)
-    return FileEntry(path.stat().st_size, checksum(path))
+    return FileEntry(path.stat().st_size, as_text(checksum_of(path)))
 
 
 def _same_file(path: Path, other: Path) -> bool:

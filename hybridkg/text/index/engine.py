@@ -84,6 +84,7 @@ class EmbeddedTextEngine:
                 change.after.fields,
                 [field.old_to_new for field in change.fields],
                 change.n_nodes,
+                [field.before for field in change.fields],
                 [field.values for field in change.fields],
                 change.text_bytes,
                 progress=progress,

@@ -17,9 +17,11 @@ from hybridkg.errors import CorruptError
 from hybridkg.graph.build.reference_builder import adjacency, columns_of
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
+from hybridkg.graph.statistics import collect as collecting
 from hybridkg.graph.statistics import grouping, histograms
 from hybridkg.graph.statistics.catalog import FILE, RDF_TYPE, Statistics, read_statistics, write_statistics
-from hybridkg.graph.statistics.collect import WITH_VALUES, collect
+from hybridkg.graph.statistics.collect import WITH_VALUES, collect, describe
+from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.statistics.histograms import degree_quantiles, equi_depth, most_frequent, triples_in_range
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.statistics import Bucket
@@ -131,6 +133,33 @@ def test_predicates_with_omitted_triples_have_no_upper_bound():
     assert found.omitted == (p.value,)
     assert found.triples_of(p.value) == Cardinality(1, 1, math.inf)
     assert found.star([(p.value, None)]).high == math.inf
+
+
+@few
+@given(triples_, triples_, triples_, st.sampled_from([1000, 2]))
+def test_what_follows_from_the_earlier_statistics_is_what_a_count_of_everything_gives(first, second, both, most):
+    first, second, both = (in_store(own)[0] for own in (first, second, both))
+    old, new = (columns_of([*{*own, *both}]) for own in (first, second))
+    changed = {}
+    for own, other, sign in ((second, first, 1), (first, second, -1)):
+        for triple in {*own} - {*other} - {*both}:
+            degrees = changed.setdefault(triple.subject, {})
+            degrees[triple.predicate.value] = degrees.get(triple.predicate.value, 0) + sign
+    earlier = EarlierStatistics(collect(old, most_sets=most), changed)
+    found, wanted = collect(new, earlier=earlier, most_sets=most), collect(new, most_sets=most)
+    assert json.dumps(found.to_json()) == json.dumps(wanted.to_json())
+
+
+def test_what_has_not_changed_is_not_counted_again(monkeypatch):
+    a, b, p, q = (NamedNode(f"e:{x}") for x in "abpq")
+    before, after = [Triple(a, p, b), Triple(a, q, b)], [Triple(a, p, b), Triple(b, q, a)]
+    earlier = EarlierStatistics(collect(columns_of(before)), {a: {"e:q": -1}, b: {"e:q": 1}})
+    wanted = collect(columns_of(after))
+    described = []
+    monkeypatch.setattr(collecting, "describe", lambda iri, *args: described.append(iri) or describe(iri, *args))
+    monkeypatch.setattr(collecting, "find_sets", None)
+    assert collect(columns_of(after), earlier=earlier) == wanted
+    assert described == ["e:q"]
 
 
 def test_a_graph_without_triples_has_statistics():

@@ -1,11 +1,13 @@
 """The next text index from the earlier one and the texts of a few entities, in the bytes of a build from scratch.
 
-Nothing else is analysed: the posting lists are read term by term in chunks, ids are renumbered, the postings of
-fields that have changed leave, and their new ones enter. What follows from the lists is derived as a build does it.
+Nothing else is analysed: the postings of fields that have changed leave their lists, and the new ones enter. Where no
+entity comes or goes, the earlier texts tell which lists these are, and all others are copied in bulk. Otherwise ids are
+renumbered, and every list is read, in chunks of terms. What follows from the lists is derived as a build does it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,13 +21,19 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
 from hybridkg.text.index.build.list_edits import Entering, ListEditor
+from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
 from hybridkg.text.index.build.tokens import Values
 from hybridkg.text.index.language_view import PARTS, LanguageRuns
-from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
-from hybridkg.text.index.term_field_sets import TermSets
+from hybridkg.text.index.topk.block_max_writer import EarlierSegment
+
+_log = logging.getLogger(__name__)
+
+MAX_ANALYSED = 2_000
+"""Earlier texts that are analysed to find the lists that they leave; more take as long as all lists do, 0.2 s."""
 
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
@@ -39,6 +47,7 @@ def merge_text(
     fields: Sequence[IndexedField],
     old_to_new: Sequence[I64],
     n_nodes: int,
+    before: Sequence[Sequence[tuple[int, Values]]],
     changed: Sequence[Iterable[tuple[int, Values]]],
     text_bytes: int,
     *,
@@ -54,6 +63,8 @@ def merge_text(
         old_to_new: for each field int64[earlier entities], the next id of each, ascending; -1 for one that is gone or
             has other values in the field.
         n_nodes: exclusive upper bound of the next ids.
+        before: for each field, the (earlier id, values) of the entities that had other values in it, ascending; they
+            spare work, and where they are not those of the earlier index, all of it is done.
         changed: for each field, the (next id, values) of the entities with other values in it, ascending.
         text_bytes: bytes of the whole text, for the counts.
         chunk_postings: bounds the memory, and does not change the result.
@@ -73,19 +84,36 @@ def merge_text(
     added = added_postings(fields, analyzers, n_nodes, changed, folder)
     reader, out = ArrayReader(previous, SEGMENT), ArrayWriter(folder, SEGMENT)
     lengths = _lengths(out, reader, old_to_new, n_nodes, added)
-    terms = TermDictionary(reader)
+    terms, ids_stay = TermDictionary(reader), _ids_stay(old_to_new, n_nodes)
     lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, old_to_new, len(fields))
     progress.start("merging postings", int(lists.old.ends[-1]))
-    postings = lists.write(out, chunk_postings, progress)
+    postings = None
+    if ids_stay and sum(map(len, before)) <= MAX_ANALYSED:
+        leaving = added_postings(fields, analyzers, n_nodes, before, folder)
+        postings = lists.splice(out, reader, leaving, chunk_postings)
+    if postings is None:
+        postings = lists.write(out, chunk_postings, progress)
     progress.done(postings)
     n_terms = _write_terms(out, reader, terms, added, lists)
     languages = [
         _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new[i], own)
         for i, own in enumerate(added.languages)
     ]
-    same, sets = np.concatenate(lists.same), TermSets(reader, len(terms))
-    written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, same, sets)
+    earlier = EarlierSegment(reader, len(terms), np.concatenate(lists.same), ids_stay)
+    written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, earlier)
     return finish_index(folder, fields, chains, written)
+
+
+def _ids_stay(old_to_new: Sequence[I64], n_nodes: int) -> bool:
+    """Whether the entities are those of before, with their ids."""
+    return all(
+        len(own) == n_nodes and bool(((own == np.arange(n_nodes)) | (own < 0)).all()) for own in _distinct(old_to_new)
+    )
+
+
+def _distinct(arrays: Sequence[I64]) -> list[I64]:
+    """The arrays without those that are the same object as another."""
+    return list({id(own): own for own in arrays}.values())
 
 
 def _lengths(
@@ -161,6 +189,67 @@ class _Lists:
             raise
         return writer.finish()
 
+    def splice(self, out: ArrayWriter, reader: ArrayReader, leaving: AddedPostings, most: int) -> int | None:
+        """Writes the lists where ids stay, and copies those in which no posting leaves or enters.
+
+        Args:
+            out: of the next segment.
+            reader: of the earlier one.
+            leaving: the earlier postings of the fields that have changed, as far as is known.
+            most: postings of the lists that are edited.
+
+        Returns:
+            The number of postings; None where the lists that change have more postings than `most`, where positions
+            need another type, or where `leaving` are not the postings that leave. Nothing is written then.
+        """
+        n_fields, added, old = self.n_fields, self.added, self.old
+        places, known = self.terms.places(leaving.terms)
+        kept = ~self.is_new[added.term]
+        of_leaving = (places[leaving.term] * n_fields + leaving.field)[known[leaving.term]]
+        of_added = self.place[added.term] * n_fields + added.field
+        numbers = np.unique(np.concatenate([of_leaving, of_added[kept]]))
+        dtype = smallest_unsigned(self._largest_position())
+        if dtype != old.all_positions.dtype or int(old.sizes(numbers).sum()) > most:
+            return None
+        new_places = np.repeat(self.place[self.is_new] * n_fields, n_fields)
+        new_before: I64 = np.subtract(np.cumsum(self.is_new), self.is_new) * n_fields
+        rows = np.where(
+            kept, np.searchsorted(numbers, of_added), np.searchsorted(numbers, of_added - added.field) + added.field
+        )
+        entering = Entering(rows + new_before[added.term], added.ids, added.tf, added.positions)
+        editor = ListEditor(old, self.old_to_new, dtype)
+        edited = editor.edited_lists(numbers, np.searchsorted(numbers, new_places), entering)
+        lists = ListSplice(old, n_fields, numbers, new_places, edited)
+        if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
+            _log.warning("the earlier texts of entities are not those of the text index; all its lists are read")
+            return None
+        done = lists.write(out, reader)
+        self.gone.append(done.gone)
+        self.same.append(done.same)
+        return done.postings
+
+    def _tokens_that_left(self, lists: ListSplice) -> list[int]:
+        """Occurrences that have left the edited lists, by field."""
+        added, tokens = self.added, self.old.arrays[1]
+        before = np.bincount(
+            lists.numbers % self.n_fields,
+            tokens[lists.numbers + 1].astype(np.int64) - tokens[lists.numbers].astype(np.int64),
+            self.n_fields,
+        )
+        entered = np.bincount(added.field, added.tf, self.n_fields)
+        is_new = lists.is_new()
+        fields = np.zeros(len(is_new), np.int64)
+        fields[~is_new] = lists.numbers % self.n_fields
+        fields[is_new] = np.tile(np.arange(self.n_fields), int(is_new.sum()) // self.n_fields)
+        after = np.bincount(fields, lists.edited.cf, self.n_fields)
+        left: list[int] = (before + entered - after).astype(np.int64).tolist()
+        return left
+
+    def _tokens_that_leave(self, reader: ArrayReader) -> list[int]:
+        """Occurrences of the fields that have changed, by field: their earlier lengths."""
+        lengths = reader.array("lengths")
+        return [int(own[after < 0].sum(dtype=np.int64)) for own, after in zip(lengths, self.old_to_new, strict=True)]
+
     def _chunks(self, limit: int) -> Iterator[tuple[int, int]]:
         ends, first, n_terms = self.old.ends[:: self.n_fields], 0, len(self.terms)
         while first < n_terms or first == 0:
@@ -205,7 +294,9 @@ class _Lists:
         """The largest position of the next index, or a number of the same width."""
         added = int(self.added.positions.max(initial=0))
         positions = self.old.all_positions
-        if positions.dtype.itemsize == 1 or all(bool((own >= 0).all()) for own in self.old_to_new):
+        if positions.dtype.itemsize == 1:
+            return added
+        if all(bool((own >= 0).all()) for own in self.old_to_new):
             return max(added, int(positions.max(initial=0)))
         return max(added, self._largest_that_stays())
 

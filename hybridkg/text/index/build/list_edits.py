@@ -6,7 +6,7 @@ the positions between two edits. The blocks behind an edit are packed again, unt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,14 +102,56 @@ class ListEditor:
         """
         postings, tokens, blocks = (offsets[begin : end + 1].astype(np.int64) for offsets in self._old.arrays)
         df, cf = (np.insert(np.diff(offsets), new, 0) for offsets in (postings, tokens))
-        positions = self._old.all_positions[int(tokens[0]) : int(tokens[-1])].astype(self._type, copy=False)
+        positions = self._old.all_positions[int(tokens[0]) : int(tokens[-1])]
+        own = slice(int(blocks[0]), int(blocks[-1]))
+        return self._edited(df, cf, own, positions, self._row_of_field, lambda: self._old.lists(begin, end), entering)
+
+    def edited_lists(self, numbers: I64, new: I64, entering: Entering) -> EditedLists:
+        """Some lists afterwards.
+
+        Args:
+            numbers: int64[t], of the lists, ascending.
+            new: int64[...], places in 0..t of empty lists that are inserted first, ascending; a term has all its lists.
+            entering: by the number of the list among these.
+        """
+        n_fields = len(self._row_of_field)
+        begins, ends = ([offsets[numbers + i].astype(np.int64) for offsets in self._old.arrays] for i in (0, 1))
+        df, cf = (np.insert(ends[i] - begins[i], new, 0) for i in (0, 1))
+        n_blocks = ends[2] - begins[2]
+        blocks = np.arange(int(n_blocks.sum())) + np.repeat(begins[2] - (np.cumsum(n_blocks) - n_blocks), n_blocks)
+        places = zip(begins[1].tolist(), ends[1].tolist(), strict=True)
+        positions = [self._old.all_positions[begin:end] for begin, end in places]
+        rows = np.insert(self._row_of_field[numbers % n_fields], new, np.tile(self._row_of_field, len(new) // n_fields))
+        return self._edited(
+            df,
+            cf,
+            blocks,
+            np.concatenate([self._old.all_positions[:0], *positions]),
+            rows,
+            lambda: self._old.chosen(numbers),
+            entering,
+        )
+
+    def _edited(
+        self,
+        df: I64,
+        cf: I64,
+        own: slice | I64,
+        positions: Array,
+        row_of_list: I64,
+        unpacked: Callable[[], tuple[I64, U32, U32]],
+        entering: Entering,
+    ) -> EditedLists:
+        """Lists afterwards: of the blocks `own`, `unpacked` where there is no kernel."""
+        positions = positions.astype(self._type, copy=False)
         if self._kernel is None:
-            _, ids, tf = self._old.lists(begin, end)
-            return edit_lists_numpy(df, ids, tf, positions, self._old_to_new[self._row_of_field], entering)
-        own, packed = slice(int(blocks[0]), int(blocks[-1])), self._old.packed
-        n_blocks = own.stop - own.start + len(entering.ids)
+            _, ids, tf = unpacked()
+            return edit_lists_numpy(df, ids, tf, positions, self._old_to_new, row_of_list, entering)
+        packed = self._old.packed
+        old_first = packed.first[own]
+        n_blocks = len(old_first) + len(entering.ids)
         # A value has at most as many bits as a word, and the values of a block begin in a row of their own.
-        n_rows = (len(entering.ids) + int(postings[-1] - postings[0])) // 2 + 2 * n_blocks
+        n_rows = (len(entering.ids) + int(df.sum())) // 2 + 2 * n_blocks
         words, first, at, widths, bytes_after = (
             self._room.get(*room)
             for room in (
@@ -123,8 +165,8 @@ class ListEditor:
         widths = widths.reshape(-1, 2)
         new_df, new_cf, is_edited = np.empty_like(df), np.empty_like(cf), np.zeros(len(df), np.uint8)
         n_blocks, rows, n_bytes = self._kernel.edit_lists(
-            df, cf, packed.words, packed.first[own], packed.at[own], packed.widths[own], positions.view(np.uint8),
-            self._row_of_field, self._old_to_new, self._run_ends, entering.lists, entering.ids, entering.tf,
+            df, cf, packed.words, old_first, packed.at[own], packed.widths[own], positions.view(np.uint8),
+            row_of_list, self._old_to_new, self._run_ends, entering.lists, entering.ids, entering.tf,
             entering.positions.astype(self._type).view(np.uint8), self._type.itemsize,
             new_df, new_cf, first, at, widths, words, bytes_after, is_edited,
         )  # fmt: skip
@@ -146,7 +188,9 @@ def run_ends(old_to_new: I64) -> I64:
     return np.repeat(ends, np.diff(ends, prepend=0))
 
 
-def edit_lists_numpy(df: I64, ids: U32, tf: U32, positions: Array, old_to_new: I64, entering: Entering) -> EditedLists:
+def edit_lists_numpy(
+    df: I64, ids: U32, tf: U32, positions: Array, old_to_new: I64, row_of_list: I64, entering: Entering
+) -> EditedLists:
     """The numpy reference of `list_edits_kernel.edit_lists`, for unpacked lists.
 
     Args:
@@ -154,13 +198,14 @@ def edit_lists_numpy(df: I64, ids: U32, tf: U32, positions: Array, old_to_new: I
         ids: uint32[sum(df)].
         tf: uint32[sum(df)].
         positions: unsigned[sum(tf)], of the type of the result.
-        old_to_new: int64[fields, entities], or -1.
+        old_to_new: int64[rows, entities], or -1.
+        row_of_list: int64[...], the row of `old_to_new` of each list; begins again behind its end.
         entering: what enters.
     """
     is_edited = np.zeros(len(df), bool)
     is_edited[entering.lists] = True
     number = np.repeat(np.arange(len(df)), df)
-    after = old_to_new[number % len(old_to_new), ids]
+    after = old_to_new[row_of_list[number % len(row_of_list)], ids]
     stays = after >= 0
     is_edited[number[~stays]] = True
     positions = positions[np.repeat(stays, tf)]

@@ -13,6 +13,9 @@ import numpy as np
 from hybridkg.text.index.codec.packing import PADDING, U32, PackedLists, blocks_of, pack
 from hybridkg.text.index.layout import Array, ArrayWriter, smallest_unsigned
 
+MAX_ROWS = 0xFFFF_FFFF
+"""Rows of packed words of a segment: their places are uint32."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -67,7 +70,7 @@ class ListsWriter:
         """
         packed = piece.packed
         rows = len(packed.words) // 4
-        if self._rows + rows > 0xFFFF_FFFF:
+        if self._rows + rows > MAX_ROWS:
             raise OverflowError("a segment holds at most 64 GB of packed postings")
         self._first.append(packed.first)
         self._at.append(packed.at.astype(np.int64) + self._rows)
@@ -94,12 +97,16 @@ class ListsWriter:
         df, cf = _joined(self._df), _joined(self._cf)
         if self._n_lists is not None and len(df) != self._n_lists:
             raise ValueError(f"{len(df)} lists instead of {self._n_lists}")
-        blocks = blocks_of(df)
-        for name, counts in (("postings", df), ("tokens", cf), ("blocks", blocks)):
-            ends = np.zeros(len(df) + 1, np.int64)
-            np.cumsum(counts, dtype=np.int64, out=ends[1:])
-            self._out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
-        return int(df.sum(dtype=np.int64))
+        return write_offsets(self._out, df, cf)
+
+
+def write_offsets(out: ArrayWriter, df: Array, cf: Array) -> int:
+    """Writes `lists.*`, by the postings and occurrences of each list; returns the number of postings."""
+    for name, counts in (("postings", df), ("tokens", cf), ("blocks", blocks_of(df))):
+        ends = np.zeros(len(df) + 1, np.int64)
+        np.cumsum(counts, dtype=np.int64, out=ends[1:])
+        out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
+    return int(df.sum(dtype=np.int64))
 
 
 def _joined(parts: list[Array]) -> Array:

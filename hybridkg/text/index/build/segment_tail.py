@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.field_presence import describe_fields, write_presence
@@ -15,7 +14,7 @@ from hybridkg.text.index.language_view import LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import TermSets, write_changed_term_sets, write_term_sets
-from hybridkg.text.index.topk.block_max_writer import write_block_maxima
+from hybridkg.text.index.topk.block_max_writer import EarlierSegment, write_block_maxima
 
 SEGMENT = "1"
 """Name of the only segment."""
@@ -32,8 +31,7 @@ class WrittenLists:
         lengths: uint32[fields, nodes], written.
         languages: of each field.
         text_bytes: of the text.
-        same: for each term its number in an earlier segment, if it has the postings of before; -1 for the others.
-        earlier: the term sets of that segment; None for a segment that follows none.
+        earlier: the segment that this one follows; None for none.
     """
 
     out: ArrayWriter
@@ -42,8 +40,7 @@ class WrittenLists:
     lengths: Array
     languages: Sequence[LanguageRuns]
     text_bytes: int
-    same: NDArray[np.int64] | None = None
-    earlier: TermSets | None = None
+    earlier: EarlierSegment | None = None
 
 
 def finish_index(
@@ -84,12 +81,14 @@ def _write_derived(
     out = written.out
     out.finish(about)  # makes the lists readable
     lists = SegmentPostings(ArrayReader(folder, SEGMENT), written.terms * len(fields))
-    if written.same is None or written.earlier is None:
+    earlier = written.earlier
+    if earlier is None:
         write_term_sets(out, lists, written.terms, len(fields))
     else:
-        write_changed_term_sets(out, lists, len(fields), written.same, written.earlier)
+        sets = TermSets(earlier.reader, earlier.n_terms)
+        write_changed_term_sets(out, lists, len(fields), earlier.same, sets)
     out.finish(about)
     reader = ArrayReader(folder, SEGMENT)
     defaults = [(field.weight, field.b) for field in fields]
-    forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals)
+    forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals, earlier)
     out.finish({**about, "peaks": forms})

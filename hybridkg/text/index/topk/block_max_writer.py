@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.text.index.codec.packing import KERNEL
-from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, ArrayReader, ArrayWriter
+from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
+from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 from hybridkg.text.models.additive import Floats
 
 COMMON = 64
 """A word has block maxima if at least one in this many entities has it."""
 
+MAX_THREADS = 4
+"""Threads that compute block maxima; each holds 32 bytes for four entities."""
+
 MIN_NODES = 20_000
 """Entities below which an index has no block maxima."""
+
+
+@dataclass(frozen=True)
+class EarlierSegment:
+    """The segment that an index follows.
+
+    Args:
+        reader: its arrays.
+        n_terms: number of its terms.
+        same: int64[next terms], the earlier number of each term that has the postings of before; -1 for the others.
+        ids_stay: whether every entity that stays has the id of before, and none has come or gone.
+    """
+
+    reader: ArrayReader
+    n_terms: int
+    same: NDArray[np.int64]
+    ids_stay: bool
 
 
 class TermBlocks(NamedTuple):
@@ -44,6 +70,7 @@ def write_block_maxima(
     lengths: NDArray[np.uint32],
     fields: Sequence[tuple[float, float]],
     totals: Sequence[tuple[int, int]],
+    earlier: EarlierSegment | None = None,
 ) -> list[dict[str, Any]]:
     """Writes the block maxima of the common words, `peaks.*`, and returns the forms for the header.
 
@@ -54,26 +81,28 @@ def write_block_maxima(
         lengths: uint32[fields, nodes].
         fields: (weight, b) of each.
         totals: (entities, tokens) of each.
+        earlier: a segment that spares the words that have not changed.
     """
     n_fields, n_nodes = lengths.shape
     forms = default_forms(fields, totals)
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
     text_lengths = lengths.sum(axis=0, dtype=np.uint32)
-    block_reader = _BlockReader(lists, lengths, text_lengths, forms)
+    kept = None
+    if terms and earlier is not None and earlier.ids_stay:
+        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, text_lengths)
+    term_maxima = _TermMaxima(lists, lengths, text_lengths, forms, kept)
     members = out.stream("peaks.members", "<u8", words_of(-(-n_nodes // DOC_BLOCK)))
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
-    for term in terms:
-        blocks = block_reader.blocks(term)
-        members.append(blocks.members[None, :])
-        for form, maxima in zip(forms, blocks.maxima, strict=True):
-            code, numbers = quantised(maxima, form.levels, halves=form.levels == COARSE)
-            codes.append(code)
-            levels.append(numbers)
-            starts.append(levels.rows)
-        levels.append(blocks.sets)
-        starts.append(levels.rows)
+    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
+        for own in [term_maxima.kept(term) or pool.submit(term_maxima.of, term) for term in terms]:
+            found = own.result() if isinstance(own, Future) else own
+            members.append(found.members[None, :])
+            codes += found.codes
+            for part in found.levels:
+                levels.append(part)
+                starts.append(levels.rows)
     members.close()
     levels.close()
     out.write("peaks.starts", np.array(starts, np.uint64))
@@ -83,6 +112,68 @@ def write_block_maxima(
     longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
     out.write("peaks.longest", np.array(longest, np.uint32))
     return [form.to_json() for form in forms]
+
+
+class _Maxima(NamedTuple):
+    """The block maxima of a word as arrays have them: `members`, the levels of each form and behind them the sets of
+    fields, and the x of each level of each form.
+    """
+
+    members: NDArray[np.uint64]
+    levels: list[Array]
+    codes: list[Array]
+
+
+class _TermMaxima:
+    """The block maxima of words; may be used by several threads."""
+
+    def __init__(
+        self,
+        lists: SegmentPostings,
+        lengths: NDArray[np.uint32],
+        text_lengths: NDArray[np.uint32],
+        forms: Sequence[BlockMaxForm],
+        kept: EarlierBlockMaxima | None,
+    ):
+        self._forms, self._kept, self._own = forms, kept, threading.local()
+        self._reader_of = partial(_BlockReader, lists, lengths, text_lengths)
+
+    def kept(self, term: int) -> _Maxima | None:
+        """Those of a word that are the same as in the earlier segment; None for another word."""
+        kept = self._kept
+        row = None if kept is None else kept.row(term)
+        return self.of(term) if kept and row is not None and all(kept.keeps(row, f) for f in self._forms) else None
+
+    def of(self, term: int) -> _Maxima:
+        """Those of a word, taken from the earlier segment where they are the same."""
+        kept = self._kept
+        row = None if kept is None else kept.row(term)
+        if kept is None or row is None:
+            blocks = self._blocks(term, self._forms)
+            found = [_quantised(form, maxima) for form, maxima in zip(self._forms, blocks.maxima, strict=True)]
+            return _Maxima(blocks.members, [*(one[1] for one in found), blocks.sets.copy()], [one[0] for one in found])
+        changed = [form for form in self._forms if not kept.keeps(row, form)]
+        anew = {}
+        if changed:
+            maxima_of_each = self._blocks(term, changed).maxima
+            anew = {id(form): _quantised(form, maxima) for form, maxima in zip(changed, maxima_of_each, strict=True)}
+        levels, codes = [], []
+        for number, form in enumerate(self._forms):
+            code, level = anew.get(id(form)) or (kept.codes_of(row, number), kept.levels_of(row, number))
+            levels.append(level)
+            codes.append(code)
+        return _Maxima(kept.members[row], [*levels, kept.levels_of(row, len(self._forms))], codes)
+
+    def _blocks(self, term: int, forms: Sequence[BlockMaxForm]) -> TermBlocks:
+        """The blocks of a word, valid until the next call of the same thread."""
+        readers: dict[int, _BlockReader] = self._own.__dict__.setdefault("readers", {})
+        if len(forms) not in readers:
+            readers[len(forms)] = self._reader_of(forms)
+        return readers[len(forms)].blocks(term)
+
+
+def _quantised(form: BlockMaxForm, maxima: Floats) -> tuple[Floats, Array]:
+    return quantised(maxima, form.levels, halves=form.levels == COARSE)
 
 
 class _BlockReader:

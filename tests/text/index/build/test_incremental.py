@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.index.build import incremental
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 from hybridkg.text.index.build.incremental import merge_text
+from hybridkg.text.index.build.list_splicing import ListSplice
+from hybridkg.text.index.layout import ArrayReader
+from hybridkg.text.index.topk import block_max, block_max_writer
 
 FIELDS = (
     IndexedField("title", 2.0, 0.5, "standard"),
@@ -60,13 +64,15 @@ def _built(folder: Path, texts: dict) -> tuple[Path, dict]:
 def _merged(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tuple[Path, dict]:
     ids = {key: n for n, key in enumerate(sorted(new))}
     absent = ([],) * len(FIELDS)
-    old_to_new, records = [], []
+    old_to_new, before, records = [], [], []
+    numbers = {key: n for n, key in enumerate(sorted(old))}
     for i in range(len(FIELDS)):
         same = {key for key in old if key in new and new[key][i] == old[key][i]}
         old_to_new.append(np.array([ids[key] if key in same else -1 for key in sorted(old)], np.int64))
+        before.append([(numbers[key], old[key][i]) for key in sorted(old) if key not in same if old[key][i]])
         records.append([(ids[key], new[key][i]) for key in sorted(new) if new[key][i] != old.get(key, absent)[i]])
     path = _new(folder)
-    return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), records, _bytes(new), **limits)
+    return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), before, records, _bytes(new), **limits)
 
 
 def _assert_same(found: tuple[Path, dict], wanted: tuple[Path, dict]) -> None:
@@ -83,6 +89,58 @@ def test_a_merge_has_the_bytes_of_a_build(folder, old, new, both, limit):
     old, new = {**old, **both}, {**new, **both}
     previous, _ = _built(folder, old)
     _assert_same(_merged(folder, previous, old, new, chunk_postings=limit), _built(folder, new))
+
+
+def _spliced(folder: Path, previous: Path, old: dict, new: dict) -> tuple[tuple[Path, dict], bool]:
+    """The merged index, and whether lists were copied."""
+    copied, write = [], ListSplice.write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ListSplice, "write", lambda *args: copied.append(1) or write(*args))
+        return _merged(folder, previous, old, new), bool(copied)
+
+
+@settings(max_examples=examples(12, 200), deadline=None)
+@given(old=collection, later=st.lists(st.none() | document, max_size=14))
+def test_where_no_entity_comes_or_goes_the_lists_that_stay_are_copied(folder, old, later):
+    keys = sorted(old)[: len(later)]
+    new = {**old, **{key: own for key, own in zip(keys, later, strict=False) if own is not None}}
+    previous, _ = _built(folder, old)
+    merged, is_copied = _spliced(folder, previous, old, new)
+    assert is_copied
+    _assert_same(merged, _built(folder, new))
+
+
+def test_long_lists_between_others_are_copied(folder):
+    old = _many(800, 8)
+    old[3] = ([("onlyhere w3", "")], *old[3][1:])
+    previous, _ = _built(folder, old)
+    new = {
+        **old,
+        3: ([("w3 aaa zzz", "")], *old[3][1:]),
+        700: (old[700][0], [("w0 w1 new", "en")], old[700][2]),
+        799: ([], [], []),
+    }
+    merged, is_copied = _spliced(folder, previous, old, new)
+    assert is_copied
+    _assert_same(merged, _built(folder, new))
+
+
+def test_earlier_texts_that_are_not_those_of_the_index_are_noticed(folder, monkeypatch, caplog):
+    old = _many(60, 8)
+    previous, _ = _built(folder, old)
+    new = {**old, 5: ([("brandnew", "")], *old[5][1:])}
+    real = incremental.added_postings
+    monkeypatch.setattr(
+        incremental,
+        "added_postings",
+        lambda fields, analyzers, n, texts, work: real(
+            fields, analyzers, n, [[one for one in own if one[1] != old[5][0]] for own in texts], work
+        ),
+    )
+    merged, is_copied = _spliced(folder, previous, old, new)
+    assert not is_copied
+    assert "not those of the text index" in caplog.text
+    _assert_same(merged, _built(folder, new))
 
 
 def _many(n: int, seed: int) -> dict:
@@ -104,6 +162,43 @@ def test_long_lists_and_block_maxima_too(folder, n, seed):
         del new[key]
     new[n // 3] = ([("w0 w1 brandnew", "fr")], [], [("id", "")])
     new[n + 5] = ([("w3", "")], [("w0 " * 40, "en")], [])
+    _assert_same(_merged(folder, previous, old, new), _built(folder, new))
+
+
+@pytest.mark.parametrize("changed", [1, 10, 60])
+def test_block_maxima_of_words_that_stay_are_those_of_a_build(folder, monkeypatch, changed):
+    """Titles change, so that a word has other postings, or entities with a longer text, or nothing new."""
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
+    monkeypatch.setattr(block_max_writer, "COMMON", 30)
+    monkeypatch.setattr(block_max, "MEAN_BITS", 3)  # so that the mean lengths of so few texts stay
+    old = _many(900, changed)
+    old[899] = ([("w9 " * 90, "")], *old[899][1:])
+    previous, _ = _built(folder, old)
+    new = dict(old)
+    for key in range(3, 3 + 7 * changed, 7):
+        # w1 leaves some titles, and some texts become longer than others of the same length.
+        new[key] = ([(f"t{key % 7} brandnew w{key % 5}", "")], *old[key][1:])
+    new[700] = old[700][:1] + old[701][1:]
+    read, blocks = [], block_max_writer._BlockReader.blocks
+    monkeypatch.setattr(
+        block_max_writer._BlockReader,
+        "blocks",
+        lambda self, term: (read.append(len(self._forms)), blocks(self, term))[1],
+    )
+    merged = _merged(folder, previous, old, new)
+    n_terms = len(ArrayReader(merged[0], "1").array("peaks.terms"))
+    assert read.count(3) < n_terms
+    assert read.count(1) > 0
+    if changed == 1:
+        assert len(read) < n_terms, "the words of other texts are copied"
+    _assert_same(merged, _built(folder, new))
+
+
+def test_a_mean_length_that_is_rounded_to_another_number_changes_all_block_maxima(folder, monkeypatch):
+    monkeypatch.setattr(block_max_writer, "MIN_NODES", 1)
+    old = _many(600, 9)
+    previous, _ = _built(folder, old)
+    new = {**old, 17: (old[17][0], [("w0 w1 " * 400, "")], old[17][2])}
     _assert_same(_merged(folder, previous, old, new), _built(folder, new))
 
 
@@ -131,4 +226,4 @@ def test_a_chain_of_merges_equals_a_build(folder):
 def test_other_fields_are_refused(folder):
     previous, _ = _built(folder, _many(3, 5))
     with pytest.raises(ValueError, match="other fields"):
-        merge_text(previous, _new(folder), FIELDS[:2], [np.arange(3)] * 2, 3, [[], []], 0)
+        merge_text(previous, _new(folder), FIELDS[:2], [np.arange(3)] * 2, 3, [[], []], [[], []], 0)

@@ -80,7 +80,9 @@ def test_blocks_that_are_copied_or_packed_again_are_those_of_the_edited_postings
     with tempfile.TemporaryDirectory() as folder:
         old = _stored(Path(folder), df, cf, ids, tf, positions)
         found = ListEditor(old, list(old_to_new), wanted_type).edited(0, len(df), new, entering)
-    wanted = edit_lists_numpy(with_new, ids, tf, positions.astype(wanted_type), old_to_new, entering)
+    wanted = edit_lists_numpy(
+        with_new, ids, tf, positions.astype(wanted_type), old_to_new, np.arange(n_fields), entering
+    )
     for name in ("df", "cf", "positions", "is_edited"):
         one, other = getattr(found, name), getattr(wanted, name)
         assert (one.dtype, one.tolist()) == (other.dtype, other.tolist()), name

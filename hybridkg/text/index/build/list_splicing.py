@@ -1,0 +1,137 @@
+"""The posting lists of the next index where few lists have changed: the ranges between them are copied in bulk.
+
+Ids stay, so the bytes of a list depend on nothing but its postings; only offsets shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.text.index.build.list_edits import EditedLists
+from hybridkg.text.index.build.posting_lists import MAX_ROWS, write_offsets
+from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+from hybridkg.text.index.postings import SegmentPostings
+
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SplicedLists:
+    """The terms after a splice.
+
+    Args:
+        postings: number of all postings.
+        gone: int64[...], the earlier terms without a posting, ascending.
+        same: int64[next terms], the earlier number of each term none of whose lists has been edited; else -1.
+    """
+
+    postings: int
+    gone: I64
+    same: I64
+
+
+@dataclass(frozen=True)
+class ListSplice:
+    """Some earlier lists are replaced, and new ones enter.
+
+    Args:
+        old: the earlier lists.
+        n_fields: consecutive lists of a term.
+        numbers: int64[t], the replaced lists, ascending.
+        places: int64[n], earlier lists before which new ones enter, ascending; those of a term are adjacent.
+        edited: the t + n lists afterwards, in their order.
+    """
+
+    old: SegmentPostings
+    n_fields: int
+    numbers: I64
+    places: I64
+    edited: EditedLists
+
+    def write(self, out: ArrayWriter, reader: ArrayReader) -> SplicedLists:
+        """Writes the arrays of all lists; `reader` is of the earlier segment.
+
+        Raises:
+            OverflowError: the segment has more than 64 GB of packed postings.
+        """
+        groups = list(self._groups())
+        self._write_blocks(out, reader, groups)
+        edited, tokens = self.edited, _ends(self.edited.cf)
+        out.splice("positions", reader, _pieces(groups, self.old.arrays[1], tokens, edited.positions))
+        return self._write_offsets(out)
+
+    def _groups(self) -> Iterator[tuple[int, int, int, int]]:
+        """(first, end) of adjacent earlier lists that are replaced, and (first, end) of those that replace them."""
+        is_new = self.is_new()
+        begins = np.zeros(len(is_new), np.int64)
+        begins[is_new], begins[~is_new] = self.places, self.numbers
+        ends = begins + ~is_new
+        cuts = np.flatnonzero(begins[1:] != ends[:-1]) + 1
+        for own in np.split(np.arange(len(begins)), cuts):
+            if len(own):
+                first, last = int(own[0]), int(own[-1])
+                yield int(begins[first]), int(ends[last]), first, last + 1
+
+    def is_new(self) -> NDArray[np.bool_]:
+        """Whether each edited list is new."""
+        return np.insert(np.zeros(len(self.numbers), bool), np.searchsorted(self.numbers, self.places), True)
+
+    def _write_blocks(self, out: ArrayWriter, reader: ArrayReader, groups: list[tuple[int, int, int, int]]) -> None:
+        old, edited = self.old.packed, self.edited.packed
+        of_old, of_edited = self.old.arrays[2], _ends(blocks_of(self.edited.df))
+        for name, own in (("first", edited.first), ("widths", edited.widths)):
+            out.splice(f"blocks.{name}", reader, _pieces(groups, of_old, of_edited, own))
+        row, at, words = 0, [np.zeros(0, np.uint32)], list[Array | tuple[int, int]]()
+        sources = {True: (old.at, len(old.words) - PADDING), False: (edited.at, len(edited.words))}
+        for is_old, begin, end in _ranges(groups, of_old, of_edited):
+            rows, n_words = sources[is_old]
+            first, last = (int(rows[block]) if block < len(rows) else n_words // LANES for block in (begin, end))
+            at.append(rows[begin:end] + np.uint32((row - first) % (1 << 32)))
+            words.append((first * LANES, last * LANES) if is_old else edited.words[first * LANES : last * LANES])
+            row += last - first
+        if row > MAX_ROWS:
+            raise OverflowError("a segment holds at most 64 GB of packed postings")
+        out.write("blocks.at", np.concatenate(at))
+        out.splice("packed", reader, [*words, np.zeros(PADDING, np.uint32)])
+
+    def _write_offsets(self, out: ArrayWriter) -> SplicedLists:
+        n_fields, is_new, edited = self.n_fields, self.is_new(), self.edited
+        df, cf = (np.diff(offsets.astype(np.int64)) for offsets in self.old.arrays[:2])
+        df[self.numbers], cf[self.numbers] = edited.df[~is_new], edited.cf[~is_new]
+        touched = np.unique(self.numbers // n_fields)
+        gone = touched[~df.reshape(-1, n_fields)[touched].any(axis=1)]
+        edit = ArrayEdit(len(df), (gone[:, None] * n_fields + np.arange(n_fields)).reshape(-1), self.places)
+        df, cf = edit.apply(df, edited.df[is_new]), edit.apply(cf, edited.cf[is_new])
+        postings = write_offsets(out, df, cf)
+        same = np.arange(edit.size // n_fields)
+        same[self.numbers[edited.is_edited[~is_new]] // n_fields] = -1
+        places = self.places[::n_fields] // n_fields
+        return SplicedLists(postings, gone, ArrayEdit(len(same), gone, places).apply(same, np.full(len(places), -1)))
+
+
+def _ends(counts: I64) -> I64:
+    return np.concatenate(([0], np.cumsum(counts)))
+
+
+def _ranges(groups: list[tuple[int, int, int, int]], of_old: Array, of_edited: I64) -> Iterator[tuple[bool, int, int]]:
+    """(whether of the earlier lists, first, end) of the elements of all lists, by the offsets of both."""
+    at = 0
+    for begin, end, first, last in groups:
+        yield True, at, int(of_old[begin])
+        yield False, int(of_edited[first]), int(of_edited[last])
+        at = int(of_old[end])
+    yield True, at, int(of_old[-1])
+
+
+def _pieces(
+    groups: list[tuple[int, int, int, int]], of_old: Array, of_edited: I64, edited: Array
+) -> list[Array | tuple[int, int]]:
+    """The pieces of an array whose elements belong to lists, in the order of the lists."""
+    ranges = ((is_old, begin, end) for is_old, begin, end in _ranges(groups, of_old, of_edited) if begin < end)
+    return [(begin, end) if is_old else edited[begin:end] for is_old, begin, end in ranges]
