@@ -42,6 +42,9 @@ from hybridkg.store.graph_location import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybridkg.asking.base import AskedBase
     from hybridkg.entities.documents.document_store import Documents
     from hybridkg.entities.passage_texts import EntityTexts
@@ -331,6 +334,7 @@ class Snapshot:
             reranking=self._rerank_place,
             encoded_fields=self.encoded_fields,
             anchors=self.anchors,
+            question=self.question,
         )
 
     def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
@@ -392,6 +396,17 @@ class Snapshot:
         from hybridkg.asking.anchors import named_nodes
 
         return named_nodes(question, self.asked)
+
+    def question(self, question: str, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """float64[ids, QUESTION_FEATURES]: what a question says about nodes (hybridkg/asking/satisfied.py).
+
+        Raises:
+            IndexMissingError: an index that questions need is missing.
+            QueryLimitError: the question is too long.
+        """
+        from hybridkg.asking.satisfied import question_columns
+
+        return question_columns(question, ids, self.asked)
 
     def stats(self) -> dict[str, Any]:
         """Counts of the graph, the documents, the indexes and each field."""
