@@ -92,7 +92,7 @@ class ModelWording:
     ):
         self._texts, self._writer, self._verifiers, self._roles = texts, writer, verifiers, roles
         self._unusable: dict[tuple[str, str], int] = {}
-        """Answers of another form by model and instruction, while there was none in the wanted form; -1 after the first."""
+        """Answers of another form by model and instruction, until one in the wanted form; -1 from then on."""
 
     @property
     def requests(self) -> int:
@@ -171,9 +171,10 @@ class ModelWording:
         if self._unusable.get(key, 0) >= 0:
             self._unusable[key] = self._unusable.get(key, 0) + 1
             if self._unusable[key] == MAX_UNUSABLE:
+                tries = f"{MAX_UNUSABLE} answers with the {part}, each requested {MAX_ATTEMPTS} times"
                 raise ModelServerError(
-                    f"the model {model.name!r} {problem}: none of {MAX_UNUSABLE} answers with the {part}, each "
-                    f"requested {MAX_ATTEMPTS} times, had the wanted form; the last one is: {problem.answer or 'nothing'}",
+                    f"the model {model.name!r} {problem}: none of {tries}, had the wanted form; "
+                    f"the last one is: {problem.answer or 'nothing'}",
                     hint="name another model by --llm or --verifier; it must follow instructions and answer with JSON",
                 )
         raise RefusedError(f"the answer of the model with the {part} has another form")
