@@ -57,6 +57,7 @@ class AskedBase:
         predicates: their statistics.
         nodes: nodes of ids.
         labels: labels by IRI; those without one are missing.
+        all_labels: all labels by node; those without one are missing.
         texts: characters of own text of each node.
         has_vectors: whether NEAR has vectors.
     """
@@ -70,6 +71,7 @@ class AskedBase:
         predicates: Sequence[PredicateStatistics],
         nodes: Callable[[Ids], list[Node]],
         labels: Callable[[Sequence[str]], Mapping[str, str]],
+        all_labels: Callable[[Sequence[Node]], Mapping[Node, Sequence[str]]],
         text_lengths: Callable[[Sequence[Node]], Sequence[int]],
         *,
         has_vectors: bool,
@@ -77,7 +79,8 @@ class AskedBase:
         self.graph, self.text, self.profile, self.has_vectors = graph, text, profile, has_vectors
         self._classes, self.predicates = classes, predicates
         self._nodes, self._labels, self._text_lengths = nodes, labels, text_lengths
-        self.names = Names(text, profile, graph.n_entities, self.labels_of)
+        self._all_labels = all_labels
+        self.names = Names(text, profile, graph.n_entities, self.names_of, several=self._has_several_names)
         self.instances = lru_cache(64)(self._instances)
         self._reached = lru_cache(MAX_REACHED)(self._reach)
         self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
@@ -91,6 +94,21 @@ class AskedBase:
         nodes = dict(zip(ids, self.nodes(ids), strict=True))
         found = self._labels([node.value for node in nodes.values() if isinstance(node, NamedNode)])
         return {id: found[node.value] for id, node in nodes.items() if node.value in found}
+
+    def names_of(self, ids: Sequence[int]) -> dict[int, Sequence[str]]:
+        """All labels of each node that has one, the one of `labels_of` first."""
+        first = self.labels_of(ids)
+        if not self._has_several_names:
+            return {id: (label,) for id, label in first.items()}
+        nodes = dict(zip(ids, self.nodes(ids), strict=True))
+        every = self._all_labels(list(nodes.values()))
+        return {id: tuple(dict.fromkeys((label, *every.get(nodes[id], ())))) for id, label in first.items()}
+
+    @property
+    def _has_several_names(self) -> bool:
+        """Whether some node may have two labels."""
+        found = [one for one in self.predicates if one.iri in self.profile.labels]
+        return len(found) > 1 or any(one.triples > one.subjects for one in found)
 
     @cached_property
     def schema(self) -> SchemaGraph:
