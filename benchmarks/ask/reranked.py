@@ -8,16 +8,15 @@ from the first --train questions of the split train. Their rows and features com
 from them: the models of `ask` are learned from the other thirds of train (cross-fitting). At most --most questions of
 val and of test are read with models of all of train. `ask-default` has no learned models.
 
-For each base: `scores` reads the scores of a row and its place, `question` these and the features of the question
-(`constraints`, `paths 1` to `paths 3`), `all` all features of `hybridkg tune --model features --nodes question`, and
-`fields` the same without those of the question.
+For each base, `scores` reads the scores of a row and its place, and `question` these and the features of the question
+(`constraints`, `paths 1` to `paths 3`). The fusion has the readings of `ask`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -33,7 +32,8 @@ from benchmarks.stark_data.report import TITLES
 from hybridkg import KnowledgeBase
 from hybridkg.asking.emit import fusion_query
 from hybridkg.asking.interpret import surroundings
-from hybridkg.asking.satisfied import question_columns
+from hybridkg.asking.interpretation import Interpretation
+from hybridkg.asking.satisfied import slot_columns
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.significance import holm, randomisation_test
@@ -49,54 +49,44 @@ TOP = 50
 PARTS = 3
 """Parts of train in the cross-fitting."""
 
-Rows = Callable[[SynthesisedQuestion, QuestionWeights], tuple[tuple[str, ...], JudgedRows]]
-
 
 class RowReader:
     """The rows of questions in one knowledge base."""
 
     def __init__(self, kb: KnowledgeBase):
         self.kb, self.base = kb, snapshot_of(kb).asked
-        self._names: dict[bool, tuple[str, ...]] = {}
+        self._readings: dict[tuple[int, int], Interpretation] = {}
 
-    def asked(self, question: SynthesisedQuestion, weights: QuestionWeights) -> tuple[tuple[str, ...], JudgedRows]:
-        """Rows of the soft query."""
-        return self._rows(interpreted(self.kb, question.text, limit=DEPTH, weights=weights).query, question, weights)
-
-    def fused(self, question: SynthesisedQuestion, weights: QuestionWeights) -> tuple[tuple[str, ...], JudgedRows]:
-        """Rows of the plain fusion of words and vectors."""
+    def rows(self, question: SynthesisedQuestion, weights: QuestionWeights, *, fused: bool) -> JudgedRows:
+        """Rows of the soft query, or of the plain fusion of words and vectors."""
+        reading = self._reading(question, weights)
         around = surroundings(question.text, self.base, {}, DEPTH)
-        return self._rows(fusion_query(question.text, around), question, weights)
-
-    def _rows(
-        self, query: str, question: SynthesisedQuestion, weights: QuestionWeights
-    ) -> tuple[tuple[str, ...], JudgedRows]:
+        query = fusion_query(question.text, around) if fused else reading.query
         grades = dict.fromkeys(question.answers, 1)
         found = rows_of(self.kb, answered(self.kb, query), question.text, grades, TOP)
         scores = {name: found.candidates.scores.get(name, np.full(len(found.candidates), np.nan)) for name in SCORES}
-        own = replace(
-            found,
-            candidates=replace(found.candidates, scores=scores),
-            around=replace(found.around, question=lambda text, ids: question_columns(text, ids, self.base, weights)),
-        )
-        return judged(own, None, with_question=True)
+        around_rows = replace(found.around, question=lambda text, ids: slot_columns(reading.slots, ids, self.base))
+        found = replace(found, candidates=replace(found.candidates, scores=scores), around=around_rows)
+        return judged(found, FEATURES)[1]
+
+    def _reading(self, question: SynthesisedQuestion, weights: QuestionWeights) -> Interpretation:
+        key = question.number, id(weights)
+        if key not in self._readings:
+            self._readings[key] = interpreted(self.kb, question.text, limit=DEPTH, weights=weights)
+        return self._readings[key]
 
 
 SCORES = ("rank", "t", "v")
 """Scores of a row, in both kinds of query; one that a query lacks is 0."""
 
 
-def features_of(kind: str, names: Sequence[str]) -> list[str]:
-    """The features of one kind of reranker."""
-    scores = [*(f"score {name}" for name in SCORES), "earlier"]
-    if kind == "scores":
-        return scores
-    if kind == "question":
-        return [*scores, *QUESTION_FEATURES]
-    return [name for name in names if kind == "all" or name not in QUESTION_FEATURES]
+KINDS = {
+    "scores": (*(f"score {name}" for name in SCORES), "earlier"),
+    "question": (*(f"score {name}" for name in SCORES), "earlier", *QUESTION_FEATURES),
+}
+"""The features of each reranker."""
 
-
-KINDS = ("scores", "question", "all", "fields")
+FEATURES = KINDS["question"]
 
 
 def graded(folder: Path, stored: Path, train: int, most: int) -> dict[str, Any]:
@@ -106,45 +96,40 @@ def graded(folder: Path, stored: Path, train: int, most: int) -> dict[str, Any]:
     with KnowledgeBase.open(folder / "made" / "kb") as kb:
         reader, whole = RowReader(kb), learned(kb, by_split["train"])
         parts = [by_split["train"][part::PARTS] for part in range(PARTS)]
-        fitted = {}
+        fitted: dict[int, QuestionWeights] = {}
         for part, held_out in enumerate(parts):
             others = learned(kb, [one for at, some in enumerate(parts) if at != part for one in some])
             fitted |= {one.number: others for one in held_out}
         chosen = [*by_split["train"][:train], *by_split["val"][:most], *by_split["test"][:most]]
         fixed = dict.fromkeys((one.number for one in chosen), DEFAULT_WEIGHTS)
-        bases: dict[str, tuple[Rows, dict[int, QuestionWeights]]] = {
-            "ask": (reader.asked, {one.number: fitted.get(one.number, whole) for one in chosen}),
-            "ask-default": (reader.asked, fixed),
-            "fusion": (reader.fused, {one.number: fitted.get(one.number, whole) for one in chosen}),
-        }
+        own = {one.number: fitted.get(one.number, whole) for one in chosen}
+        bases = {"ask": (own, False), "ask-default": (fixed, False), "fusion": (own, True)}
         found: dict[str, Any] = {
             "train": len(by_split["train"][:train]), "val": len(by_split["val"][:most]),
             "test": len(by_split["test"][:most]),
         }  # fmt: skip
-        for name, (rows, weights) in bases.items():
-            found[name] = of_base(rows, weights, chosen)
+        for name, (weights, fused) in bases.items():
+            read = {str(one.number): reader.rows(one, weights[one.number], fused=fused) for one in chosen}
+            found[name] = of_base(read, chosen)
     return found
 
 
-def of_base(
-    rows: Rows, weights: dict[int, QuestionWeights], questions: Sequence[SynthesisedQuestion]
-) -> dict[str, Any]:
+def of_base(read: dict[str, JudgedRows], questions: Sequence[SynthesisedQuestion]) -> dict[str, Any]:
     """Means of the base and of its rerankers in val and test, weights, and tests against the base."""
-    read = {str(one.number): rows(one, weights[one.number]) for one in questions}
-    names = next(iter(read.values()))[0]
     qrels = Qrels({str(one.number): dict.fromkeys(one.answers, 1) for one in questions})
-    tuning = FeatureTuning.of_rows(names, {topic: own for topic, (_, own) in read.items()}, qrels, measure="mrr")
+    tuning = FeatureTuning.of_rows(FEATURES, read, qrels, measure="mrr")
     splits = {split: [one for one in questions if one.split == split] for split in ("train", "val", "test")}
     ids = {split: tuple(str(one.number) for one in some) for split, some in splits.items()}
     fold = Fold("all", ids["train"], (*ids["val"], *ids["test"]))
-    rankings = {"base": {topic: [node for node, _ in own.documents] for topic, (_, own) in read.items()}}
+    rankings = {"base": {topic: [node for node, _ in own.documents] for topic, own in read.items()}}
     models: dict[str, Any] = {}
-    for kind in KINDS:
-        (outcome,) = some = tuning.only(features_of(kind, names)).run([fold])
-        run = tuning.only(features_of(kind, names)).ranked(some, kind)
+    for kind, features in KINDS.items():
+        own_tuning = tuning.only(features)
+        (outcome,) = some = own_tuning.run([fold])
+        run = own_tuning.ranked(some, kind)
         rankings[kind] = {topic: [node for node, _ in ranked] for topic, ranked in run.rankings.items()}
         weighed = sorted(outcome.model.content()["weights"].items(), key=lambda one: -abs(one[1]))
-        models[kind] = {"cost": outcome.choice, "largest_weights": {n: round(v, 2) for n, v in weighed[:8]}}
+        models[kind] = {"cost": outcome.choice, "weights": {name: round(value, 3) for name, value in weighed}}
     found: dict[str, Any] = {"models": models}
     for split in ("val", "test"):
         values = {

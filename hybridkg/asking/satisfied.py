@@ -39,15 +39,20 @@ def question_columns(
     Raises:
         QueryLimitError: the question is too long.
     """
-    columns = np.zeros((len(ids), len(QUESTION_FEATURES)))
     if not base.names.analyzer.words(text):
-        return columns
-    parts = list(_parts(interpret(text, base, {}, weights=weights).slots, base))
+        return np.zeros((len(ids), len(QUESTION_FEATURES)))
+    return slot_columns(interpret(text, base, {}, weights=weights).slots, ids, base)
+
+
+def slot_columns(slots: Slots, ids: NDArray[np.int64], base: AskedBase) -> NDArray[np.float64]:
+    """The same of a question that is interpreted."""
+    columns = np.zeros((len(ids), len(QUESTION_FEATURES)))
+    parts = list(_parts(slots, base))
     total = sum(confidence for confidence, _ in parts)
     for confidence, answers in parts:
         columns[:, 0] += confidence / total * _inside(ids, answers)
     kinds = {kind for id in ids[ids >= 0].tolist() if (kind := base.schema.kind(id)) is not None}
-    for node in named_nodes(text, base):
+    for node in named_nodes(slots.question, base):
         own = base.schema.kind(int(base.graph.find([node])[0]))
         for kind in sorted(kinds) if own is not None else ():
             for steps in routes(base, str(own), kind)[:TRIED]:
