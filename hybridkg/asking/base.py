@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class AskedBase:
         self._classes, self.predicates = classes, predicates
         self._nodes, self._labels, self._text_lengths = nodes, labels, text_lengths
         self._all_labels = all_labels
-        self.names = Names(text, profile, graph.n_entities, self.names_of, several=self._has_several_names)
+        self.names = Names(text, profile, graph.n_entities, self.names_of, several=lambda: self._has_several_names)
         self.instances = lru_cache(64)(self._instances)
         self._reached = lru_cache(MAX_REACHED)(self._reach)
         self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
@@ -104,11 +105,16 @@ class AskedBase:
         every = self._all_labels(list(nodes.values()))
         return {id: tuple(dict.fromkeys((label, *every.get(nodes[id], ())))) for id, label in first.items()}
 
-    @property
+    @cached_property
     def _has_several_names(self) -> bool:
-        """Whether some node may have two labels."""
+        """Whether some node has two labels: of one label predicate, or of two."""
         found = [one for one in self.predicates if one.iri in self.profile.labels]
-        return len(found) > 1 or any(one.triples > one.subjects for one in found)
+        if any(one.triples > one.subjects for one in found):
+            return True
+        scans = [
+            Scan(Variable("x"), PredicatePath(one.iri), Variable(f"v{number}")) for number, one in enumerate(found)
+        ]
+        return any(len(self.candidates(Join(pair))) for pair in combinations(scans, 2))
 
     @cached_property
     def schema(self) -> SchemaGraph:

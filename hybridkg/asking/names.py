@@ -43,7 +43,7 @@ class Names:
         profile: its fields.
         size: number of entities.
         labels: the labels of each node by its id; nodes without one are missing.
-        several: whether a node may have more than one.
+        several: whether some node has more than one; asked when it is needed.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Names:
         size: int,
         labels: Callable[[Sequence[int]], Mapping[int, Sequence[str]]],
         *,
-        several: bool,
+        several: Callable[[], bool],
     ):
         self._text, self._labels, self._size = text, labels, size
         fields = name_fields(profile)
         self._fields = tuple(FieldChoice(field.name) for field in fields)
-        self._has_more_words = [field.local_name or several for field in fields]
+        self._has_local_names, self._several = [field.local_name for field in fields], several
         self._analyzers = [text.analyzer(field.analyzer) for field in fields]
         own = [field for field in profile.fields if field.text != "labels"]
         self._own = tuple(FieldChoice(field.name) for field in own) or self._fields
@@ -95,8 +95,8 @@ class Names:
         name, so there the labels decide.
         """
         found = [np.zeros(0, np.uint32)]
-        fields = zip(self._fields, self._analyzers, self._has_more_words, strict=True)
-        for field, analyzer, has_more_words in fields:
+        fields = zip(self._fields, self._analyzers, self._has_local_names, strict=True)
+        for field, analyzer, has_local_names in fields:
             stemmer = analyzer.stemmer("")
             terms = [analyzer.term(word, stemmer) for word in words]
             if not terms[0] or not terms[-1]:
@@ -106,7 +106,7 @@ class Names:
                 ids = task.terms[0].postings[0].ids
                 lengths = task.lengths[task.fields[0].row][ids]
                 found.append(ids[lengths == len(terms)])
-                if has_more_words:
+                if has_local_names or self._several():
                     longer = np.argsort(lengths, kind="stable")[np.count_nonzero(lengths <= len(terms)) :]
                     found.append(self._labelled(ids[longer[:MAX_CHECKED]], terms, analyzer))
         return np.unique(np.concatenate(found)).astype(np.uint32)
