@@ -1,4 +1,4 @@
-"""What a question says about some nodes, as columns for the reranker `features`.
+"""Columns for the reranker `features`: constraints of a question that nodes satisfy, and paths that lead to them.
 
     constraints   the confidence of the satisfied constraints, divided by that of all; 0 without a constraint
     paths N       the routes of N steps from a node that the question names: 1 / ln(2 + reach) for each that reaches it

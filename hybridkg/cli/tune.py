@@ -210,7 +210,9 @@ def tune(
         from hybridkg.ranking.rerankers.graph_model import NODES, QUESTION
 
         if nodes not in NODES:
-            raise UnknownNameError(f"no nodes {nodes!r}; known: {', '.join(NODES)}", hint=did_you_mean(nodes, NODES))
+            raise UnknownNameError(
+                f"no nodes {nodes!r}; known: {', '.join(NODES)}", hint=did_you_mean(nodes, list(NODES))
+            )
 
         with opened(kb) as knowledge_base:
             rows = FeatureTuning(

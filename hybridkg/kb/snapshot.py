@@ -388,22 +388,13 @@ class Snapshot:
         return asked_base(self)
 
     def anchors(self, question: str) -> tuple[NamedNode, ...]:
-        """The nodes that a question names, most certain first.
-
-        Raises:
-            IndexMissingError: an index that questions need is missing.
-        """
+        """The nodes that a question names, most certain first; raises as `asked` does, and if it is too long."""
         from hybridkg.asking.anchors import named_nodes
 
         return named_nodes(question, self.asked)
 
     def question(self, question: str, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """float64[ids, QUESTION_FEATURES]: what a question says about nodes (hybridkg/asking/satisfied.py).
-
-        Raises:
-            IndexMissingError: an index that questions need is missing.
-            QueryLimitError: the question is too long.
-        """
+        """float64[ids, QUESTION_FEATURES] of a question and nodes (asking/satisfied.py); raises as `anchors` does."""
         from hybridkg.asking.satisfied import question_columns
 
         return question_columns(question, ids, self.asked)
