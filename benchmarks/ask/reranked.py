@@ -9,7 +9,8 @@ from them: the models of `ask` are learned from the other thirds of train (cross
 val and of test are read with models of all of train. `ask-default` has no learned models.
 
 For each base, `scores` reads the scores of a row and its place, and `question` these and the features of the question
-(`constraints`, `paths 1` to `paths 3`). The fusion has the readings of `ask`.
+(`constraints`, `paths 1` to `paths 3`). `fusion` is reranked by the readings of `ask-default`, as RERANK in a query
+does, and `fusion-learned` by those of `ask`. With --bases, only these are measured again.
 """
 
 from __future__ import annotations
@@ -89,29 +90,43 @@ KINDS = {
 FEATURES = KINDS["question"]
 
 
-def graded(folder: Path, stored: Path, train: int, most: int) -> dict[str, Any]:
-    """The figures of one knowledge base."""
+BASES = {
+    "ask": (True, False), "ask-default": (False, False), "fusion": (False, True), "fusion-learned": (True, True)
+}  # fmt: skip
+"""Whether the readings have learned models, and whether the rows are those of the fusion."""
+
+
+def graded(folder: Path, stored: Path, bases: Sequence[str], train: int, most: int) -> dict[str, Any]:
+    """The figures of some bases in one knowledge base."""
     questions = read_gold(stored)
     by_split = {name: [one for one in questions if one.split == name] for name in ("train", "val", "test")}
     with KnowledgeBase.open(folder / "made" / "kb") as kb:
-        reader, whole = RowReader(kb), learned(kb, by_split["train"])
-        parts = [by_split["train"][part::PARTS] for part in range(PARTS)]
-        fitted: dict[int, QuestionWeights] = {}
-        for part, held_out in enumerate(parts):
-            others = learned(kb, [one for at, some in enumerate(parts) if at != part for one in some])
-            fitted |= {one.number: others for one in held_out}
+        reader = RowReader(kb)
         chosen = [*by_split["train"][:train], *by_split["val"][:most], *by_split["test"][:most]]
         fixed = dict.fromkeys((one.number for one in chosen), DEFAULT_WEIGHTS)
-        own = {one.number: fitted.get(one.number, whole) for one in chosen}
-        bases = {"ask": (own, False), "ask-default": (fixed, False), "fusion": (own, True)}
+        own = cross_fitted(kb, by_split["train"], chosen) if any(BASES[name][0] for name in bases) else fixed
         found: dict[str, Any] = {
             "train": len(by_split["train"][:train]), "val": len(by_split["val"][:most]),
             "test": len(by_split["test"][:most]),
         }  # fmt: skip
-        for name, (weights, fused) in bases.items():
+        for name in bases:
+            is_learned, fused = BASES[name]
+            weights = own if is_learned else fixed
             read = {str(one.number): reader.rows(one, weights[one.number], fused=fused) for one in chosen}
             found[name] = of_base(read, chosen)
     return found
+
+
+def cross_fitted(
+    kb: KnowledgeBase, train: Sequence[SynthesisedQuestion], chosen: Sequence[SynthesisedQuestion]
+) -> dict[int, QuestionWeights]:
+    """Weights for each chosen question that were not learned from it: of the other thirds, or of all of train."""
+    whole, parts = learned(kb, train), [train[part::PARTS] for part in range(PARTS)]
+    fitted: dict[int, QuestionWeights] = {}
+    for part, held_out in enumerate(parts):
+        others = learned(kb, [one for at, some in enumerate(parts) if at != part for one in some])
+        fitted |= {one.number: others for one in held_out}
+    return {one.number: fitted.get(one.number, whole) for one in chosen}
 
 
 def of_base(read: dict[str, JudgedRows], questions: Sequence[SynthesisedQuestion]) -> dict[str, Any]:
@@ -161,7 +176,7 @@ def table(data: dict[str, Any], split: str = "test") -> str:
     """The stored figures of a split as Markdown; ▲ and ▼ are p < .05 against the base."""
     lines = ["| data | base | reranked by | " + " | ".join(MEASURES) + " |", "|---|---|---|" + "--:|" * len(MEASURES)]
     for name, own in data.items():
-        for base in ("ask", "ask-default", "fusion"):
+        for base in [base for base in BASES if base in own]:
             found = own[base][split]
             for kind, values in found["means"].items():
                 cells = []
@@ -181,6 +196,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--only", action="append", choices=list(DATA))
+    parser.add_argument("--bases", default=",".join(BASES), help=f"some of {', '.join(BASES)}")
     parser.add_argument("--train", type=int, default=300)
     parser.add_argument("--most", type=int, default=300)
     given = parser.parse_args()
@@ -193,7 +209,8 @@ def main() -> None:
         parser.error("--out and --questions are needed")
     for name in given.only or list(DATA):
         stored = given.questions / name / "gold.jsonl"
-        found[name] = graded(given.out / name, stored, given.train, given.most)
+        bases = given.bases.split(",")
+        found[name] = found.get(name, {}) | graded(given.out / name, stored, bases, given.train, given.most)
         record("ask_reranked", {"data": {name: found[name] for name in DATA if name in found}}, seed=1)
 
 
