@@ -42,8 +42,8 @@ FORMS = {"attack": "amazon", "cacm": "mag", "acl": "mag", "hetionet": "prime"}
 TITLES = {"attack": "ATT&CK", "cacm": "CACM", "acl": "ACL Anthology", "hetionet": "Hetionet's sources"}
 WITHOUT_RELATIONS = ("hetionet",)
 WITHOUT_CHUNKS = ("acl", "hetionet")
-SLOW = dict.fromkeys(("MiniLM", "DPR", "ANCE"), ("attack", "cacm"))
-"""Data of which an encoder has the documents in minutes."""
+SLOW = {"MiniLM": ("attack", "cacm")}
+"""Data of which a slow encoder has the documents in minutes."""
 
 TRAINED = {"DPR": "dpr", "ANCE": "ance"}
 """Systems whose encoder is trained, and the method."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class AskedBase:
         predicates: their statistics.
         nodes: nodes of ids.
         labels: labels by IRI; those without one are missing.
+        all_labels: all labels by node; those without one are missing.
         texts: characters of own text of each node.
         has_vectors: whether NEAR has vectors.
     """
@@ -70,6 +72,7 @@ class AskedBase:
         predicates: Sequence[PredicateStatistics],
         nodes: Callable[[Ids], list[Node]],
         labels: Callable[[Sequence[str]], Mapping[str, str]],
+        all_labels: Callable[[Sequence[Node]], Mapping[Node, Sequence[str]]],
         text_lengths: Callable[[Sequence[Node]], Sequence[int]],
         *,
         has_vectors: bool,
@@ -77,7 +80,8 @@ class AskedBase:
         self.graph, self.text, self.profile, self.has_vectors = graph, text, profile, has_vectors
         self._classes, self.predicates = classes, predicates
         self._nodes, self._labels, self._text_lengths = nodes, labels, text_lengths
-        self.names = Names(text, profile, graph.n_entities, self.labels_of)
+        self._all_labels = all_labels
+        self.names = Names(text, profile, graph.n_entities, self.names_of, several=lambda: self._has_several_names)
         self.instances = lru_cache(64)(self._instances)
         self._reached = lru_cache(MAX_REACHED)(self._reach)
         self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
@@ -91,6 +95,26 @@ class AskedBase:
         nodes = dict(zip(ids, self.nodes(ids), strict=True))
         found = self._labels([node.value for node in nodes.values() if isinstance(node, NamedNode)])
         return {id: found[node.value] for id, node in nodes.items() if node.value in found}
+
+    def names_of(self, ids: Sequence[int]) -> dict[int, Sequence[str]]:
+        """All labels of each node that has one, the one of `labels_of` first."""
+        first = self.labels_of(ids)
+        if not self._has_several_names:
+            return {id: (label,) for id, label in first.items()}
+        nodes = dict(zip(ids, self.nodes(ids), strict=True))
+        every = self._all_labels(list(nodes.values()))
+        return {id: tuple(dict.fromkeys((label, *every.get(nodes[id], ())))) for id, label in first.items()}
+
+    @cached_property
+    def _has_several_names(self) -> bool:
+        """Whether some node has two labels: of one label predicate, or of two."""
+        found = [one for one in self.predicates if one.iri in self.profile.labels]
+        if any(one.triples > one.subjects for one in found):
+            return True
+        scans = [
+            Scan(Variable("x"), PredicatePath(one.iri), Variable(f"v{number}")) for number, one in enumerate(found)
+        ]
+        return any(len(self.candidates(Join(pair))) for pair in combinations(scans, 2))
 
     @cached_property
     def schema(self) -> SchemaGraph:

@@ -197,7 +197,7 @@ def _raw(question: Question, first: int, behind: int) -> Words:
 
 def _exact(question: Question, first: int, behind: int, base: AskedBase, *, marked: bool) -> NameMention | None:
     ids = base.names.exact(_raw(question, first, behind)).tolist()
-    labels = base.labels_of(ids[:1000])
+    labels = base.names.closest(ids[:1000], question.written(first, behind))
     named = {id: (1.0, labels.get(id, "")) for id in ids[:1000]}
     return _mention(question, first, behind, base, named, is_exact=True, least=NAMED if marked else 0.0)
 

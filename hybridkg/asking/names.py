@@ -1,6 +1,7 @@
 """Names of nodes in the text index: whole names, names that contain some words, and similar ones.
 
-A name is the text of a field that reads label predicates, compared by the analyzer of the field.
+A name is the text of a field that reads label predicates, compared by the analyzer of the field. A node may have
+several.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ MAX_CONTAINING = 2_000
 """Nodes with a mention in their names, up to which the most connected ones are compared as well."""
 
 MAX_CHECKED = 20
-"""Nodes with a mention in their names whose labels are read where their IRIs have words of their own, the shortest
-names first."""
+"""Nodes with a mention in their names whose labels are read where a field has more than one name: several labels, or
+also the words of the IRI. The shortest fields come first."""
 
 CACHED = 20_000
 """Phrases whose statistics are kept."""
@@ -41,16 +42,23 @@ class Names:
         text: the index.
         profile: its fields.
         size: number of entities.
-        label: the label of each node by its id; nodes without one are missing.
+        labels: the labels of each node by its id; nodes without one are missing.
+        several: whether some node has more than one; asked when it is needed.
     """
 
     def __init__(
-        self, text: TextIndex, profile: Profile, size: int, label: Callable[[Sequence[int]], Mapping[int, str]]
+        self,
+        text: TextIndex,
+        profile: Profile,
+        size: int,
+        labels: Callable[[Sequence[int]], Mapping[int, Sequence[str]]],
+        *,
+        several: Callable[[], bool],
     ):
-        self._text, self.label, self._size = text, label, size
+        self._text, self._labels, self._size = text, labels, size
         fields = name_fields(profile)
         self._fields = tuple(FieldChoice(field.name) for field in fields)
-        self._has_local_names = [field.local_name for field in fields]
+        self._has_local_names, self._several = [field.local_name for field in fields], several
         self._analyzers = [text.analyzer(field.analyzer) for field in fields]
         own = [field for field in profile.fields if field.text != "labels"]
         self._own = tuple(FieldChoice(field.name) for field in own) or self._fields
@@ -83,8 +91,8 @@ class Names:
     def exact(self, words: Words) -> Ids:
         """Entities whose whole name the words are, ascending.
 
-        A field with the words of the IRI (`:Lang rdfs:label "Fritz Lang"`) is longer than the name, so there the labels
-        decide.
+        A field with two labels, or with the words of the IRI (`:Lang rdfs:label "Fritz Lang"`), is longer than the
+        name, so there the labels decide.
         """
         found = [np.zeros(0, np.uint32)]
         fields = zip(self._fields, self._analyzers, self._has_local_names, strict=True)
@@ -98,17 +106,27 @@ class Names:
                 ids = task.terms[0].postings[0].ids
                 lengths = task.lengths[task.fields[0].row][ids]
                 found.append(ids[lengths == len(terms)])
-                if has_local_names:
+                if has_local_names or self._several():
                     longer = np.argsort(lengths, kind="stable")[np.count_nonzero(lengths <= len(terms)) :]
                     found.append(self._labelled(ids[longer[:MAX_CHECKED]], terms, analyzer))
         return np.unique(np.concatenate(found)).astype(np.uint32)
 
     def _labelled(self, ids: Ids, terms: Sequence[str | None], analyzer: Analyzer) -> Ids:
-        """Those of some entities whose label has exactly the terms."""
-        stemmer, labels = analyzer.stemmer(""), self.label(ids.tolist())
-        words = {id: analyzer.words(label) for id, label in labels.items()}
-        same = [id for id, own in words.items() if [analyzer.term(word, stemmer) for word in own] == terms]
+        """Those of some entities of which a label has exactly the terms."""
+        stemmer = analyzer.stemmer("")
+
+        def is_same(label: str) -> bool:
+            return [analyzer.term(word, stemmer) for word in analyzer.words(label)] == terms
+
+        same = [id for id, labels in self._labels(ids.tolist()).items() if any(map(is_same, labels))]
         return np.array(same, np.uint32)
+
+    def closest(self, ids: Sequence[int], text: str) -> dict[int, str]:
+        """The label of each node that is most like a text; nodes without one are missing."""
+        return {
+            id: labels[0] if len(labels) == 1 else max(labels, key=lambda label: dice(text, label))
+            for id, labels in self._labels(ids).items()
+        }
 
     def containing(self, words: Words) -> Ids:
         """Entities with the words, one after another, in a name, ascending; none if they are many."""
@@ -131,16 +149,23 @@ class Names:
             order = np.lexsort((inside, -weight(inside).astype(np.int64)))
             ids = np.union1d(ids, inside[order[:SIMILAR]])
         sought = {word.casefold() for word in words}
-        found = {}
-        for id, label in self.label(ids.tolist()).items():
-            similarity = dice(text, label)
-            own = [word.casefold() for word in self.analyzer.words(label)]
-            if parts and sought <= set(own):
-                mass = {word: self.idf(word) for word in own if not self._is_stop(word)}
-                shared = sum(mass.get(word, 0.0) for word in sought)
-                similarity = max(similarity, shared / (sum(mass.values()) or 1.0))
-            found[id] = similarity, label
-        return found
+        return {
+            id: max(
+                ((self._similarity(text, label, sought if parts else None), label) for label in labels),
+                key=lambda one: one[0],
+            )
+            for id, labels in self._labels(ids.tolist()).items()
+        }
+
+    def _similarity(self, text: str, label: str, sought: set[str] | None) -> float:
+        """That of a text and a label, also by its share of the idf if the words of a part are given."""
+        similarity = dice(text, label)
+        own = [word.casefold() for word in self.analyzer.words(label)]
+        if sought is not None and sought <= set(own):
+            mass = {word: self.idf(word) for word in own if not self._is_stop(word)}
+            shared = sum(mass.get(word, 0.0) for word in sought)
+            similarity = max(similarity, shared / (sum(mass.values()) or 1.0))
+        return similarity
 
     def _is_stop(self, word: str) -> bool:
         return self.analyzer.is_stop_word(word, self.analyzer.stemmer(""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,13 +40,22 @@ _OPERATORS = (
     (("more", "than"), ">"), (("greater", "than"), ">"), (("later", "than"), ">"), (("newer", "than"), ">"),
     (("less", "than"), "<"), (("fewer", "than"), "<"), (("earlier", "than"), "<"), (("older", "than"), "<"),
     (("at", "least"), ">="), (("at", "most"), "<="), (("not", "before"), ">="), (("up", "to"), "<="),
-    (("since",), ">="), (("from",), ">="), (("starting",), ">="), (("after",), ">"), (("over",), ">"),
-    (("above",), ">"),
+    (("starting", "from"), ">="), (("starting",), ">="), (("since",), ">="), (("from",), ">="), (("after",), ">"),
+    (("over",), ">"), (("above",), ">"),
     (("before",), "<"), (("under",), "<"), (("below",), "<"), (("until",), "<="), (("till",), "<="), (("in",), "="),
     (("of",), "="), (("during",), "="), (("exactly",), "="), (("year",), "="),
 )  # fmt: skip
 _ONLY_YEARS = ("since", "from", "starting", "after", "before", "until", "till", "in", "of", "during", "year")
 """Words that compare years only: "in 3 languages" is no comparison."""
+
+_OPEN_ENDED = ("onward", "onwards", "upward", "upwards", "forward")
+"""Words behind a year that say that "from" is a beginning, and so does "on" where nothing is named behind it."""
+
+_BEHIND_ON = ("by", "with", "without", "about", "that", "which", "who", "whose", "in", "at", "and", "from")
+"""Words behind "from 1979 on" that begin another part; "from 1979 on parsing" has a year and a topic."""
+
+_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+"""A number with commas between thousands, which is no year."""
 
 _RANGES = {"from": ("to", "until", "till", "and"), "between": ("and", "to")}
 ABSENCE = ("without", "lacking")
@@ -96,7 +106,8 @@ def comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[int
         if number is None or at in taken:
             at += 1
             continue
-        start, tests = _before(words, at, number)
+        is_year = FIRST_YEAR <= number <= LAST_YEAR and not _is_grouped(question.words[at])
+        start, tests = _before(words, at, number, is_year=is_year)
         behind = at + 1
         if (
             start < at
@@ -107,11 +118,25 @@ def comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[int
             upper = _number(question.words[behind + 1])
             if upper is not None and upper >= number:
                 tests, behind = ((">=", number), ("<=", upper)), behind + 2
-        if not tests and start == at and _set_off(question, at) and FIRST_YEAR <= number <= LAST_YEAR:
+        elif start < at and words[start] == "from":
+            if _is_open_ended(question, words, behind):
+                behind += 1
+            else:
+                tests = (("=", number),)
+        if not tests and start == at and is_year and _set_off(question, at):
             tests = (("=", number),)
         if tests and not any(one in taken for one in range(start, behind)):
             yield start, behind, tests
         at = behind
+
+
+def _is_open_ended(question: Question, words: list[str], behind: int) -> bool:
+    """Whether the word behind a year continues it: `from 1979 onwards`, or `from 1979 on` before another part."""
+    if behind == len(words) or words[behind] != "on":
+        return behind < len(words) and words[behind] in _OPEN_ENDED
+    end = question.words[behind].end
+    is_last = behind + 1 == len(words) or question.text[end : end + 1] in ",;:.!?)"
+    return is_last or words[behind + 1] in _BEHIND_ON
 
 
 def _set_off(question: Question, at: int) -> bool:
@@ -121,21 +146,26 @@ def _set_off(question: Question, at: int) -> bool:
     return around in ("()", ",,")
 
 
-def _before(words: list[str], at: int, number: int) -> tuple[int, Tests]:
+def _before(words: list[str], at: int, number: int, *, is_year: bool) -> tuple[int, Tests]:
     """The first word of the operator before a number, and the comparison; none without an operator."""
     if at and words[at - 1] == "between":
         return at - 1, ()
     for phrase, operator in _OPERATORS:
         start = at - len(phrase)
         if start >= 0 and tuple(words[start:at]) == phrase:
-            if phrase[0] in _ONLY_YEARS and not FIRST_YEAR <= number <= LAST_YEAR:
+            if phrase[0] in _ONLY_YEARS and not is_year:
                 return at, ()
             return start, ((operator, number),)
     return at, ()
 
 
+def _is_grouped(word: QuestionWord) -> bool:
+    return _GROUPED.fullmatch(word.text) is not None
+
+
 def _number(word: QuestionWord) -> int | None:
-    text = word.text
+    """The number that a word is, up to nine digits: 1979, or 2,000,000."""
+    text = word.text.replace(",", "") if _is_grouped(word) else word.text
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
@@ -146,6 +176,7 @@ def _compared(
     before, after = question.window(first, behind, WINDOW)
     around = {word.stem for word in (*before, *after, *question.words[first:behind])}
     is_year = all(FIRST_YEAR <= number <= LAST_YEAR for _, number in tests)
+    is_year = is_year and not any(map(_is_grouped, question.words[first:behind]))
     choices = []
     for one in base.predicates:
         kinds = set(one.histograms)
@@ -159,8 +190,10 @@ def _compared(
         named = bool(words & around)
         if not named and is_year != temporal:
             continue
-        choices.append((not named, -one.triples, one.iri, years))
-    for not_named, _, predicate, years in sorted(choices):
+        choices.append((not named, -one.triples, one.iri, years, temporal))
+    for not_named, _, predicate, years, temporal in sorted(choices):
+        if not temporal and question.words[first].raw.casefold() == "from":
+            tests = tuple((">=" if operator == "=" else operator, number) for operator, number in tests)
         ids = having(predicate, tests, target, base, years=years)
         if len(ids):
             sure = SURE if not not_named or len(choices) == 1 else LIKELY

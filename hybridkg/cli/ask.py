@@ -58,12 +58,16 @@ def ask(
     from threading import Event
 
     from hybridkg.cli.output import print_result
-    from hybridkg.kb.asking import answered, query_of
+    from hybridkg.kb.asking import answered, interpreted, query_of, question_time
 
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
     with opened(kb) as base:
-        found = base.interpret(" ".join(question), limit=limit, weights=weights, parser=parser, model=model)
+        # With an event the work has a thread of its own, which Ctrl-C stops at once.
+        time = question_time(base, timeout, cancel=Event())
+        found = interpreted(
+            base, " ".join(question), limit=limit, weights=weights, parser=parser, model=model, time=time
+        )
         if show and fmt == "json":
             echo_json(found.to_json())
             return
@@ -73,5 +77,4 @@ def ask(
             echo(f"note: {remark}", err=True)
         if show:
             return
-        # With an event the query has a thread of its own, which Ctrl-C stops at once.
-        print_result(answered(base, query, timeout=timeout, cancel=Event()), fmt)
+        print_result(answered(base, query, time), fmt)

@@ -31,7 +31,7 @@ REPORT = "report.json"
 RUN = "test.run"
 
 OPTIONS_OF = {
-    FEATURES: ("query_file", "top", "learner", "folds", "by", "measure", "depth", "run_file"),
+    FEATURES: ("query_file", "top", "learner", "nodes", "folds", "by", "measure", "depth", "run_file"),
     GRAPH: (
         "query_file", "top", "learner", "edges", "inputs", "nodes", "loss", "held_out", "folds", "by", "measure",
         "depth", "run_file", "fixed", "seed",
@@ -102,7 +102,8 @@ RANKING_MODEL_OPTIONS = (
     metavar="NAME",
     default="documents",
     show_default=True,
-    help="With --model graph: documents, or question to add the question and the nodes that it names.",
+    help="With --model graph: documents, or question to add the question and the nodes that it names. With --model "
+    "features: question to add features of what it says about each row.",
 )
 @click.option(
     "--loss", metavar="NAME", default="ranking", show_default=True, help="With --model graph: ranking or cross-entropy."
@@ -206,11 +207,17 @@ def tune(
         from hybridkg.evaluation.experiment.reading import read_text
         from hybridkg.evaluation.tuning.features import FeatureTuning
         from hybridkg.evaluation.tuning.learners import DEFAULT
+        from hybridkg.ranking.rerankers.graph_model import NODES, QUESTION
+
+        if nodes not in NODES:
+            raise UnknownNameError(
+                f"no nodes {nodes!r}; known: {', '.join(NODES)}", hint=did_you_mean(nodes, list(NODES))
+            )
 
         with opened(kb) as knowledge_base:
             rows = FeatureTuning(
                 knowledge_base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure,
-                depth=depth, learner=learner or DEFAULT, progress=TerminalProgress(),
+                depth=depth, learner=learner or DEFAULT, with_question=nodes == QUESTION, progress=TerminalProgress(),
             )  # fmt: skip
             split = read_folds(folds, rows.topics) if folds is not None else None
             tune_features(

@@ -25,6 +25,9 @@ Parts = Callable[[int], Mapping[str, float]]
 QUERY, ON_ERROR = "query", "on_error"
 STOP, KEEP = "stop", "keep"
 
+QUESTION_FEATURES = ("constraints", "paths 1", "paths 2", "paths 3")
+"""Columns of `Surroundings.question` (hybridkg/asking/satisfied.py)."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -113,6 +116,8 @@ class Surroundings:
         check: raises when the query is over its time; called between two pieces of work.
         graph: the projection; None without one.
         anchors: the nodes that a question names, most certain first; None where questions are not read.
+        question: float64[ids, QUESTION_FEATURES] of a question and some ids, -1 for nodes without one; None where
+            questions are not read.
     """
 
     store: GraphStore
@@ -121,6 +126,7 @@ class Surroundings:
     check: Callable[[], None]
     graph: GraphIndex | None = None
     anchors: Callable[[str], Sequence[NamedNode]] | None = None
+    question: Callable[[str, NDArray[np.int64]], NDArray[np.float64]] | None = None
 
     def running_texts(self, nodes: Sequence[Node], fields: Sequence[str], most: int) -> list[str]:
         """Each entity as running text, one line per value.

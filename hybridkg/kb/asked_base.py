@@ -31,6 +31,7 @@ def asked_base(snapshot: Snapshot) -> AskedBase:
     def lengths(some: Sequence[Node]) -> list[int]:
         return [sum(len(value) for _, value, _ in texts) for texts in snapshot.texts(some, own)]
 
+    labels = Labels(snapshot.store, profile.labels)
     return AskedBase(
         graph,
         text,
@@ -38,7 +39,8 @@ def asked_base(snapshot: Snapshot) -> AskedBase:
         statistics.classes,
         statistics.predicates,
         nodes.nodes,
-        Labels(snapshot.store, profile.labels),
+        labels,
+        labels.all_of,
         lengths,
         has_vectors=snapshot.vectors is not None,
     )

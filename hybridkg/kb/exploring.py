@@ -85,6 +85,7 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
         weights: QuestionWeights | str | Path | None = None,
         parser: str = "rules",
         model: str = "",
+        timeout: float | None = None,
     ) -> Interpretation:
         """Reads a question in plain words as HybridQL (docs/asking.md).
 
@@ -95,14 +96,17 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
                 "stark-mag"; default: `DEFAULT_WEIGHTS`, the formulas alone.
             parser: "rules"; or "llm", where a language model names the parts of the question, and writes no query.
             model: of "llm", on the server in the table [reranking] of kb.toml.
+            timeout: seconds, 0 for no limit; default: that of kb.toml.
 
         Raises:
             HybridkgError: the indexes are missing or older than the graph, or the question has no word or is too long.
             ModelServerError: the model does not answer in the wanted form.
+            QueryStoppedError: the time is over.
         """
-        from hybridkg.kb.asking import interpreted
+        from hybridkg.kb.asking import interpreted, question_time
 
-        return interpreted(self, question, limit=limit, weights=weights, parser=parser, model=model)
+        time = question_time(self, timeout)
+        return interpreted(self, question, limit=limit, weights=weights, parser=parser, model=model, time=time)
 
     def ask(
         self,
@@ -117,13 +121,17 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
     ) -> ResultSet:
         """Answers a question in plain words: the rows of the query that `interpret` makes of it; arguments as there.
 
+        The timeout is one of interpretation and query together.
+
         Raises:
+            QueryStoppedError: the time is over.
             UserError: with `strict`, the question has no constraint, or no node satisfies all.
         """
-        from hybridkg.kb.asking import answered, query_of
+        from hybridkg.kb.asking import answered, interpreted, query_of, question_time
 
-        found = self.interpret(question, limit=limit, weights=weights, parser=parser, model=model)
-        return answered(self, query_of(found, strict=strict), timeout=timeout)
+        time = question_time(self, timeout)
+        found = interpreted(self, question, limit=limit, weights=weights, parser=parser, model=model, time=time)
+        return answered(self, query_of(found, strict=strict), time)
 
     def node(self, name: str | Node, *, limit: int = 5, paths: str = "") -> NodeView:
         """Describes a node: label, types, texts, and relations in both directions with their first neighbours.

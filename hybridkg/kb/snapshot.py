@@ -42,6 +42,9 @@ from hybridkg.store.graph_location import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybridkg.asking.base import AskedBase
     from hybridkg.entities.documents.document_store import Documents
     from hybridkg.entities.passage_texts import EntityTexts
@@ -331,6 +334,7 @@ class Snapshot:
             reranking=self._rerank_place,
             encoded_fields=self.encoded_fields,
             anchors=self.anchors,
+            question=self.question,
         )
 
     def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
@@ -384,14 +388,16 @@ class Snapshot:
         return asked_base(self)
 
     def anchors(self, question: str) -> tuple[NamedNode, ...]:
-        """The nodes that a question names, most certain first.
-
-        Raises:
-            IndexMissingError: an index that questions need is missing.
-        """
+        """The nodes that a question names, most certain first; raises as `asked` does, and if it is too long."""
         from hybridkg.asking.anchors import named_nodes
 
         return named_nodes(question, self.asked)
+
+    def question(self, question: str, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """float64[ids, QUESTION_FEATURES] of a question and nodes (asking/satisfied.py); raises as `anchors` does."""
+        from hybridkg.asking.satisfied import question_columns
+
+        return question_columns(question, ids, self.asked)
 
     def stats(self) -> dict[str, Any]:
         """Counts of the graph, the documents, the indexes and each field."""

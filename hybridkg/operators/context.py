@@ -123,6 +123,7 @@ class ExecutionContext:
         reranking: files and server of rerankers.
         encoded_fields: the fields whose text has vectors, in the order of the profile; empty for all.
         anchors: the nodes that a question names, for rerankers; None where questions are not read.
+        question: what a question says about nodes (interfaces/reranker.py); None where questions are not read.
     """
 
     store: GraphStore
@@ -138,6 +139,7 @@ class ExecutionContext:
     reranking: RerankPlace = field(default_factory=RerankPlace)
     encoded_fields: Sequence[str] = ()
     anchors: Callable[[str], Sequence[NamedNode]] | None = None
+    question: Callable[[str, NDArray[np.int64]], NDArray[np.float64]] | None = None
     counts_by_match: dict[tuple[str, int], int] = field(default_factory=dict)
     """Counts recorded by `record_count`."""
     found: dict[RankedQuery, MatchCount] = field(default_factory=dict)

@@ -187,8 +187,9 @@ def _checked(reranker: Reranker, candidates: RerankCandidates, context: Executio
     import numpy as np
 
     around = Surroundings(
-        context.store, context.text, context.texts, context.meter.check, context.graph, context.anchors
-    )
+        context.store, context.text, context.texts, context.meter.check, context.graph, context.anchors,
+        context.question,
+    )  # fmt: skip
     answer = reranker.rerank(candidates, around)
     if answer.scores.shape != (len(candidates),):
         raise RerankerError(f"{reranker.name} gave {answer.scores.size:,} scores for {len(candidates):,} rows")

@@ -23,11 +23,19 @@ MAX_ATTEMPTS = 2
 MAX_MESSAGE = 1 << 18
 """Characters of an answer that are read as JSON."""
 
+MAX_SHOWN = 200
+"""Characters of an answer without the wanted form that an error shows."""
+
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 class UnusableAnswerError(Exception):
-    """An answer of a model without the wanted form; the message continues `the model 'm' ...`."""
+    """An answer of a model without the wanted form; the message continues `the model 'm' ...`.
+
+    `answer` is the beginning of what the model said, on one line, once it is known.
+    """
+
+    answer: str = ""
 
 
 @dataclass
@@ -87,6 +95,7 @@ class ChatModel:
                 return read(read_json(message))
             except UnusableAnswerError as e:
                 problem = e
+                problem.answer = self.server.clean(message[:MAX_SHOWN])
         raise problem
 
 

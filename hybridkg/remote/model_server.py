@@ -136,7 +136,7 @@ class ModelServer:
             except (OSError, HTTPException) as e:  # URLError, a broken connection, a body that ends too early
                 if attempt == ATTEMPTS or _is_final(e):
                     raise ModelServerError(
-                        f"the model server {self.url} does not answer: {self._clean(str(_reason(e)))}",
+                        f"the model server {self.url} does not answer: {self.clean(str(_reason(e)))}",
                         hint="is it running? its address is 'url' in the table [vectors] or [reranking] of kb.toml",
                     ) from e
                 self._pause(FIRST_WAIT * 2 ** (attempt - 1))
@@ -173,7 +173,7 @@ class ModelServer:
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as e:
-            shown = self._clean(content[:MAX_SHOWN_LENGTH].decode("utf-8", "replace"))
+            shown = self.clean(content[:MAX_SHOWN_LENGTH].decode("utf-8", "replace"))
             raise ModelServerError(f"the model server {self.url} answers no JSON: {shown or 'nothing'}") from e
 
     def _refused(self, code: int, message: str, attempts: int) -> ModelServerError:
@@ -194,12 +194,12 @@ class ModelServer:
         try:
             details = json.loads(content)["error"]
             if isinstance(details, dict):
-                return self._clean(" ".join(str(details.get(k) or "") for k in ("message", "code")))
-            return self._clean(str(details))
+                return self.clean(" ".join(str(details.get(k) or "") for k in ("message", "code")))
+            return self.clean(str(details))
         except (ValueError, KeyError, TypeError, RecursionError):
-            return self._clean(content.decode("utf-8", "replace"))
+            return self.clean(content.decode("utf-8", "replace"))
 
-    def _clean(self, text: str) -> str:
+    def clean(self, text: str) -> str:
         """Text of a server on one line, without the key and control characters."""
         if self._key:
             text = text.replace(self._key, "***")

@@ -40,11 +40,56 @@ def test_the_class_of_the_answers_decides_on_the_direction(films):
         ("in 1979", (("=", 1979),)),
         ("between 1970 and 1980", ((">=", 1970), ("<=", 1980))),
         ("from 1970 to 1980", ((">=", 1970), ("<=", 1980))),
+        ("from 1979", (("=", 1979),)),
+        ("from 1979, on crews", (("=", 1979),)),
+        ("from 1979 on the crew", (("=", 1979),)),
+        ("from 1979 on", ((">=", 1979),)),
+        ("from 1979 on, with crews", ((">=", 1979),)),
+        ("from 1979 on by Ridley Scott", ((">=", 1979),)),
+        ("from 1979 onwards", ((">=", 1979),)),
+        ("starting from 1979", ((">=", 1979),)),
+        ("from 1979 to the present", ((">=", 1979),)),
     ],
 )
 def test_a_comparison_is_on_the_property_whose_range_holds_the_number(films, written, tests):
-    (value,) = films.interpret(f"films {written} in space").values
+    (value,) = films.interpret(f"films {written}").values
     assert (value.predicate, value.tests) == (NS + "year", tests)
+
+
+@pytest.fixture(scope="module")
+def towns(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("towns")
+    lines = [
+        f':t{n} a :Town ; rdfs:label "Town {n}" ; :population {n} ; :yearFounded {year} .'
+        for n, year in ((900, 1200), (2000, 1500), (40000, 1800), (3000000, 1900))
+    ]
+    heads = ["@prefix : <http://example.org/towns/> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    (folder / "towns.ttl").write_text("\n".join([*heads, *lines]))
+    with KnowledgeBase.create(folder / "towns.kb") as kb:
+        kb.load(folder / "towns.ttl", index=True)
+        yield kb
+
+
+@pytest.mark.parametrize(
+    ("question", "predicate", "tests"),
+    [
+        ("towns with more than 2,000,000 people", "population", ((">", 2_000_000),)),
+        ("towns with a population of at least 2,000", "population", ((">=", 2_000),)),
+        ("towns with more than 1,500 people", "population", ((">", 1_500),)),
+        ("towns with a population between 1,000 and 50,000", "population", ((">=", 1_000), ("<=", 50_000))),
+        ("towns founded after 1500", "yearFounded", ((">", 1500),)),
+        ("towns founded from 1500", "yearFounded", (("=", 1500),)),
+        ("towns with a population from 2000", "population", ((">=", 2000),)),
+    ],
+)
+def test_commas_between_thousands_make_a_number_that_is_no_year(towns, question, predicate, tests):
+    (value,) = towns.interpret(question).values
+    assert (value.predicate.rpartition("/")[2], value.tests) == (predicate, tests)
+
+
+@pytest.mark.parametrize("number", ["1,5", "2,00", "0,500", "1,000,00", "20,0000", "1,000,000,000"])
+def test_commas_elsewhere_and_numbers_of_more_than_nine_digits_are_none(towns, number):
+    assert towns.interpret(f"towns with more than {number} people").values == ()
 
 
 @pytest.mark.parametrize("written", ["films by Ridley Scott (1979)", "films by Ridley Scott, 1979, in space"])

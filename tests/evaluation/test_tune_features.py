@@ -187,3 +187,16 @@ def test_options_that_do_not_belong_together(collection, tmp_path):
     assert "--query has no meaning for --model bm25f" in other.stderr
     missing = run(collection, "--out", tmp_path / "w.json", query="none.hq", code=2)
     assert "cannot read the query file" in missing.stderr
+
+
+def test_features_of_the_question_are_read_if_asked_for(collection):
+    topics, qrels = Topics({"q0": "fish"}), Qrels({"q0": {"http://e/fish0": 1}})
+    with KnowledgeBase.open(collection / "kb") as kb:
+        names = [set(FeatureTuning(kb, topics, qrels, QUERY, with_question=one).names) for one in (True, False)]
+    assert names[0] - names[1] == {"constraints", "paths 1", "paths 2", "paths 3"}
+
+
+def test_unknown_nodes_are_refused_with_the_known_ones(collection, tmp_path):
+    result = run(collection, "--nodes", "questions", "--out", tmp_path / "w.json", code=2)
+    assert "no nodes 'questions'; known: documents, question" in result.output
+    assert "did you mean 'question'?" in result.output

@@ -156,7 +156,7 @@ def _search(session: Session, words: str) -> None:
 def _ask(session: Session, question: str) -> None:
     if not question:
         raise QuerySyntaxError(".ask needs a question", hint=".ask papers on parsing by people at Edinburgh")
-    found = session.runner(partial(session.kb.interpret, question))
+    found = session.runner(partial(session.kb.interpret, question, timeout=session.timeout))
     session.screen.say(found.query)
     for remark in found.remarks:
         session.screen.say(f"note: {remark}")

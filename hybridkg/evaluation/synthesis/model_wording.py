@@ -2,7 +2,8 @@
 
 Texts of nodes, names and questions are sent as JSON, apart from the instructions. A property of the model counts if its
 words have half of their idf mass in the text of the answer, and no name in them. An answer of another form refuses the
-drawn pattern, and is counted; a server that fails is an error.
+drawn pattern, and is counted. A server that fails is an error, and so is a model whose first MAX_UNUSABLE answers all
+have another form.
 
 Source of the steps: Wu et al., "STaRK" (NeurIPS 2024), section 4.1. The instructions are our own words.
 """
@@ -14,16 +15,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from hybridkg.errors import ModelServerError
 from hybridkg.evaluation.synthesis.own_text import OwnText
 from hybridkg.evaluation.synthesis.properties import MAX_PROPERTIES, contains, mass
 from hybridkg.evaluation.synthesis.templates import Role, fill
 from hybridkg.evaluation.synthesis.wording import DrawnSource, Properties, RefusedError
-from hybridkg.remote.chat_model import ChatModel, UnusableAnswerError
+from hybridkg.remote.chat_model import MAX_ATTEMPTS, ChatModel, UnusableAnswerError
 
 T = TypeVar("T")
 
 MAX_CANDIDATES = 30
 """Answers of a pattern; each is sent to both verifiers."""
+
+MAX_UNUSABLE = 10
+"""Answers with one part, each requested twice, until a model that has given none in the wanted form is given up: a
+model that fails half of the time is given up once in a thousand runs."""
 
 AT_ONCE = 10
 """Candidates of one request."""
@@ -85,6 +91,8 @@ class ModelWording:
         self, texts: OwnText, writer: ChatModel, verifiers: tuple[ChatModel, ChatModel], roles: Sequence[Role]
     ):
         self._texts, self._writer, self._verifiers, self._roles = texts, writer, verifiers, roles
+        self._unusable: dict[tuple[str, str], int] = {}
+        """Answers of another form by model and instruction, until one in the wanted form; -1 from then on."""
 
     @property
     def requests(self) -> int:
@@ -97,7 +105,7 @@ class ModelWording:
         if not any(self._texts.passages(source.gold)):
             return Properties((), (), role=role)
         data = {"role": role.name, "record": "\n".join(texts)[:CHARACTERS], "names": list(source.names.values())}
-        said = _attempt(self._writer, DESCRIBE, data, read_properties, "properties")
+        said = self._attempt(self._writer, DESCRIBE, data, read_properties, "properties")
         kept = tuple(one for one in said if self._holds(one, source))
         if not kept:
             raise RefusedError("the properties of the model are not in the text, or have names")
@@ -132,22 +140,44 @@ class ModelWording:
         texts = ["\n".join(self._texts.texts(iri))[:CHARACTERS] for iri in some]
         records = [{"number": number, "text": text} for number, text in enumerate(texts, 1)]
         data = {"properties": list(properties.asked), "records": records}
-        says = _attempt(verifier, instruction, data, partial(read_answers, count=len(some)), "verification")
+        says = self._attempt(verifier, instruction, data, partial(read_answers, count=len(some)), "verification")
         return [iri for iri, yes in zip(some, says, strict=True) if yes]
 
     def text(self, source: DrawnSource, properties: Properties, role: Role, draw: random.Random) -> str:
         request = fill(draw.choice(source.template.phrasings.of(source.split)), source.anchors)
         names = list(source.anchors.values())
         data = {"role": role.name, "request": request, "properties": list(properties.asked), "names": names}
-        written = _attempt(self._writer, WRITE, data, read_question_text, "question")
-        return _attempt(self._writer, REWRITE, {"question": written, "names": names}, read_question_text, "rewording")
+        written = self._attempt(self._writer, WRITE, data, read_question_text, "question")
+        again = {"question": written, "names": names}
+        return self._attempt(self._writer, REWRITE, again, read_question_text, "rewording")
 
+    def _attempt(
+        self, model: ChatModel, instruction: str, data: Mapping[str, Any], read: Callable[[Any], T], part: str
+    ) -> T:
+        """The answer of a model.
 
-def _attempt(model: ChatModel, instruction: str, data: Mapping[str, Any], read: Callable[[Any], T], part: str) -> T:
-    try:
-        return model.attempt(instruction, data, read)
-    except UnusableAnswerError:
-        raise RefusedError(f"the answer of the model with the {part} has another form") from None
+        Raises:
+            RefusedError: it has another form.
+            ModelServerError: so had all MAX_UNUSABLE before it.
+        """
+        key, problem = (model.name, instruction), UnusableAnswerError()
+        try:
+            found = model.attempt(instruction, data, read)
+        except UnusableAnswerError as e:
+            problem = e
+        else:
+            self._unusable[key] = -1
+            return found
+        if self._unusable.get(key, 0) >= 0:
+            self._unusable[key] = self._unusable.get(key, 0) + 1
+            if self._unusable[key] == MAX_UNUSABLE:
+                tries = f"{MAX_UNUSABLE} answers with the {part}, each requested {MAX_ATTEMPTS} times"
+                raise ModelServerError(
+                    f"the model {model.name!r} {problem}: none of {tries}, had the wanted form; "
+                    f"the last one is: {problem.answer or 'nothing'}",
+                    hint="name another model by --llm or --verifier; it must follow instructions and answer with JSON",
+                )
+        raise RefusedError(f"the answer of the model with the {part} has another form")
 
 
 def read_properties(answer: Any) -> list[str]:

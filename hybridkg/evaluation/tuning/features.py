@@ -58,6 +58,7 @@ class FeatureTuning:
         measure: selects the hyperparameter.
         depth: maximum rows of a ranking.
         learner: a name of LEARNERS.
+        with_question: whether the query text is read as a question, for QUESTION_FEATURES.
         progress: counts topics.
 
     Raises:
@@ -77,27 +78,55 @@ class FeatureTuning:
         measure: str = "ndcg@10",
         depth: int = 1000,
         learner: str = DEFAULT,
+        with_question: bool = False,
         progress: Progress = SILENT,
     ):
-        self.learner: Learner = LEARNERS.get(learner)()
+        LEARNERS.get(learner)
         prepared = rows_query(kb, query)
-        self._qrels, self._measure = qrels, parse_measure(measure)
         judged = [topic for topic in topics.texts if topic in qrels.grades]
         progress.start("reading the rows of topics", len(judged))
-        self.rows: dict[str, JudgedRows] = {}
+        read: dict[str, JudgedRows] = {}
         names: tuple[str, ...] | None = None
         for topic in judged:
-            names, rows = read_rows(kb, prepared, topics.texts[topic], qrels.grades[topic], top, depth, names)
-            self.rows[topic] = rows
+            names, rows = read_rows(
+                kb, prepared, topics.texts[topic], qrels.grades[topic], top, depth, names, with_question=with_question
+            )
+            read[topic] = rows
             progress.advance(1, 1)
         progress.done(len(judged))
+        self._take(names or (), read, qrels, measure, learner)
+
+    @classmethod
+    def of_rows(
+        cls,
+        names: Sequence[str],
+        rows: Mapping[str, JudgedRows],
+        qrels: Qrels,
+        *,
+        measure: str = "ndcg@10",
+        learner: str = DEFAULT,
+    ) -> FeatureTuning:
+        """Rows of topics that were read elsewhere, such as those of a query of their own for each.
+
+        Raises:
+            ParameterError: the rows have no relevant entity.
+            UnknownNameError: no such learner.
+        """
+        tuning = cls.__new__(cls)
+        tuning._take(names, rows, qrels, measure, learner)
+        return tuning
+
+    def _take(
+        self, names: Sequence[str], rows: Mapping[str, JudgedRows], qrels: Qrels, measure: str, learner: str
+    ) -> None:
+        self.learner: Learner = LEARNERS.get(learner)()
+        self._qrels, self._measure = qrels, parse_measure(measure)
+        self.names, self.rows, self.topics = tuple(names), dict(rows), tuple(rows)
         if not any(rows.grades.any() for rows in self.rows.values()):
             raise ParameterError(
                 "nothing that is judged relevant is among the rows of the query",
                 hint="documents are IRIs of its first column; are topics and judgements those of this knowledge base?",
             )
-        self.names = names or ()
-        self.topics = tuple(judged)
         self.before = self._values({topic: rows.documents for topic, rows in self.rows.items()})
 
     def only(self, names: Sequence[str]) -> FeatureTuning:

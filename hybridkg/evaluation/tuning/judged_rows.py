@@ -17,6 +17,7 @@ from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.ranking.rerankers.row_features import RowFeatures, names_of
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 from hybridkg.results.formats.trec import ranking
+from hybridkg.results.result_set import ResultSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,11 @@ def found_rows(
     kb: KnowledgeBase, prepared: PreparedQuery, text: str, grades: Mapping[str, int], top: int, depth: int
 ) -> FoundRows:
     """The rows of a topic, of which the first `top` are candidates."""
-    result = prepared.query({"text": text}, limit=max(top, depth))
+    return rows_of(kb, prepared.query({"text": text}, limit=max(top, depth)), text, grades, top)
+
+
+def rows_of(kb: KnowledgeBase, result: ResultSet, text: str, grades: Mapping[str, int], top: int) -> FoundRows:
+    """The rows of a result, of which the first `top` are candidates; `text` is their query."""
     documents = tuple(ranking(result)) if len(result) else ()
     first: dict[str, tuple[Node, Mapping[str, float]]] = {}
     for row in result:
@@ -117,7 +122,9 @@ def found_rows(
     state = snapshot_of(kb)
     ids = np.full(len(nodes), -1) if state.nodes is None else state.nodes.find_many(nodes)
     candidates = RerankCandidates(nodes, (text,) * len(nodes), scores, ids)
-    around = Surroundings(state.store, state.ranked, state.texts, lambda: None, state.graph, state.anchors)
+    around = Surroundings(
+        state.store, state.ranked, state.texts, lambda: None, state.graph, state.anchors, state.question
+    )
     own = np.array([max(0, grades.get(document, 0)) for document in chosen], np.int64)
     return FoundRows(documents, candidates, around, own, ranked_by)
 
@@ -130,10 +137,20 @@ def read_rows(
     top: int,
     depth: int,
     names: tuple[str, ...] | None,
+    *,
+    with_question: bool = False,
 ) -> tuple[tuple[str, ...], JudgedRows]:
-    """(names of the features, rows of a topic); `names` None selects all features."""
+    """(names of the features, rows of a topic); `names` None selects all features, those of questions if asked for."""
     found = found_rows(kb, prepared, text, grades, top, depth)
-    names = names_of(found.around.text, list(found.candidates.scores)) if names is None else names
+    return judged(found, names, with_question=with_question)
+
+
+def judged(
+    found: FoundRows, names: tuple[str, ...] | None, *, with_question: bool = False
+) -> tuple[tuple[str, ...], JudgedRows]:
+    """As read_rows, of found rows."""
+    scores = list(found.candidates.scores)
+    names = names_of(found.around.text, scores, with_question=with_question) if names is None else names
     if not len(found.candidates):
         return names, JudgedRows(found.documents, np.zeros((0, len(names))), found.grades)
     features = RowFeatures(found.candidates, found.around).matrix(names)

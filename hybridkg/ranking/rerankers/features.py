@@ -45,7 +45,7 @@ class FeatureReranker:
     def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
         """Scores of the rows; the features of each question are scaled separately."""
         names = self._model.names
-        available = names_of(around.text, list(candidates.scores))
+        available = names_of(around.text, list(candidates.scores), with_question=around.question is not None)
         unknown = next((name for name in names if name not in available), None)
         if unknown is not None:
             raise RerankerError(

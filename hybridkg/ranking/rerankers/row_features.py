@@ -16,6 +16,8 @@ a weight that was learned over many questions means the same in each.
     triples to       the same as object
     linked           sum of 1 / (10 + rank) of the candidates that a triple links it with
     types            ranks of the candidates of its classes: sums of 1 / (10 + rank), the mean over its classes
+    constraints      the confidence of the constraints of the question that it satisfies (asking/satisfied.py)
+    paths N          routes of N steps to it from the nodes that the question names
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.ranked_index import RankedIndex
-from hybridkg.interfaces.reranker import RerankCandidates, Surroundings
+from hybridkg.interfaces.reranker import QUESTION_FEATURES, RerankCandidates, Surroundings
 from hybridkg.interfaces.text_index import FieldChoice, Ids, Scores, TextQuery
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.ranking.rerankers.candidate_triples import TO, CandidateTriples
@@ -43,14 +45,16 @@ SMOOTHING = 10
 """Added to ranks: the first counts 1/11, the tenth 1/20, the hundredth 1/110."""
 
 
-def names_of(index: RankedIndex | None, scores: Sequence[str]) -> tuple[str, ...]:
-    """Names of all features, for the scores of a row."""
+def names_of(index: RankedIndex | None, scores: Sequence[str], *, with_question: bool = False) -> tuple[str, ...]:
+    """Names of all features, for the scores of a row; those that read the query as a question only if asked for."""
     plain = [*(f"score {name}" for name in scores), "earlier", "triples from", "triples to", "linked", "types"]
     if index is not None:
         plain += [f"text {model}" for model in MODELS]
         plain += [f"{kind} {name}" for kind in ("field", "covered", "share", "length") for name in index.fields]
         if index.vectors is not None:
             plain += ["similarity", "like the first"]
+    if with_question:
+        plain += QUESTION_FEATURES
     return tuple(plain)
 
 
@@ -71,6 +75,8 @@ class RowFeatures:
         kind, _, rest = name.partition(" ")
         if kind == "score":
             return unit(self.candidates.scores[rest])
+        if name in QUESTION_FEATURES and self.around.question is not None:
+            return unit(self._asked[:, QUESTION_FEATURES.index(name)])
         if name in self._by_name:
             return unit(self._by_name[name]())
         if kind in self._by_field and rest in self._fields:
@@ -162,6 +168,12 @@ class RowFeatures:
         length[places] = lengths
         self.around.check()
         return covered, share, length
+
+    @cached_property
+    def _asked(self) -> NDArray[np.float64]:
+        """float64[candidates, QUESTION_FEATURES]."""
+        assert self.around.question is not None
+        return self.around.question(self._question, self.candidates.ids)
 
     @cached_property
     def _graph(self) -> CandidateTriples:

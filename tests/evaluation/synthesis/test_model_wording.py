@@ -132,6 +132,32 @@ def test_what_is_not_right_refuses_the_question_and_is_counted(kb, model, monkey
     assert reason in refusals(kb)
 
 
+@pytest.mark.parametrize(
+    ("instruction", "said", "part"),
+    [
+        (DESCRIBE, "I'd be glad to\x1b[2J help!", "properties"),
+        (REWRITE, {"text": "Which papers?"}, "rewording"),
+        (VERIFY[1], {"answers": "all"}, "verification"),
+    ],
+)
+def test_a_model_that_never_answers_in_form_is_given_up_early(kb, model, instruction, said, part):
+    model.says[instruction] = lambda data: said
+    with pytest.raises(ModelServerError) as caught:
+        made(kb)
+    shown = "I'd be glad to [2J help!" if isinstance(said, str) else json.dumps(said)
+    assert f"none of 10 answers with the {part}, each requested 2 times, had the wanted form" in caught.value.message
+    assert caught.value.message.endswith(f"the last one is: {shown}")
+    assert "name another model by --llm or --verifier" in caught.value.hint
+    assert sum(one == instruction for one, _, _ in model.given) == 20
+
+
+def test_a_model_that_has_once_answered_in_form_is_not_given_up(kb, model, monkeypatch):
+    monkeypatch.setattr(model_wording, "MAX_UNUSABLE", 2)
+    answers = iter([None, *["no"] * 8])
+    model.says[DESCRIBE] = lambda data: next(answers, None) or model.describe(data)
+    assert len(made(kb).questions) == N
+
+
 def test_a_question_that_names_its_answer_is_refused(kb, model, monkeypatch):
     monkeypatch.setattr("hybridkg.evaluation.synthesis.synthesise.DRAWS", 2)
     monkeypatch.setattr("hybridkg.evaluation.synthesis.synthesise.FAILURES", 1)

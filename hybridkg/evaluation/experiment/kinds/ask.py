@@ -23,7 +23,7 @@ from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
 from hybridkg.evaluation.gold_queries import GoldQuestion, ReadingGrader, read_gold
 from hybridkg.interfaces.progress import Progress
-from hybridkg.kb.asking import MAX_LIMIT, PARSERS, answered, interpreted
+from hybridkg.kb.asking import MAX_LIMIT, PARSERS, answered, interpreted, question_time
 from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.registry import did_you_mean
 from hybridkg.results.formats.trec import ranking
@@ -116,7 +116,7 @@ class AskSystem:
             if query is None:
                 return TopicRanking(topic, (), Told(_ms(started), parts=self._parts(topic, reading)))
             # An event, even if never set, makes Ctrl-C stop a query at any point.
-            result = answered(self._kb, query, cancel=Event())
+            result = answered(self._kb, query, question_time(self._kb, cancel=Event()))
             ranked = tuple(ranking(result))
             ms = _ms(started)
             plan = shape(self._kb.explain(query).to_json()["operator"])
