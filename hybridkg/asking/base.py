@@ -29,11 +29,14 @@ from hybridkg.interfaces.graph_index import (
 from hybridkg.interfaces.graph_index import Path as GraphPath
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.statistics import PredicateStatistics
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.text_index import TextIndex, TextQuery
 from hybridkg.rdf.terms import NamedNode, Node
 
 MAX_REACHED = 4_000
 """Paths from nodes whose answers are kept: at most 4 bytes for each answer."""
+
+MAX_TEXTS = 64
+"""Texts whose best score is kept."""
 
 SAMPLED = 40
 """Instances of a class whose text is measured."""
@@ -79,6 +82,7 @@ class AskedBase:
         self._nodes, self._labels, self._text_lengths = nodes, labels, text_lengths
         self.names = Names(text, profile, graph.n_entities, self.labels_of)
         self.instances = lru_cache(64)(self._instances)
+        self.best_score = lru_cache(MAX_TEXTS)(self._best_score)
         self._reached = lru_cache(MAX_REACHED)(self._reach)
         self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
 
@@ -91,6 +95,11 @@ class AskedBase:
         nodes = dict(zip(ids, self.nodes(ids), strict=True))
         found = self._labels([node.value for node in nodes.values() if isinstance(node, NamedNode)])
         return {id: found[node.value] for id, node in nodes.items() if node.value in found}
+
+    def _best_score(self, text: str) -> float:
+        """The highest text score of some words in the index; 0 for none."""
+        _, scores = self.text.topk(TextQuery(text, syntax=False), 1)
+        return max(0.0, float(scores[0])) if len(scores) else 0.0
 
     @cached_property
     def schema(self) -> SchemaGraph:

@@ -9,9 +9,9 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.asking import weights as weights_of_questions
-from hybridkg.asking.conjunction import conjunctions
 from hybridkg.asking.learning import Example, learn, word_model
 from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.readings import compared_readings
 from hybridkg.asking.targets import find_targets
 from hybridkg.asking.weights import QuestionWeights, WordModel, named_weights, shipped_weights
 from hybridkg.asking.words import read_question
@@ -119,7 +119,7 @@ def test_a_name_by_chance_is_no_constraint_where_training_tells_anchors_by_quota
 def test_the_shares_of_all_classes_sum_to_one(films):
     question = read_question('films by the people behind "Stalker"', snapshot_of(films).asked.names.analyzer)
     base, weights = snapshot_of(films).asked, learned(films)
-    readings = conjunctions(
+    readings = compared_readings(
         question, find_mentions(question, base).found, find_targets(question, base, (), weights), base, weights
     )
     shares = {one.target.iri: one.target.confidence for one in readings}
