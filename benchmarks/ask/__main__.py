@@ -3,7 +3,7 @@
     python -m benchmarks.ask --out /tmp/stark-data [--only acl] [--n 1000 | --questions /tmp/made] [--most 200]
 
 OUT is the folder that `python -m benchmarks.stark_data` made; a knowledge base without vectors gets those of `lsa`.
-Only the questions of one split are graded, at most `--most` of them; phrasings of `test` are in no other split. The
+Only the questions of one split are graded, all or the first `--most`; phrasings of `test` are in no other split. The
 parts are graded twice: with the weights of the specification, and with models learned from the questions of the split
 `train`. Rankings are those of the learned weights, and of baselines that know the class of the answers.
 
@@ -38,7 +38,7 @@ BASELINES = ("text", "vectors", "fusion")
 
 
 def graded(
-    folder: Path, n: int, seed: int, most: int, split: str, failures: list[str], stored: Path | None = None
+    folder: Path, n: int, seed: int, most: int | None, split: str, failures: list[str], stored: Path | None = None
 ) -> dict[str, Any]:
     """The figures of one knowledge base."""
     form = read_layout(find_files(folder / "skb", folder)).kb
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", action="append", choices=list(DATA))
     parser.add_argument("--n", type=int, default=1000, help="questions that are made, of all splits")
-    parser.add_argument("--most", type=int, default=200, help="questions that are graded")
+    parser.add_argument("--most", type=int, help="questions that are graded; default: all of the split")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--questions", type=Path, help="folder of questions that `hybridkg synthesise` wrote")
     parser.add_argument("--split", default="test")

@@ -30,11 +30,14 @@ from hybridkg.interfaces.graph_index import (
 from hybridkg.interfaces.graph_index import Path as GraphPath
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.statistics import PredicateStatistics
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.text_index import TextIndex, TextQuery
 from hybridkg.rdf.terms import NamedNode, Node
 
 MAX_REACHED = 4_000
 """Paths from nodes whose answers are kept: at most 4 bytes for each answer."""
+
+MAX_TEXTS = 64
+"""Texts whose best score is kept."""
 
 SAMPLED = 40
 """Instances of a class whose text is measured."""
@@ -83,6 +86,7 @@ class AskedBase:
         self._all_labels = all_labels
         self.names = Names(text, profile, graph.n_entities, self.names_of, several=lambda: self._has_several_names)
         self.instances = lru_cache(64)(self._instances)
+        self.best_score = lru_cache(MAX_TEXTS)(self._best_score)
         self._reached = lru_cache(MAX_REACHED)(self._reach)
         self.routes: dict[tuple[str, str], tuple[tuple[Step, ...], ...]] = {}
 
@@ -115,6 +119,11 @@ class AskedBase:
             Scan(Variable("x"), PredicatePath(one.iri), Variable(f"v{number}")) for number, one in enumerate(found)
         ]
         return any(len(self.candidates(Join(pair))) for pair in combinations(scans, 2))
+
+    def _best_score(self, text: str) -> float:
+        """The highest text score of some words in the index; 0 for none."""
+        _, scores = self.text.topk(TextQuery(text, syntax=False), 1)
+        return max(0.0, float(scores[0])) if len(scores) else 0.0
 
     @cached_property
     def schema(self) -> SchemaGraph:

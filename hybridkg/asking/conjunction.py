@@ -4,12 +4,11 @@
 
 The bonus is for each constraint, and not once, because otherwise no second constraint would be worth its logarithms.
 Constraints whose intersection is empty have no bonus. With learned weights (shapes.py), a constraint also adds the
-log-odds that its mention is an anchor, and a reading the logarithm of the share of its shape in training.
+log-odds that its mention is an anchor. Whole readings are compared in readings.py.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -18,8 +17,8 @@ import numpy as np
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.mentions import NameMention, NodeChoice
-from hybridkg.asking.paths import PathChoice, path_choices, route_of
-from hybridkg.asking.shapes import ANCHOR, OTHER, mention_features, shape_of
+from hybridkg.asking.paths import PathChoice, path_choices
+from hybridkg.asking.shapes import ANCHOR, OTHER, mention_features
 from hybridkg.asking.slots import Target
 from hybridkg.asking.values import FoundValue, find_values
 from hybridkg.asking.weights import QuestionWeights
@@ -74,7 +73,7 @@ def conjunctions(
     base: AskedBase,
     weights: QuestionWeights,
 ) -> list[Conjunction]:
-    """Readings of a question, best first."""
+    """The best readings of a question for each class of answers that is tried."""
     found: list[Conjunction] = []
     shares = _idf_shares(question, base)
     for target in [one for at, one in enumerate(targets[:TARGETS]) if not at or one.confidence >= LEAST_TARGET]:
@@ -90,48 +89,7 @@ def conjunctions(
         for mention in mentions:
             beam = _extended(beam, mention, choices[id(mention)], shares, weights)
         found += beam
-    if weights.shapes is not None:
-        shaped = [
-            replace(one, score=one.score + weights.shape * weights.shapes.score(_shape(one), ())) for one in found
-        ]
-        found = _decided_together(shaped)
-    return sorted(found, key=_order)
-
-
-def _decided_together(readings: Sequence[Conjunction]) -> list[Conjunction]:
-    """The readings with confidences of classes and paths that are their shares of all readings.
-
-    A class has the share of its readings, and a path that of its readings among those with any path of the mention.
-    """
-    best = max(one.score for one in readings)
-    shares = [exp(one.score - best) for one in readings]
-    classes: dict[str, float] = defaultdict(float)
-    mentioned: dict[tuple[int, int], float] = defaultdict(float)
-    chosen: dict[object, float] = defaultdict(float)
-    for one, share in zip(readings, shares, strict=True):
-        classes[one.target.iri] += share
-        for mention, path in one.paths:
-            mentioned[mention.first, mention.behind] += share
-            chosen[_key(mention, path)] += share
-    return [
-        replace(
-            one,
-            target=replace(one.target, confidence=min(1.0, classes[one.target.iri] / sum(shares))),
-            paths=tuple(
-                (mention, replace(path, share=chosen[_key(mention, path)] / mentioned[mention.first, mention.behind]))
-                for mention, path in one.paths
-            ),
-        )
-        for one in readings
-    ]
-
-
-def _key(mention: NameMention, path: PathChoice) -> object:
-    return mention.first, mention.behind, path.node.kind, path.paths
-
-
-def _shape(one: Conjunction) -> str:
-    return shape_of(one.target.iri, [(path.node.kind, route_of(path.paths)) for _, path in one.paths])
+    return found
 
 
 def _choices(
@@ -167,7 +125,8 @@ def _linked(mention: NameMention, node: NodeChoice, odds: float) -> float:
     return max(node.confidence, share / (1 + exp(-odds)))
 
 
-def _order(one: Conjunction) -> tuple[float, list[str]]:
+def best_first(one: Conjunction) -> tuple[float, list[str]]:
+    """The key by which readings are sorted."""
     return -one.score, [one.target.iri, *(f"{path.node.iri} {path.paths}" for _, path in one.paths)]
 
 
@@ -203,7 +162,7 @@ def _extended(
             added = _added(one, mention, value + covered, path, weights)
             if added is not None:
                 longer.append(added)
-    return sorted(longer, key=_order)[:BEAM]
+    return sorted(longer, key=best_first)[:BEAM]
 
 
 def _added(

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hybridkg.asking.base import AskedBase
-from hybridkg.asking.conjunction import SURE_LINK, Conjunction, conjunctions
+from hybridkg.asking.conjunction import SURE_LINK, Conjunction
 from hybridkg.asking.emit import LIMIT, QuerySurroundings, fusion_query, pattern_query, soft_query, strict_query
-from hybridkg.asking.features import WINDOW, class_features
+from hybridkg.asking.features import class_features
 from hybridkg.asking.interpretation import Alternative, Interpretation
-from hybridkg.asking.lexicon import FILLERS
 from hybridkg.asking.linkability import weighted
-from hybridkg.asking.mentions import NameMention, find_mentions
-from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Step
-from hybridkg.asking.targets import REQUESTS, find_targets
+from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.readings import compared_readings
+from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots
+from hybridkg.asking.targets import find_targets
+from hybridkg.asking.uncovered import uncovered_text
 from hybridkg.asking.unread import unread
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.asking.words import MAX_WORDS, Question, read_question
 from hybridkg.errors import UserError
-from hybridkg.interfaces.text_index import TextQuery
 
 LEAST = 0.3
 """Confidence that the best constraint needs; below it, the question is only ranked by its words."""
@@ -60,12 +60,13 @@ def interpret(
         else weights.classes.scores(class_features(question, named, weights.class_features))
     )
     targets = find_targets(question, base, named, weights, learned)
-    readings = conjunctions(question, mentions.found, targets, base, weights) if targets else []
+    readings = compared_readings(question, mentions.found, targets, base, weights) if targets else []
     chosen = readings[0] if readings else None
     constraints = _constraints(question, chosen) if chosen else ()
     slots = None
     if chosen is not None and any(one.confidence > LEAST for one in constraints):
-        slots = Slots(question.text, chosen.target, constraints, _rest(question, chosen, base), chosen.answers)
+        words = uncovered_text(question, chosen, base) or question.text
+        slots = Slots(question.text, chosen.target, constraints, words, chosen.answers)
     others = _alternatives(question, readings, chosen if slots else None)
     used = _words_of(chosen) if slots is not None and chosen is not None else frozenset()
     sure = [one for one in mentions.found if one.confidence >= SURE_LINK]
@@ -108,7 +109,7 @@ def emitted(
         slots = Slots(question.text, None, (), question.text, 0)
         query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
         return Interpretation(slots, query, None, None, alternatives, unresolved, tuple(notes))
-    around = surroundings(slots.text, base, prefixes, limit)
+    around = surroundings(slots.text, base, prefixes, limit, question.text)
     strict = strict_query(slots, around) if slots.answers else None
     if strict is None:
         notes = [*notes, NO_ANSWER]
@@ -137,35 +138,13 @@ def _alternatives(
     return tuple(Alternative(one.target, _constraints(question, one), one.score) for one in others[:ALTERNATIVES])
 
 
-def _rest(question: Question, reading: Conjunction, base: AskedBase) -> str:
-    """The words that no slot has used; the whole question if nothing is left."""
-    used: set[int] = set()
-    for value in reading.values:
-        used.update(range(value.first, value.behind))
-    for mention, path in reading.paths:
-        if path.node.confidence >= SURE_LINK:
-            used.update(range(mention.first, mention.behind))
-        for steps in path.paths:
-            used |= _cue_words(question, mention, steps, base)
-    for number, word in enumerate(question.words):
-        if word.text == reading.target.word or word.raw.casefold() in REQUESTS:
-            used.add(number)
-    kept = [word for number, word in enumerate(question.words) if number not in used]
-    if question.is_cut:
-        return " ".join([*(word.text for word in kept), question.text[question.words[-1].end :].strip()])
-    return " ".join(word.text for word in kept) if any(not word.is_stop for word in kept) else question.text
-
-
-def _cue_words(question: Question, mention: NameMention, steps: Sequence[Step], base: AskedBase) -> set[int]:
-    """Numbers of the words near a mention that name its path."""
-    names = {stem for step in steps for stem in base.lexicon.step_words(step)} - FILLERS
-    names |= {stem for step in steps for stem in base.lexicon.class_words.get(step.target, ())}
-    near = [*range(mention.first - WINDOW, mention.first), *range(mention.behind, mention.behind + WINDOW)]
-    return {at for at in near if 0 <= at < len(question.words) and question.words[at].stem in names}
-
-
-def surroundings(text: str, base: AskedBase, prefixes: Mapping[str, str], limit: int) -> QuerySurroundings:
-    """Properties of the knowledge base that the queries of a text depend on."""
-    _, scores = base.text.topk(TextQuery(text, syntax=False), 1)
-    best = max(0.0, float(scores[0])) if len(scores) else 0.0
-    return QuerySurroundings(base.types, base.has_vectors, best, base.mixed, prefixes, limit)
+def surroundings(
+    text: str, base: AskedBase, prefixes: Mapping[str, str], limit: int, question: str = ""
+) -> QuerySurroundings:
+    """Properties of the knowledge base that the queries of a text depend on; `text` is a part of a question."""
+    matched = base.best_score(text)
+    best = max(matched, base.best_score(question)) if question else matched
+    return QuerySurroundings(
+        base.types, base.has_vectors, best, base.mixed, prefixes, base.schema.classes, base.graph.n_entities, limit,
+        matched > 0,
+    )  # fmt: skip

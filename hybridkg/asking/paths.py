@@ -9,9 +9,11 @@ mean of their cues, the hops of the longer one, and the answers of both; only th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from math import exp, log10
 
 import numpy as np
@@ -99,14 +101,16 @@ def written_paths(paths: tuple[Path, ...]) -> str:
 
 
 def _pairs(paths: Iterable[Path], model: WordModel | None) -> Iterator[tuple[Path, ...]]:
-    """The pairs of paths that training has."""
+    """The pairs of paths that training has, with all classes on their ways."""
     if model is None:
         return
-    by_route = {written_paths((steps,)): steps for steps in paths}
+    by_route: dict[str, list[Path]] = defaultdict(list)
+    for steps in paths:
+        by_route[written_paths((steps,))].append(steps)
     for outcome in sorted(model.prior):
         parts = outcome.split(" & ")
-        if len(parts) == 2 and all(part in by_route for part in parts):
-            yield by_route[parts[0]], by_route[parts[1]]
+        if len(parts) == 2:
+            yield from product(by_route.get(parts[0], ()), by_route.get(parts[1], ()))
 
 
 def routes(base: AskedBase, start: str, target: str) -> Sequence[Path]:

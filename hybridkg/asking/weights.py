@@ -76,6 +76,7 @@ class QuestionWeights:
         reach: of log10(1 + number of answers), subtracted.
         joined: of a constraint that leaves some answers.
         covered: of the idf share of the words that mentions cover.
+        text: of the evidence of the words for the answers of a reading (text_evidence.py).
         routes: models of routes by the words around a mention, by `between` of the classes of anchor and answers.
         classes: model of the class of the answers; None if not learned.
         links: by words without case, the share of their mentions that are names of the query; 1 for others.
@@ -93,6 +94,7 @@ class QuestionWeights:
     reach: float = 0.3
     joined: float = 1.5
     covered: float = 0.5
+    text: float = 0.7
     routes: Mapping[str, WordModel] = field(default_factory=dict)
     classes: WordModel | None = None
     links: Mapping[str, float] = field(default_factory=dict)

@@ -7,10 +7,11 @@ from math import log
 
 import pytest
 
+from hybridkg import KnowledgeBase
 from hybridkg.asking import weights as weights_of_questions
-from hybridkg.asking.conjunction import conjunctions
 from hybridkg.asking.learning import Example, learn, word_model
 from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.readings import compared_readings
 from hybridkg.asking.targets import find_targets
 from hybridkg.asking.weights import QuestionWeights, WordModel, named_weights, shipped_weights
 from hybridkg.asking.words import read_question
@@ -118,7 +119,7 @@ def test_a_name_by_chance_is_no_constraint_where_training_tells_anchors_by_quota
 def test_the_shares_of_all_classes_sum_to_one(films):
     question = read_question('films by the people behind "Stalker"', snapshot_of(films).asked.names.analyzer)
     base, weights = snapshot_of(films).asked, learned(films)
-    readings = conjunctions(
+    readings = compared_readings(
         question, find_mentions(question, base).found, find_targets(question, base, (), weights), base, weights
     )
     shares = {one.target.iri: one.target.confidence for one in readings}
@@ -173,3 +174,34 @@ def test_python_takes_weights_by_name_or_file_too(films, tmp_path):
 def test_weights_of_another_type_are_an_error(films):
     with pytest.raises(ParameterError, match="not int"):
         films.interpret("films", weights=5)
+
+
+MARRIED = """
+@prefix : <http://example.org/pairs/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:G1 a :Gene ; rdfs:label "Alpha1" ; :binds :G2 , :G3 ; :linked :D1 , :P1 .
+:G2 a :Gene ; rdfs:label "Beta2" ; :linked :D1 .
+:G3 a :Gene ; rdfs:label "Gamma3" ; :linked :P1 .
+:D1 a :Disease ; rdfs:label "Ague" .
+:P1 a :Phenotype ; rdfs:label "Chills" .
+"""
+PAIRS = "http://example.org/pairs/"
+
+
+@pytest.mark.parametrize(("shared", "answers"), [("disease", ["G2"]), ("phenotype", ["G3"])])
+def test_pairs_of_the_same_predicates_through_other_classes_are_all_tried(tmp_path, shared, answers):
+    """Both pairs are one route, so the class on the way must not be lost with it."""
+    data = tmp_path / "pairs.ttl"
+    data.write_text(MARRIED)
+    route = (((PAIRS + "binds", True),), ((PAIRS + "linked", False), (PAIRS + "linked", True)))
+    with KnowledgeBase.create(tmp_path / "pairs.kb") as kb:
+        kb.load(data)
+        kb.index()
+        examples = [
+            Example(f"genes that share a {shared} with {name} and bind to it", PAIRS + "Gene", [(PAIRS + iri, route)])
+            for shared in ("disease", "phenotype")
+            for name, iri in (("Alpha1", "G1"), ("Beta2", "G2"))
+        ]
+        weights = learn(examples, snapshot_of(kb).asked)
+        found = interpreted(kb, f"genes that share a {shared} with Alpha1 and bind to it", limit=10, weights=weights)
+        assert [str(row["x"]) for row in kb.query(found.pattern)] == [PAIRS + one for one in answers]

@@ -23,7 +23,7 @@ def queried(films, node, steps):
     anchor = Anchor("", 0, 0, base.nodes([node])[0].value, "", kind, 1.0)
     constraint = PathConstraint(anchor, steps, 1.0, 0)
     slots = Slots("", Target(steps[-1].target, "", 1.0), (constraint,), "", 0)
-    around = QuerySurroundings(base.types, True, 1.0, base.mixed, {})
+    around = QuerySurroundings(base.types, True, 1.0, base.mixed, {}, base.schema.classes, base.graph.n_entities)
     return {str(row["x"]) for row in films.query(pattern_query(slots, around))}
 
 
