@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from hybridkg.asking.interpret import surroundings
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.learning import learn
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
+from hybridkg.errors import QueryLimitError
 from hybridkg.evaluation.gold_queries import GoldQuestion, ReadingGrader
 from hybridkg.evaluation.synthesis.synthesise import SynthesisedQuestion
 from hybridkg.evaluation.synthesis.templates import TemplateSet
@@ -63,7 +65,8 @@ class Grader:
         answer_s = 0.0
         if rankings:
             start = time.perf_counter()
-            answered(self.kb, reading.query)
+            with suppress(QueryLimitError):
+                answered(self.kb, reading.query)
             answer_s = time.perf_counter() - start
             ranked = {
                 name: measures(some, question.answers) for name, some in self._rankings(question, reading).items()
@@ -92,7 +95,11 @@ class Grader:
         }
 
     def _ranked(self, query: str, params: dict[str, Any] | None = None) -> list[str]:
-        return [str(row["x"]) for row in self.kb.query(query, params)]
+        """The rows of a query; none of one that is refused because it is too large."""
+        try:
+            return [str(row["x"]) for row in self.kb.query(query, params)]
+        except QueryLimitError:
+            return []
 
 
 def learned(kb: KnowledgeBase, questions: Sequence[SynthesisedQuestion]) -> QuestionWeights:
