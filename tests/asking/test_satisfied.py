@@ -10,7 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybridkg.asking.satisfied import question_columns
+from hybridkg.asking.emit import SIMILAR, WORDS
+from hybridkg.asking.interpret import interpret
+from hybridkg.asking.satisfied import answers_of, question_columns
+from hybridkg.asking.satisfied_weight import satisfied_weight
 from hybridkg.interfaces.reranker import QUESTION_FEATURES
 from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.rdf.terms import NamedNode
@@ -29,18 +32,31 @@ def columns_of(kb, question, nodes):
 @example("films by Ridley Scott after 1980")
 @example("films without budget by Kubrick")
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(" ".join))
-def test_the_satisfied_confidence_is_that_of_the_soft_query(films, question):
-    """rank = 10 constraints + text / best text + similarity, so the engine counts the same constraints."""
+def test_the_constraints_that_count_as_satisfied_are_those_of_the_soft_query(films, question):
+    """rank = weights of the satisfied constraints + text + similarity (emit.py), and the column has the share of their
+    confidences: the engine and the column find the same ones.
+    """
     found = films.interpret(question, limit=100)
     if found.target is None:
         return
+    base = snapshot_of(films).asked
+    slots = interpret(question, base, {}).slots
+    target, classes = slots.target, {iri: len(base.instances(iri)) for iri in [slots.target.iri]}
+    parts = [
+        (one.confidence, one.reach, classes[target.iri], answers_of(one, target.iri, base)) for one in slots.constraints
+    ]
+    if not slots.is_class_sure:
+        parts.append((target.confidence, classes[target.iri], base.graph.n_entities, base.instances(target.iri)))
     rows = list(films.query(found.query))
-    best = max([row.scores["t"] for row in films.query("SELECT ?x { ?x MATCH $w AS ?t } RANK BY ?t LIMIT 1",
-                                                       {"w": found.text})], default=1.0)  # fmt: skip
+    ids = base.graph.find([NamedNode(str(row["x"])) for row in rows])
     columns = columns_of(films, question, [row["x"] for row in rows])
-    for row, satisfied in zip(rows, columns[:, 0], strict=True):
-        rest = row.scores.get("t", 0.0) / best + row.scores.get("v", 0.0)
-        assert satisfied == pytest.approx((row.scores["rank"] - rest) / 10, abs=2e-3)
+    best = max(base.best_score(found.text), base.best_score(question)) or 1.0
+    for id, row, satisfied in zip(ids.tolist(), rows, columns[:, 0], strict=True):
+        of_row = [part for part in parts if id in part[3]]
+        assert satisfied == pytest.approx(sum(p[0] for p in of_row) / (sum(p[0] for p in parts) or 1.0), abs=1e-9)
+        rest = WORDS * row.scores.get("t", 0.0) / best + SIMILAR * row.scores.get("v", 0.0)
+        weights = sum(satisfied_weight(*part[:3]) for part in of_row)
+        assert row.scores["rank"] - rest == pytest.approx(weights, abs=2e-2)
 
 
 def test_a_route_counts_less_the_more_it_reaches(films):
