@@ -3,7 +3,8 @@
 To the score of the beam (conjunction.py) come the logarithm of the share of the shape in training (shapes.py), and the
 evidence for the answers (text_evidence.py) of the words that the best reading by then does not cover. A reading without
 constraints has none, so that words alone take no constraint away. The confidences of classes and paths are then their
-shares of all readings.
+shares of all readings. Without a prior of shapes these are too even where many classes are possible, so the confidences
+of the formulas remain where they are higher.
 """
 
 from __future__ import annotations
@@ -49,7 +50,18 @@ def compared_readings(
             one if one.ids is None else replace(one, score=one.score + weights.text * words.of(one.ids))
             for one in found
         ]
-    return sorted(_decided_together(found), key=best_first)
+    together = _decided_together(found)
+    if weights.shapes is None:
+        together = [_surer(one, other) for one, other in zip(found, together, strict=True)]
+    return sorted(together, key=best_first)
+
+
+def _surer(one: Conjunction, other: Conjunction) -> Conjunction:
+    """A reading with the higher one of two confidences of its class, and of each path."""
+    target = max(one.target, other.target, key=lambda target: target.confidence)
+    pairs = zip(one.paths, other.paths, strict=True)
+    paths = tuple((mention, max(path, its, key=lambda path: path.share)) for (mention, path), (_, its) in pairs)
+    return replace(one, target=target, paths=paths)
 
 
 def _small(readings: Sequence[Conjunction]) -> Ids:
