@@ -21,7 +21,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, InColumns, TermColumn
 from hybridkg.operators.context import EVALUATION_US, ExecutionContext
-from hybridkg.operators.id_sets import distinct_ids
+from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.query import ast
@@ -82,8 +82,7 @@ class ExistsTest:
             if column is None or context.graph is None:
                 relations[score] = relation_among(match, rows.cells(match.entity.name), context)
                 continue
-            ids = distinct_ids(column.ids)
-            entities = ids[: int(ids.searchsorted(context.graph.n_entities))]
+            entities = below(distinct_ids(column.ids), context.graph.n_entities)
             relations[score] = relation_of_entities(match, entities, context)
         try:
             context.slice = RelationPrefix(relations)

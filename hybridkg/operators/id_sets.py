@@ -56,6 +56,16 @@ def places(ids: Ids, members: Ids) -> NDArray[Any]:
     return members.searchsorted(ids)
 
 
+def below(ids: NDArray[Any], end: int) -> NDArray[Any]:
+    """The part of a set that is below a number, such as the entities among the nodes of a graph.
+
+    >>> import numpy as np
+    >>> below(np.array([1, 4, 9], np.uint32), 9).tolist()
+    [1, 4]
+    """
+    return ids[: ids.searchsorted(ids.dtype.type(end))] if len(ids) and int(ids[-1]) >= end else ids
+
+
 def both(first: Ids, second: Ids) -> Ids:
     """Intersection of two sets.
 

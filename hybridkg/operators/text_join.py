@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
     GRAPH_QUESTIONS,
@@ -26,7 +25,7 @@ from hybridkg.operators.columns import Column, InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import NARROW_SHARE, GraphFragment
-from hybridkg.operators.id_sets import distinct_ids, held, places
+from hybridkg.operators.id_sets import below, distinct_ids, held, places
 from hybridkg.operators.index_access import every_entity, every_match, scores_among
 from hybridkg.operators.late_scores import LateScores, is_late
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
@@ -74,11 +73,8 @@ class TextJoin(PhysicalOperator):
         assert nodes is not None
         query = self.narrowed(index)
         variable = self.match.entity.name
-        prepared = self.fragment.prepared(context)
-        if prepared is not None:
-            return self._in_columns(index, prepared, context)
-        if self._text_first(index, context):
-            joined = self._with_matches(index, context)
+        if self.fragment.prepared(context) is not None or self._is_narrow(index, context):
+            joined = self._in_columns(index, context)
             if joined is not None:
                 return joined
         columns = self.fragment.over_columns(context)
@@ -97,63 +93,41 @@ class TextJoin(PhysicalOperator):
         rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, partial)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
-    def _text_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
+    def _is_narrow(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether operators over columns run for the matches only, which are few."""
         if self.fragment.relational is None or context.graph is None or is_remote_relation(index, self._query):
             return False
         return index.match_count_bound(self.narrowed(index)) <= NARROW_SHARE * context.graph.n_nodes
 
-    def _with_matches(self, index: RankedIndex, context: ExecutionContext) -> InColumns | None:
-        """The complete relation, joined with the rows of its entities; None without these in columns."""
-        variable = self.match.entity.name
-        ids, scores = every_match(index, self.narrowed(index), context)
-        solutions = self.fragment.columns_for(context, variable, ids)
-        entities = None if solutions is None else solutions.ids(variable)
-        if solutions is None or entities is None:
-            return None
-        return self._scored(solutions, entities.ids, ids, scores, index, context)
-
-    def _scored(
-        self,
-        solutions: InColumns,
-        entities: Ids,
-        ids: Ids,
-        scores: Scores | None,
-        index: RankedIndex,
-        context: ExecutionContext,
-    ) -> InColumns:
-        """Rows of a fragment with the scores of their entities, all of which are among the ids; late without any."""
-        import numpy as np
-
-        if np.array_equal(entities, ids):
-            matching = len(ids)
-        else:
-            at = places(entities, ids)
-            matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
-        context.record_count(JOINED, matching, self.match)
-        column: Column = LateScores(entities, self._query, index)
-        if scores is not None:
-            column = NumberColumn(scores, double)
-        return solutions.having({**solutions.columns, self.score: column})
-
-    def _in_columns(self, index: RankedIndex, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:
-        """Vectorized join with a fragment of the projection, whose candidate set is cheap at any size."""
+    def _in_columns(self, index: RankedIndex, context: ExecutionContext) -> InColumns | None:
+        """Vectorized join with the rows of a fragment; None where it has no columns of ids."""
         import numpy as np
 
         variable = self.match.entity.name
+        scores: Scores | None = None
         if self._graph_first(index, context):
             candidates = CandidateSetScan(variable, (self.fragment,)).find(context)
             assert candidates is not None
             scores = scores_among(index, self._query, candidates, context)
             ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
         elif is_late(self.match, index):
-            ids, scores = every_entity(index, self._query, context), None
+            ids = every_entity(index, self._query, context)
         else:
             ids, scores = every_match(index, self.narrowed(index), context)
-        solutions = self.fragment.in_columns(prepared, context, {variable: ids})
-        entities = solutions.ids(variable)
-        assert entities is not None
-        return self._scored(solutions, entities.ids, ids, scores, index, context)
+        solutions = self.fragment.columns_for(context, variable, ids)
+        entities = None if solutions is None else solutions.ids(variable)
+        if solutions is None or entities is None:
+            return None
+        if np.array_equal(entities.ids, ids):
+            matching = len(ids)
+        else:
+            at = places(entities.ids, ids)
+            matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
+        context.record_count(JOINED, matching, self.match)
+        column: Column = LateScores(entities.ids, self._query, index)
+        if scores is not None:
+            column = NumberColumn(scores, double)
+        return solutions.having({**solutions.columns, self.score: column})
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""
@@ -268,7 +242,7 @@ def scored_rows(
     """Scores of rows, of which `entities` are the ids of one variable."""
     distinct = distinct_ids(entities)
     if context.graph is not None:
-        distinct = distinct[: int(distinct.searchsorted(context.graph.n_entities))]
+        distinct = below(distinct, context.graph.n_entities)
     ids, scores = scores_of_ids(distinct, query, index, context)
     matches = held(entities, ids)
     return ScoredRows(solutions, matches, scores[places(entities[matches], ids)], int(held(distinct, ids).sum()))

@@ -188,7 +188,8 @@ class Reducer:
 
     def _decisions(self, edge: Edge, variable: str) -> float:
         """Cost of what Oxigraph decides to test all values at the other end of an edge."""
-        condition = self.conditions.get(str(edge.other(variable)))
+        child = edge.other(variable)
+        condition = self.conditions.get(child) if isinstance(child, str) else None
         if condition is None or not condition.delegated.bounds:
             return 0.0
         backward = not edge.from_subject(variable)

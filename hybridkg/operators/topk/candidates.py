@@ -19,7 +19,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment, restricted
-from hybridkg.operators.id_sets import both, held
+from hybridkg.operators.id_sets import below, both, held
 from hybridkg.operators.index_access import every_entity, scores_among
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.pushdown_conditions import whole
@@ -185,8 +185,7 @@ def _candidates(
 def _entities_of(ids: Ids, context: ExecutionContext) -> Ids:
     """Prefix of a set of nodes and literals that are entities of the text index."""
     assert context.graph is not None
-    n = context.graph.n_entities
-    return ids[: ids.searchsorted(ids.dtype.type(n))] if len(ids) and int(ids[-1]) >= n else ids
+    return below(ids, context.graph.n_entities)
 
 
 def _by_store(

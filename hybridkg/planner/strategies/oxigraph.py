@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybridkg.algebra.nodes import Plan, SparqlQuery
-from hybridkg.algebra.to_pattern import DeclinedPattern
-from hybridkg.interfaces.graph_index import (
-    BoundPattern,
-    Cardinality,
-    Distinct,
-    Exists,
-    Join,
-    LeftJoin,
-    Minus,
-    Pattern,
-    Restrict,
-    Union,
-)
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.meter import ADJACENCY, ROWS_PASSED, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.any_solution import AnySolution
@@ -33,17 +21,15 @@ from hybridkg.operators.extend import Extend
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.group import GroupRows
 from hybridkg.operators.join import HashJoin
-from hybridkg.operators.left_join import BindLeftJoin
-from hybridkg.operators.left_join import LeftJoin as LeftJoinRows
-from hybridkg.operators.minus import BindMinus
-from hybridkg.operators.minus import Minus as MinusRows
+from hybridkg.operators.left_join import BindLeftJoin, LeftJoin
+from hybridkg.operators.minus import BindMinus, Minus
 from hybridkg.operators.order_rows import OrderRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.lower import lower
-from hybridkg.planner.plan_template import FragmentTemplate
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
+from hybridkg.planner.read_first import read_first
 from hybridkg.planner.strategies.columns import below_slice, declined, priced_operators
 
 
@@ -74,7 +60,7 @@ class OxigraphStrategy(Strategy):
 
 OXIGRAPH = OxigraphStrategy()
 
-JOINS = frozenset({HashJoin, LeftJoinRows, MinusRows, BindJoin, BindLeftJoin, BindMinus})
+JOINS = frozenset({HashJoin, LeftJoin, Minus, BindJoin, BindLeftJoin, BindMinus})
 
 WHOLE = frozenset({GroupRows, CountGroups, OrderRows})
 """Operators whose first row comes after the last one that they read."""
@@ -131,7 +117,7 @@ class StoreReading:
         whole = sum([_entries(operator, estimates) for operator in self.whole])
         streamed = sum([_entries(operator, estimates) for operator in self.streamed])
         if share < 1.0:
-            first = min(streamed, sum([_read_first(operator, planning) for operator in self.streamed]))
+            first = min(streamed, sum([read_first(operator, planning) for operator in self.streamed]))
             whole, streamed = whole + first, streamed - first
         read = max(wanted, whole + share * streamed)
         if self.root is not self.solutions:
@@ -151,42 +137,3 @@ def _entries(operator: PhysicalOperator, estimates: EstimationContext) -> float:
     elif isinstance(operator, CountGroups | AnySolution):
         rows = estimates.rows(operator.fragment)
     return max(rows or 0.0, (operator.work(estimates) or {}).get(ADJACENCY, 0.0))
-
-
-def _read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
-    """Entries that Oxigraph reads for an operator before its first row: those of MINUS and of sub-selects."""
-    fragment = operator.fragment if isinstance(operator, FragmentProbe | CountGroups | AnySolution) else operator
-    if not isinstance(fragment, GraphFragment) or planning.graph is None:
-        return 0.0
-    if isinstance(fragment, FragmentTemplate):
-        fragment = planning.bound_fragment(fragment.fragment)
-    if isinstance(fragment.pattern, DeclinedPattern):
-        return 0.0
-    pattern, entries = fragment.pattern, 0.0
-    for part in _read_whole(pattern.template if isinstance(pattern, BoundPattern) else pattern):
-        asked = BoundPattern(part, pattern.values) if isinstance(pattern, BoundPattern) else part
-        prepared = planning.graph.compile(asked)
-        entries += 0.0 if prepared is None else max(prepared.size().estimate, prepared.work())
-    return entries
-
-
-def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
-    """The right sides of MINUS, and the sub-selects that are joined with something."""
-    match pattern:
-        case Minus(left, right):
-            yield from _read_whole(left)
-            yield right
-        case Join(parts):
-            for part in parts:
-                if isinstance(part, Distinct):
-                    yield part
-                else:
-                    yield from _read_whole(part)
-        case LeftJoin(left, right, _):
-            yield from _read_whole(left)
-            yield from _read_whole(right)
-        case Union(branches):
-            for branch in branches:
-                yield from _read_whole(branch)
-        case Exists(child, _, _) | Restrict(child, _) | Distinct(child, _, _):
-            yield from _read_whole(child)
