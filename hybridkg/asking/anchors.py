@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.mentions import find_mentions
-from hybridkg.asking.words import read_question
+from hybridkg.asking.nested_quotations import read_quoted
 from hybridkg.rdf.terms import NamedNode
 
 MAX_ANCHORS = 8
@@ -20,7 +20,7 @@ def named_nodes(text: str, base: AskedBase) -> tuple[NamedNode, ...]:
     Raises:
         QueryLimitError: the question is too long.
     """
-    question = read_question(text, base.names.analyzer)
+    question = read_quoted(text, base.names)
     best = [mention.choices[0] for mention in find_mentions(question, base).found]
     sure = sorted((one for one in best if one.confidence >= MIN_CONFIDENCE), key=lambda one: (-one.confidence, one.iri))
     return tuple(NamedNode(iri) for iri in list(dict.fromkeys(one.iri for one in sure))[:MAX_ANCHORS])

@@ -11,13 +11,14 @@ from hybridkg.asking.features import class_features
 from hybridkg.asking.interpretation import Alternative, Interpretation
 from hybridkg.asking.linkability import weighted
 from hybridkg.asking.mentions import find_mentions
+from hybridkg.asking.nested_quotations import read_quoted
 from hybridkg.asking.readings import compared_readings
-from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots
+from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Target
 from hybridkg.asking.targets import find_targets
 from hybridkg.asking.uncovered import uncovered_text
 from hybridkg.asking.unread import unread
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
-from hybridkg.asking.words import MAX_WORDS, Question, read_question
+from hybridkg.asking.words import MAX_WORDS, Question
 from hybridkg.errors import UserError
 
 LEAST = 0.3
@@ -68,10 +69,17 @@ def interpret(
         words = uncovered_text(question, chosen, base) or question.text
         slots = Slots(question.text, chosen.target, constraints, words, chosen.answers)
     others = _alternatives(question, readings, chosen if slots else None)
-    used = _words_of(chosen) if slots is not None and chosen is not None else frozenset()
+    used = _words_of(chosen) if slots and chosen else frozenset()
     sure = [one for one in mentions.found if one.confidence >= SURE_LINK]
     notes += unread(question, used, sure)
+    if slots is None:
+        slots = unconstrained(question, targets[0] if targets else None)
     return emitted(slots, question, base, prefixes, limit, others, mentions.unresolved, notes)
+
+
+def unconstrained(question: Question, target: Target | None) -> Slots:
+    """The slots of a question without a constraint: all its words rank, and the class of the answers restricts none."""
+    return Slots(question.text, target, (), question.text, 0)
 
 
 def _words_of(reading: Conjunction) -> frozenset[int]:
@@ -88,14 +96,14 @@ def checked_question(text: str, base: AskedBase) -> tuple[Question, list[str]]:
         UserError: it has no word.
         QueryLimitError: it is too long.
     """
-    question = read_question(text, base.names.analyzer)
+    question = read_quoted(text, base.names)
     if not question.words:
         raise UserError("the question has no word", hint='hybridkg ask KB "papers on parsing by people at Edinburgh"')
     return question, [f"names are sought in the first {MAX_WORDS} words only"] if question.is_cut else []
 
 
 def emitted(
-    slots: Slots | None,
+    slots: Slots,
     question: Question,
     base: AskedBase,
     prefixes: Mapping[str, str],
@@ -104,9 +112,8 @@ def emitted(
     unresolved: tuple[str, ...],
     notes: Sequence[str],
 ) -> Interpretation:
-    """The interpretation with the queries of some slots; with none, the plain fusion of the question's words."""
-    if slots is None:
-        slots = Slots(question.text, None, (), question.text, 0)
+    """The interpretation with the queries of its slots; without a constraint, the plain fusion of all words."""
+    if not slots.constraints:
         query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
         return Interpretation(slots, query, None, None, alternatives, unresolved, tuple(notes))
     around = surroundings(slots.text, base, prefixes, limit, question.text)

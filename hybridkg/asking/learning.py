@@ -18,6 +18,7 @@ from hybridkg.asking.base import AskedBase
 from hybridkg.asking.features import class_features, route_features
 from hybridkg.asking.linkability import link_key, weighted
 from hybridkg.asking.mentions import Mentions, NameMention, find_mentions
+from hybridkg.asking.nested_quotations import read_quoted
 from hybridkg.asking.shapes import ANCHOR, OTHER, mention_features, shape_of
 from hybridkg.asking.weights import (
     CLASS_FEATURES,
@@ -29,7 +30,7 @@ from hybridkg.asking.weights import (
     between,
     written_route,
 )
-from hybridkg.asking.words import Question, read_question
+from hybridkg.asking.words import Question
 
 LEAST = 2
 SMOOTHING = 0.5
@@ -84,7 +85,7 @@ def learn(examples: Iterable[Example], base: AskedBase, weights: QuestionWeights
     """The weights with models of routes, classes and links. An anchor that is no mention teaches nothing."""
     read = []
     for example in examples:
-        question = read_question(example.question, base.names.analyzer)
+        question = read_quoted(example.question, base.names)
         read.append(_Read(example, question, find_mentions(question, base)))
     links = _links(read)
     read = [replace(one, mentions=weighted(one.question, one.mentions, links)) for one in read]

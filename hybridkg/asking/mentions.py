@@ -18,11 +18,8 @@ from dataclasses import dataclass
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.names import Words
-from hybridkg.asking.words import Question, QuestionWord
+from hybridkg.asking.words import MAX_LENGTH, Question, QuestionWord
 from hybridkg.rdf.terms import NamedNode
-
-MAX_LENGTH = 24
-"""Words of a mention without quotation marks."""
 
 LEAST_SIMILAR = 0.75
 """Dice coefficient of a name that is not written as it is stored."""

@@ -16,7 +16,7 @@ import numpy as np
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.conjunction import MAX_CONSTRAINTS
 from hybridkg.asking.emit import LIMIT
-from hybridkg.asking.interpret import LEAST, checked_question, emitted
+from hybridkg.asking.interpret import LEAST, checked_question, emitted, unconstrained
 from hybridkg.asking.interpretation import Interpretation
 from hybridkg.asking.mentions import NameMention, find_mentions
 from hybridkg.asking.model_answer import INSTRUCTION, ModelAnswer, NamedRelation, NamedValue, read_answer, shown
@@ -72,7 +72,7 @@ def interpret_by_model(
     if len(placed) > MAX_CONSTRAINTS:
         notes.append(f"of {len(placed):,} constraints of the model the first {MAX_CONSTRAINTS} are used")
     chosen = sorted(placed[:MAX_CONSTRAINTS], key=lambda one: one.first)
-    slots = None
+    slots = unconstrained(question, target)
     if target is not None and any(one.constraint.confidence > LEAST for one in chosen):
         answers = reduce(np.intersect1d, [one.ids for one in chosen])
         constraints = tuple(one.constraint for one in chosen)

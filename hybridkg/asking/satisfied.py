@@ -63,7 +63,7 @@ def slot_columns(slots: Slots, ids: NDArray[np.int64], base: AskedBase) -> NDArr
 
 def _parts(slots: Slots, base: AskedBase) -> Iterator[tuple[float, Ids]]:
     """The confidence and the answers of each constraint, and of the class where it is one of them (emit.py)."""
-    if slots.target is None:
+    if slots.target is None or not slots.constraints:
         return
     if not slots.is_class_sure:
         yield slots.target.confidence, base.instances(slots.target.iri)

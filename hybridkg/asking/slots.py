@@ -140,7 +140,7 @@ class Slots:
 
     Args:
         question: its text.
-        target: class of the answers; None where there is no constraint.
+        target: class of the answers, which restricts nothing without a constraint; None if there is no class.
         constraints: in the order of the question.
         text: the words that rank the answers.
         answers: number of nodes that satisfy all constraints.

@@ -16,6 +16,9 @@ MAX_QUESTION = 10_000
 MAX_WORDS = 128
 """Words of a question in which names and values are sought; the others are text only."""
 
+MAX_LENGTH = 24
+"""Words of a name, but for a similar one in quotation marks."""
+
 _QUOTED = re.compile(r'"([^"\n]{1,400})"|“([^”\n]{1,400})”|«([^»\n]{1,400})»')
 
 

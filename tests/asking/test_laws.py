@@ -84,7 +84,15 @@ def test_a_question_without_a_constraint_is_the_plain_fusion_byte_for_byte(films
     snapshot = snapshot_of(films)
     around = surroundings(found.slots.question, snapshot.asked, SearchedBase(films, snapshot, {}).prefixes, 10_000)
     assert found.query == fusion_query(found.slots.question, around)
-    assert (found.strict, found.pattern, found.target) == (None, None, None)
+    assert (found.strict, found.pattern) == (None, None)
+
+
+def test_the_class_of_a_question_without_a_constraint_is_read_and_restricts_nothing(films):
+    found = films.interpret("films about loneliness")
+    assert not found.slots.constraints
+    assert found.target is not None
+    assert found.target.word == "films"
+    assert found.target.iri not in found.query
 
 
 @given(questions)

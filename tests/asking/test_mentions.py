@@ -7,7 +7,7 @@ import pytest
 from hybridkg import KnowledgeBase
 from hybridkg.asking.linkability import weighted
 from hybridkg.asking.mentions import find_mentions
-from hybridkg.asking.words import read_question
+from hybridkg.asking.nested_quotations import MAX_MARKS, read_quoted
 from hybridkg.kb.snapshot import snapshot_of
 
 NS = "http://example.org/"
@@ -19,6 +19,8 @@ GRAPH = """
 :Turn_It_Up a :Film ; rdfs:label "Turn It Up" ; :by :Ann_Lee .
 :Turn a :Film ; rdfs:label "Turn" ; :by :Ann_Lee .
 :Lost_in_Space a :Film ; rdfs:label "Lost in Space" ; :by :Ann_Lee .
+:Calling_Me_Mad a :Film ; rdfs:label "You \\"Calling\\" Me Mad?" ; :by :Ann_Lee .
+:Ends_Quoted a :Film ; rdfs:label "A \\"Loud\\"" ; :by :Ann_Lee .
 :war a :Tag ; rdfs:label "war" .
 :space a :Tag ; rdfs:label "space" .
 :Ann_Lee a :Person ; rdfs:label "Ann Lee" .
@@ -37,7 +39,7 @@ def base(tmp_path_factory):
 
 
 def found(base, text, links=None):
-    question = read_question(text, base.names.analyzer)
+    question = read_quoted(text, base.names)
     mentions = weighted(question, find_mentions(question, base), links or {})
     return {
         question.written(one.first, one.behind): [node.iri.removeprefix(NS) for node in one.choices]
@@ -62,7 +64,7 @@ def test_a_whole_name_hides_the_names_inside_it(base):
 
 
 def test_a_learned_share_multiplies_the_confidence_of_a_mention(base):
-    question = read_question("films on space by Ann Lee", base.names.analyzer)
+    question = read_quoted("films on space by Ann Lee", base.names)
     mentions = find_mentions(question, base)
     before = {question.written(one.first, one.behind): one.confidence for one in mentions.found}
     after = weighted(question, mentions, {"space": 0.25})
@@ -77,7 +79,7 @@ def test_a_learned_share_multiplies_the_confidence_of_a_mention(base):
 )
 def test_a_whole_name_in_lower_case_is_found_although_its_iri_has_other_words(films, question, name):
     asked = snapshot_of(films).asked
-    mentions = find_mentions(read_question(question, asked.names.analyzer), asked).found
+    mentions = find_mentions(read_quoted(question, asked.names), asked).found
     assert [(one.is_exact, one.choices[0].iri.rpartition("/")[2]) for one in mentions] == [(True, name)]
 
 
@@ -97,4 +99,26 @@ def test_a_label_that_only_begins_like_the_words_is_no_whole_name(films):
 )
 def test_names_without_a_node_are_told_beside_names_with_one(films, question, unresolved):
     asked = snapshot_of(films).asked
-    assert find_mentions(read_question(question, asked.names.analyzer), asked).unresolved == unresolved
+    assert find_mentions(read_quoted(question, asked.names), asked).unresolved == unresolved
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "node"),
+    [
+        ('films like "You "Calling" Me Mad?" about tags', 'You "Calling" Me Mad', "Calling_Me_Mad"),
+        ('films like "A "Loud"" about tags', 'A "Loud', "Ends_Quoted"),
+        ('films like "You "Calling" Me Mad?" or "Lost in Space"', 'You "Calling" Me Mad', "Calling_Me_Mad"),
+        ('films like "Lost in Space" or "You "Calling" Me Mad?"', "Lost in Space", "Lost_in_Space"),
+    ],
+)
+def test_a_whole_name_in_quotation_marks_may_have_quotations_inside(base, text, written, node):
+    assert found(base, text)[written] == [node]
+
+
+def test_quotations_side_by_side_are_no_quotation_around_another(base):
+    assert read_quoted('"War" and "Lost in Space"', base.names).quoted == ((0, 1), (2, 5))
+
+
+def test_a_question_full_of_quotation_marks_has_those_of_neighbours(base):
+    text = '"War" ' * MAX_MARKS
+    assert len(read_quoted(text, base.names).quoted) == MAX_MARKS
