@@ -16,6 +16,7 @@ from typing import NamedTuple
 from hybridkg.errors import QueryWarning
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.occurrence import occurs_in_a_graph
 from hybridkg.query import ast
 from hybridkg.query.constants import term_of_constant
 from hybridkg.query.source import shown
@@ -102,7 +103,7 @@ class ConstantAdvisor:
             if not occurs:
                 text = term_text(term)
                 pattern = f"{text} <{predicate}> ?o" if place == "subject" else f"?s <{predicate}> {text}"
-                occurs = self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}")
+                occurs = occurs_in_a_graph(self._store, pattern)
             found = Found(occurs, () if occurs else tuple(self._similar(place, predicate, term)))
             self._found.put(key, found)
         return found

@@ -13,6 +13,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 from hybridkg.kb.absent_constants import ConstantAdvisor
+from hybridkg.kb.occurrence import occurs_in_a_graph
 from hybridkg.kb.other_languages import languages_with, tagged
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
@@ -216,8 +217,7 @@ class Advisor:
             if len(self._occurring) >= MAX_CACHED_NAMES:
                 self._occurring.clear()
             pattern = f"?s <{RDF_TYPE}> <{iri}>" if kind == "class" else f"?s <{iri}> ?o"
-            sparql = f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
-            self._occurring[key] = self._counted(kind, iri) or self._store.ask(sparql)
+            self._occurring[key] = self._counted(kind, iri) or occurs_in_a_graph(self._store, pattern)
         return self._occurring[key]
 
     @cached_property
@@ -246,7 +246,7 @@ class Advisor:
         """The pattern for a property that only restrictions of OWL use; empty for others."""
         for filler in FILLERS:
             pattern = f"?r <{OWL}onProperty> <{iri}> ; <{OWL}{filler}> ?y"
-            if self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"):
+            if occurs_in_a_graph(self._store, pattern):
                 on, leads = (_shown(OWL + name, prefixes) for name in ("onProperty", filler))
                 below = _shown(SUBCLASS_OF, prefixes)
                 return (
