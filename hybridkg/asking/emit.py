@@ -40,6 +40,10 @@ and a quarter of it, Hit@1 and Recall@20 differ by .01 at most."""
 
 X, TEXT, SIMILARITY, OF_CLASS = ast.Var("x"), ast.Var("t"), ast.Var("v"), ast.Var("g0")
 
+JOINED, TESTED = "abcd", "klmn"
+"""First letters of the variables of each constraint: where it gives answers, and where EXISTS tests one. With names of
+its own, EXISTS reads only ?x, so that DISTINCT drops the other variables of the branches early (narrow_distinct.py)."""
+
 
 @dataclass(frozen=True)
 class QuerySurroundings:
@@ -90,9 +94,12 @@ def soft_query(slots: Slots, around: QuerySurroundings) -> str:
     if len(slots.constraints) > 1:
         for number, one in enumerate(slots.constraints):
             if isinstance(one, PathConstraint) and one.reach <= MAX_RANKED:
-                branches.append(ast.Group((*inside, *_pattern(one, number, around))))
+                branches.append(ast.Group((*inside, *_pattern(one, JOINED[number], around))))
     branches += _tops(slots.text, around)
-    tests = [ast.Bind(_exists(one, number, around), _satisfied(number)) for number, one in enumerate(slots.constraints)]
+    tests = [
+        ast.Bind(_exists(one, TESTED[number], around), _satisfied(number))
+        for number, one in enumerate(slots.constraints)
+    ]
     flags = [_flag(_satisfied(number)) for number in range(len(slots.constraints))]
     is_of_class: ast.Expression = _integer(1)
     if not slots.is_class_sure:
@@ -196,24 +203,24 @@ def _either(branches: Sequence[ast.Group]) -> ast.Element:
 def _all_patterns(constraints: Sequence[Constraint], around: QuerySurroundings) -> tuple[ast.Element, ...]:
     """The patterns of all constraints; those of values and absences last, because they only restrict."""
     numbered = sorted(enumerate(constraints), key=lambda one: not isinstance(one[1], PathConstraint))
-    return tuple(element for number, one in numbered for element in _pattern(one, number, around))
+    return tuple(element for number, one in numbered for element in _pattern(one, JOINED[number], around))
 
 
-def _pattern(constraint: Constraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
+def _pattern(constraint: Constraint, letter: str, around: QuerySurroundings) -> tuple[ast.Element, ...]:
     if isinstance(constraint, PathConstraint):
-        return _path(constraint, number, around)
+        return _path(constraint, letter, around)
     if isinstance(constraint, ValueConstraint):
-        return _value(constraint, number)
-    return (ast.Filter(ast.Exists(_missing(constraint, number, around), negated=True)),)
+        return _value(constraint, letter)
+    return (ast.Filter(ast.Exists(_missing(constraint, letter, around), negated=True)),)
 
 
-def _exists(constraint: Constraint, number: int, around: QuerySurroundings) -> ast.Expression:
+def _exists(constraint: Constraint, letter: str, around: QuerySurroundings) -> ast.Expression:
     if isinstance(constraint, AbsenceConstraint):
-        return ast.Exists(_missing(constraint, number, around), negated=True)
-    return ast.Exists(ast.Group(_pattern(constraint, number, around)))
+        return ast.Exists(_missing(constraint, letter, around), negated=True)
+    return ast.Exists(ast.Group(_pattern(constraint, letter, around)))
 
 
-def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) -> tuple[ast.Element, ...]:
+def _path(constraint: PathConstraint, letter: str, around: QuerySurroundings) -> tuple[ast.Element, ...]:
     """The triples of a path. Neither its answers nor the nodes on the way to them are the anchor."""
     anchor = ast.Iri(constraint.anchor.iri)
     triples: list[ast.TriplePattern] = []
@@ -221,7 +228,7 @@ def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) ->
     here: ast.Iri | ast.Var = anchor
     for at, step in enumerate(constraint.steps):
         is_last = at == len(constraint.steps) - 1
-        there = X if is_last else ast.Var(f"{'abcd'[number]}{at + 1}")
+        there = X if is_last else ast.Var(f"{letter}{at + 1}")
         triples.append(_triple(here, step, there))
         if not is_last and step in around.mixed:
             triples.append(_typed(there, step.target, around))
@@ -231,8 +238,8 @@ def _path(constraint: PathConstraint, number: int, around: QuerySurroundings) ->
     return (ast.Triples(tuple(triples)), *others)
 
 
-def _value(constraint: ValueConstraint, number: int) -> tuple[ast.Element, ...]:
-    value = ast.Var(f"{'abcd'[number]}1")
+def _value(constraint: ValueConstraint, letter: str) -> tuple[ast.Element, ...]:
+    value = ast.Var(f"{letter}1")
     measured: ast.Expression = ast.Call("YEAR", (value,)) if constraint.years else value
     tests: list[ast.Expression] = [
         ast.Binary(operator, measured, _integer(number)) for operator, number in constraint.tests
@@ -244,8 +251,8 @@ def _value(constraint: ValueConstraint, number: int) -> tuple[ast.Element, ...]:
     return ast.Triples((triple,)), ast.Filter(condition)
 
 
-def _missing(constraint: AbsenceConstraint, number: int, around: QuerySurroundings) -> ast.Group:
-    other = ast.Var(f"{'abcd'[number]}1")
+def _missing(constraint: AbsenceConstraint, letter: str, around: QuerySurroundings) -> ast.Group:
+    other = ast.Var(f"{letter}1")
     triples = [_triple(X, constraint.step, other)]
     if constraint.step in around.mixed:
         triples.append(_typed(other, constraint.step.target, around))

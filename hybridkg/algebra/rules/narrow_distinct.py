@@ -19,6 +19,7 @@ from hybridkg.algebra.nodes import (
     Plan,
     Project,
     Rank,
+    Union,
     children,
 )
 from hybridkg.algebra.rules.rebuild import with_children
@@ -31,7 +32,7 @@ def narrow_distinct(plan: Plan) -> Plan:
 
     Under DISTINCT a fragment needs only the distinct combinations of the variables that the columns, the order, a
     condition or another part of the pattern reads: the co-authors of a paper's authors are many, the papers few.
-    Fragments below an aggregate, in a UNION, or on the right of OPTIONAL and MINUS stay unchanged.
+    Fragments below an aggregate, or on the right of OPTIONAL and MINUS, stay unchanged.
     """
     if isinstance(plan, Project) and plan.distinct:
         return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | _read_by(plan.child)))
@@ -45,6 +46,8 @@ def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
             return _fragment(plan, group, dataset, read)
         case Join(left, right):
             return Join(_narrowed(left, read | right.variables), _narrowed(right, read | left.variables))
+        case Union(branches):
+            return Union(tuple(_narrowed(branch, read) for branch in branches))
         case LeftJoin(left, right) | Minus(left, right):
             return replace(plan, left=_narrowed(left, read | right.variables))
         case MatchEach(child, match):
