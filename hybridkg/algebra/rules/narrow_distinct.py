@@ -32,7 +32,8 @@ def narrow_distinct(plan: Plan) -> Plan:
 
     Under DISTINCT a fragment needs only the distinct combinations of the variables that the columns, the order, a
     condition or another part of the pattern reads: the co-authors of a paper's authors are many, the papers few.
-    Fragments below an aggregate, or on the right of OPTIONAL and MINUS, stay unchanged.
+    Fragments below an aggregate, or on the right of OPTIONAL and MINUS, stay unchanged, but for sub-selects there that
+    are DISTINCT themselves.
     """
     if isinstance(plan, Project) and plan.distinct:
         return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | _read_by(plan.child)))
@@ -49,12 +50,12 @@ def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
         case Union(branches):
             return Union(tuple(_narrowed(branch, read) for branch in branches))
         case LeftJoin(left, right) | Minus(left, right):
-            return replace(plan, left=_narrowed(left, read | right.variables))
+            return replace(plan, left=_narrowed(left, read | right.variables), right=narrow_distinct(right))
         case MatchEach(child, match):
             return replace(plan, child=_narrowed(child, read | match.variables))
         case Rank() | OrderBy() | Extend() | Filter():
             return replace(plan, child=_narrowed(plan.child, read))
-    return plan
+    return narrow_distinct(plan)
 
 
 def _fragment(plan: Fragment, group: ast.Group, dataset: tuple[ast.DatasetClause, ...], read: frozenset[str]) -> Plan:
