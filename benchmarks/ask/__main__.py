@@ -84,8 +84,8 @@ def figures(grades: Sequence[Graded]) -> dict[str, Any]:
         },
         "against": tests(grades),
         "by_template": by_template,
-        "interpret_ms_median": round(1000 * median(one.interpret_s for one in grades), 1),
-        "answer_ms_median": round(1000 * median(one.answer_s for one in grades), 1),
+        "interpret_cpu_ms_median": round(1000 * median(one.interpret_cpu_s for one in grades), 1),
+        "answer_cpu_ms_median": round(1000 * median(one.answer_cpu_s for one in grades), 1),
     }
 
 
