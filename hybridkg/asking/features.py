@@ -19,6 +19,9 @@ WINDOW = 4
 
 NAME = "_"
 
+MAX_LENGTH = 16
+"""Words of a question that are counted; longer ones have much text, whose length says nothing about their form."""
+
 
 def route_features(question: Question, mention: NameMention, way: str) -> tuple[str, ...]:
     """The features of the route from a mention, by one of ROUTE_FEATURES."""
@@ -26,7 +29,9 @@ def route_features(question: Question, mention: NameMention, way: str) -> tuple[
     if way == "whole":
         before, after = question.words[: mention.first], question.words[mention.behind :]
     left, right = stems_of(before), stems_of(after)
-    return (*left, *right) if way == "window" else with_pairs((*left, NAME, *right))
+    if way == "window":
+        return (*left, *right)
+    return with_pairs((*left, NAME, *right)) if way != "whole" else with_length((*left, NAME, *right))
 
 
 def class_features(question: Question, mentioned: Collection[int], way: str) -> tuple[str, ...]:
@@ -45,7 +50,16 @@ def class_features(question: Question, mentioned: Collection[int], way: str) -> 
             words.append(stem)
         elif words[-1:] != [NAME]:
             words.append(NAME)
-    return with_pairs(words)
+    return with_length(words)
+
+
+def with_length(words: Sequence[str]) -> tuple[str, ...]:
+    """Words, pairs of neighbours, and the number of words: a form that is the beginning of another is the shorter one.
+
+    >>> with_length(["films", "by", "_"])
+    ('films', 'by', '_', 'films by', 'by _', '3 words')
+    """
+    return (*with_pairs(words), f"{min(len(words), MAX_LENGTH)} words")
 
 
 def with_pairs(words: Sequence[str]) -> tuple[str, ...]:

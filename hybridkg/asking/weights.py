@@ -23,10 +23,10 @@ MAX_SCORE = 300.0
 """Largest weight of a file and log-odds of a model, so that exponentials of them are neither 0 nor infinite."""
 
 ROUTE_FEATURES = ("window", "ordered", "whole")
-"""The words around the name; these with their pairs; the words of the whole question with their pairs."""
+"""The words around the name; these with their pairs; the words of the whole question with their pairs and number."""
 
 CLASS_FEATURES = ("head", "whole")
-"""The words of the head (targets.py); the words of the whole question with their pairs."""
+"""The words of the head (targets.py); the words of the whole question with their pairs and number."""
 
 
 @dataclass(frozen=True)

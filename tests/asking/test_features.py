@@ -42,8 +42,16 @@ def test_the_whole_question_has_all_words_and_a_mark_for_the_name(films):
 def test_a_name_of_several_words_is_one_feature_of_the_class(films):
     question, mention = read(films, "who made Blade Runner 2049")
     mentioned = range(mention.first, mention.behind)
-    assert class_features(question, mentioned, "whole")[-1].endswith(" _")
+    assert class_features(question, mentioned, "whole")[-2:] == ("made _", "3 words")
     assert class_features(question, mentioned, "whole").count("_") == 1
+
+
+def test_a_short_question_differs_from_a_longer_one_with_the_same_words_around_the_name(films):
+    short, of_short = read(films, "who made the film Alien")
+    long, of_long = read(films, "who made the films by the people of the film Alien")
+    assert route_features(short, of_short, "whole")[-1] == "5 words"
+    assert route_features(long, of_long, "whole")[-1] == "11 words"
+    assert set(route_features(short, of_short, "ordered")) <= set(route_features(long, of_long, "whole"))
 
 
 def test_the_features_that_tell_most_held_out_questions_are_chosen():
