@@ -156,11 +156,15 @@ def _search(session: Session, words: str) -> None:
 def _ask(session: Session, question: str) -> None:
     if not question:
         raise QuerySyntaxError(".ask needs a question", hint=".ask papers on parsing by people at Edinburgh")
-    found = session.runner(partial(session.kb.interpret, question, timeout=session.timeout))
+    from hybridkg.asking.emit import LIMIT
+    from hybridkg.kb.asking import interpreted, question_time
+
+    time = question_time(session.kb, session.timeout)
+    found = session.runner(partial(interpreted, session.kb, question, limit=LIMIT, time=time))
     session.screen.say(found.query)
     for remark in found.remarks:
         session.screen.say(f"note: {remark}")
-    session.query(found.query, "question")
+    session.query(found.query, "question", left=time)
 
 
 def _format(session: Session, name: str) -> None:

@@ -34,6 +34,7 @@ from hybridkg.terminal_text import for_whom, printable, printable_json
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
+    from hybridkg.kb.question_time import QuestionTime
     from hybridkg.results.result import ExplainedPlan
     from hybridkg.results.result_set import ResultSet
 
@@ -182,11 +183,13 @@ class Session:
         self.screen.say(error.render())
         self.failed += 1
 
-    def query(self, text: str, name: str = "query", *, typed: str = "", explain: str = "") -> None:
+    def query(
+        self, text: str, name: str = "query", *, typed: str = "", explain: str = "", left: QuestionTime | None = None
+    ) -> None:
         """Runs a query with the missing prefixes of the session added, and shows the rows.
 
         With `explain`, `explain` or `analyze`, shows the plan instead. `typed` is the input to show in errors, if it is
-        more than the query; it has the same length.
+        more than the query; it has the same length. `left` is the time of a question, of which a part is over.
         """
         from hybridkg.results.build import explained
 
@@ -207,6 +210,9 @@ class Session:
                     return
                 plan = self.runner(partial(self.kb.explain, full.text, analyze=is_analyzed, **options))
                 result = explained(plan)
+            elif left is not None:
+                options["timeout"] = left.left()
+                result = self.runner(partial(left.named, partial(self.kb.query, full.text, **options)))
             else:
                 result = self.runner(partial(self.kb.query, full.text, **options))
         except HybridkgError as e:

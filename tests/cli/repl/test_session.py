@@ -351,3 +351,15 @@ def test_dot_search_shows_hits_and_why_explains_one_of_them(session, screen):
     assert session.run(".search asstronaut")
     assert "note: no text has 'asstronaut'; did you mean 'astronaut'?" in screen.said
     assert not session.run(".search")
+
+
+def test_the_query_of_a_question_has_the_time_that_its_interpretation_left(session, monkeypatch):
+    seconds = []
+    query = session.kb.query
+    monkeypatch.setattr(
+        type(session.kb), "query", lambda self, text, **told: seconds.append(told["timeout"]) or query(text, **told)
+    )
+    session.timeout = 60.0
+    assert session.run(".ask films by Ridley Scott after 2000")
+    assert session.run("ASK { ?f a :Film }")
+    assert 0 < seconds[0] < 60.0 == seconds[1]
