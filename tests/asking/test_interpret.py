@@ -56,6 +56,21 @@ def test_a_comparison_is_on_the_property_whose_range_holds_the_number(films, wri
     assert (value.predicate, value.tests) == (NS + "year", tests)
 
 
+@pytest.mark.parametrize(
+    ("written", "tests"),
+    [
+        ("after the year 1980", ((">", 1980),)),
+        ("before year 1960", (("<", 1960),)),
+        ("between the years 1970 and 1980", ((">=", 1970), ("<=", 1980))),
+        ("between 1980 and 1970", ((">=", 1970), ("<=", 1980))),
+        ("from 1980 to 1970", ((">=", 1970), ("<=", 1980))),
+    ],
+)
+def test_the_words_the_year_hide_no_operator_and_a_range_may_begin_with_its_end(films, written, tests):
+    (value,) = films.interpret(f"films {written}").values
+    assert value.tests == tests
+
+
 @pytest.fixture(scope="module")
 def towns(tmp_path_factory):
     folder = tmp_path_factory.mktemp("towns")
