@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.conjunction import SURE_LINK, Conjunction
@@ -13,7 +14,7 @@ from hybridkg.asking.linkability import weighted
 from hybridkg.asking.mentions import find_mentions
 from hybridkg.asking.nested_quotations import read_quoted
 from hybridkg.asking.readings import compared_readings
-from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Target
+from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Target, distinct
 from hybridkg.asking.targets import find_targets
 from hybridkg.asking.uncovered import uncovered_text
 from hybridkg.asking.unread import unread
@@ -116,6 +117,7 @@ def emitted(
     if not slots.constraints:
         query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
         return Interpretation(slots, query, None, None, alternatives, unresolved, tuple(notes))
+    slots = replace(slots, constraints=distinct(slots.constraints))
     around = surroundings(slots.text, base, prefixes, limit, question.text)
     strict = strict_query(slots, around) if slots.answers else None
     if strict is None:

@@ -71,6 +71,14 @@ def test_the_words_the_year_hide_no_operator_and_a_range_may_begin_with_its_end(
     assert value.tests == tests
 
 
+def test_a_repeated_constraint_counts_once(films):
+    once = films.interpret("films by Ridley Scott with the crew")
+    twice = films.interpret("films by Ridley Scott with the crew of Ridley Scott")
+    assert len(once.paths) == len(twice.paths) == 1
+    assert twice.query.count("IF(?g1, 1, 0)") == 1
+    assert "?g2" not in twice.query
+
+
 @pytest.fixture(scope="module")
 def towns(tmp_path_factory):
     folder = tmp_path_factory.mktemp("towns")
