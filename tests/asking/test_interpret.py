@@ -79,6 +79,11 @@ def test_a_repeated_constraint_counts_once(films):
     assert "?g2" not in twice.query
 
 
+@pytest.mark.parametrize("word", ["without", "lacking"])
+def test_what_answers_lack_is_not_their_class(films, word):
+    assert films.interpret(f"films {word} a director").target.name == "film"
+
+
 @pytest.fixture(scope="module")
 def towns(tmp_path_factory):
     folder = tmp_path_factory.mktemp("towns")
