@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hybridkg.asking.base import AskedBase
 from hybridkg.asking.conjunction import SURE_LINK, Conjunction
@@ -13,12 +14,12 @@ from hybridkg.asking.linkability import weighted
 from hybridkg.asking.mentions import find_mentions
 from hybridkg.asking.nested_quotations import read_quoted
 from hybridkg.asking.readings import compared_readings
-from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Target
+from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Target, distinct
 from hybridkg.asking.targets import find_targets
 from hybridkg.asking.uncovered import uncovered_text
 from hybridkg.asking.unread import unread
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
-from hybridkg.asking.words import MAX_WORDS, Question
+from hybridkg.asking.words import MAX_WORDS, Question, read_question
 from hybridkg.errors import UserError
 
 LEAST = 0.3
@@ -74,12 +75,19 @@ def interpret(
     notes += unread(question, used, sure)
     if slots is None:
         slots = unconstrained(question, targets[0] if targets else None)
-    return emitted(slots, question, base, prefixes, limit, others, mentions.unresolved, notes)
+    unresolved = tuple(one for one in mentions.unresolved if not _names_class(one, slots.target, base))
+    return emitted(slots, question, base, prefixes, limit, others, unresolved, notes)
 
 
 def unconstrained(question: Question, target: Target | None) -> Slots:
     """The slots of a question without a constraint: all its words rank, and the class of the answers restricts none."""
     return Slots(question.text, target, (), question.text, 0)
+
+
+def _names_class(part: str, target: Target | None, base: AskedBase) -> bool:
+    """Whether a part of a question names the class of the answers, as in `Show Me Films`, and so no node."""
+    words = base.lexicon.class_words[target.iri] if target is not None else ()
+    return all(word.stem in words for word in read_question(part, base.names.analyzer).words)
 
 
 def _words_of(reading: Conjunction) -> frozenset[int]:
@@ -116,6 +124,7 @@ def emitted(
     if not slots.constraints:
         query = fusion_query(question.text, surroundings(slots.text, base, prefixes, limit))
         return Interpretation(slots, query, None, None, alternatives, unresolved, tuple(notes))
+    slots = replace(slots, constraints=distinct(slots.constraints))
     around = surroundings(slots.text, base, prefixes, limit, question.text)
     strict = strict_query(slots, around) if slots.answers else None
     if strict is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -132,6 +133,27 @@ SURE_CLASS = 0.9
 """Confidence of a class to which the answers are restricted."""
 
 Constraint: TypeAlias = PathConstraint | ValueConstraint | AbsenceConstraint
+
+
+def distinct(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """The constraints, each once with its highest confidence: a name that a question repeats says nothing more."""
+    kept: dict[object, Constraint] = {}
+    for one in constraints:
+        demand = _demand(one)
+        if demand not in kept or kept[demand].confidence < one.confidence:
+            kept[demand] = one
+    return tuple(kept.values())
+
+
+def _demand(constraint: Constraint) -> object:
+    """What a constraint demands of the answers, without the words that say it."""
+    match constraint:
+        case PathConstraint(anchor, steps):
+            return anchor.iri, steps
+        case ValueConstraint(_, predicate, tests, years):
+            return predicate, tests, years
+        case AbsenceConstraint(_, step):
+            return step
 
 
 @dataclass(frozen=True)

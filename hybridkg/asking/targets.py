@@ -32,7 +32,7 @@ MAX_REQUEST = 12
 
 BORDERS = frozenset((
     "by", "of", "from", "with", "in", "on", "at", "that", "who", "whose", "whom", "which", "where", "written",
-    "published", "since", "to", "for", "about",
+    "published", "since", "to", "for", "about", "without", "lacking",
 ))  # fmt: skip
 """Words that end the noun phrase of the answers."""
 

@@ -116,8 +116,8 @@ def comparisons(question: Question, taken: frozenset[int]) -> Iterator[tuple[int
             and words[behind] in _RANGES[words[start]]
         ):
             upper = _number(question.words[behind + 1])
-            if upper is not None and upper >= number:
-                tests, behind = ((">=", number), ("<=", upper)), behind + 2
+            if upper is not None and (upper >= number or is_year == (FIRST_YEAR <= upper <= LAST_YEAR)):
+                tests, behind = ((">=", min(number, upper)), ("<=", max(number, upper))), behind + 2
         elif start < at and words[start] == "from":
             if _is_open_ended(question, words, behind):
                 behind += 1
@@ -148,15 +148,23 @@ def _set_off(question: Question, at: int) -> bool:
 
 def _before(words: list[str], at: int, number: int, *, is_year: bool) -> tuple[int, Tests]:
     """The first word of the operator before a number, and the comparison; none without an operator."""
-    if at and words[at - 1] == "between":
-        return at - 1, ()
-    for phrase, operator in _OPERATORS:
-        start = at - len(phrase)
-        if start >= 0 and tuple(words[start:at]) == phrase:
-            if phrase[0] in _ONLY_YEARS and not is_year:
-                return at, ()
-            return start, ((operator, number),)
+    for end in dict.fromkeys((_before_year(words, at), at)):
+        if end and words[end - 1] == "between":
+            return end - 1, ()
+        for phrase, operator in _OPERATORS:
+            start = end - len(phrase)
+            if start >= 0 and tuple(words[start:end]) == phrase:
+                if phrase[0] in _ONLY_YEARS and not is_year:
+                    return at, ()
+                return start, ((operator, number),)
     return at, ()
+
+
+def _before_year(words: list[str], at: int) -> int:
+    """Where the words "the year" before a number begin, so that the operator of `after the year 2000` is "after"."""
+    if not at or words[at - 1] not in ("year", "years"):
+        return at
+    return at - 2 if words[at - 2 : at - 1] == ["the"] else at - 1
 
 
 def _is_grouped(word: QuestionWord) -> bool:

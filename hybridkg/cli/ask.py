@@ -17,6 +17,7 @@ from hybridkg.errors import UserError
 @click.option(
     "--show", is_flag=True, help="Print the query instead of rows, to edit and run it; in json, all about it."
 )
+@click.option("--edit", is_flag=True, help="Edit the query in $EDITOR before it runs.")
 @click.option("--strict", is_flag=True, help="Only answers that satisfy all constraints.")
 @click.option("--limit", metavar="N", type=WholeNumber(min=1, max=10_000), default=10, show_default=True, help="Rows.")
 @click.option(
@@ -38,6 +39,7 @@ def ask(
     kb: Path,
     question: tuple[str, ...],
     show: bool,
+    edit: bool,
     strict: bool,
     limit: int,
     weights: str | None,
@@ -60,6 +62,8 @@ def ask(
     from hybridkg.cli.output import print_result
     from hybridkg.kb.asking import answered, interpreted, query_of, question_time
 
+    if show and edit:
+        raise click.UsageError("--show runs nothing, so --edit is not for it")
     if show and fmt not in ("table", "json"):
         raise UserError(f"--show has no format {fmt!r}", hint="use --format table for the query, json for all about it")
     with opened(kb) as base:
@@ -72,9 +76,22 @@ def ask(
             echo_json(found.to_json())
             return
         query = query_of(found, strict=strict)
-        echo(query, err=not show)
+        if not edit:
+            echo(query, err=not show)
         for remark in found.remarks:
             echo(f"note: {remark}", err=True)
+        if edit:
+            query = _edited(query)
+            echo(query, err=True)
+            time = question_time(base, timeout, cancel=Event())  # without that of the editor
         if show:
             return
         print_result(answered(base, query, time), fmt)
+
+
+def _edited(query: str) -> str:
+    """The query after editing. Raises UserError: nothing is left of it."""
+    text = (click.edit(f"{query}\n", extension=".hq", require_save=False) or "").strip()
+    if not text:
+        raise UserError("the edited query is empty, so nothing is run")
+    return text

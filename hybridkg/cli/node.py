@@ -18,7 +18,7 @@ from hybridkg.cli.options import WholeNumber, kb_argument, opened
 @click.option("--relations", is_flag=True, help="The document with its relations.")
 @click.option("--compact", is_flag=True, help="The document in its compact form, on one line.")
 @click.option(
-    "--paths", metavar="STEPS", default="", help="Also show paths by names of classes and predicates: 'author>paper'."
+    "--paths", metavar="STEPS", default=None, help="Also show paths by names of classes and predicates: 'author>paper'."
 )
 @click.option(
     "--limit",
@@ -29,7 +29,9 @@ from hybridkg.cli.options import WholeNumber, kb_argument, opened
     help="Neighbours of each relation, texts of each property, and paths.",
 )
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def node(kb: Path, name: str, document: bool, relations: bool, compact: bool, paths: str, limit: int, fmt: str) -> None:
+def node(
+    kb: Path, name: str, document: bool, relations: bool, compact: bool, paths: str | None, limit: int, fmt: str
+) -> None:
     """Show a node: label, types, texts, and relations in both directions with their first neighbours.
 
     IRI|NAME is an IRI, a prefixed name, a whole label, or the end of an IRI, such as a node number of STaRK. A relation
@@ -41,6 +43,8 @@ def node(kb: Path, name: str, document: bool, relations: bool, compact: bool, pa
     """
     if (relations or compact) and not document:
         raise click.UsageError("--relations and --compact are forms of the document: add --document")
+    if paths is not None and not paths.strip():
+        raise click.UsageError("--paths needs names of classes and predicates: 'author>paper'")
     if document and paths:
         raise click.UsageError("--paths is not for --document")
     with opened(kb) as base:
@@ -51,7 +55,7 @@ def node(kb: Path, name: str, document: bool, relations: bool, compact: bool, pa
             else:
                 echo(text, nl=not text.endswith("\n"))
             return
-        view = base.node(name, limit=limit, paths=paths)
+        view = base.node(name, limit=limit, paths=paths or "")
     if fmt == "json":
         echo_json(view.to_json())
         return

@@ -23,11 +23,13 @@ from hybridkg.asking.learning import Example
 from hybridkg.asking.slots import PathConstraint
 from hybridkg.asking.slots import Step as SlotStep
 from hybridkg.asking.weights import Signature
-from hybridkg.errors import HybridkgError
+from hybridkg.errors import HybridkgError, UserError
 from hybridkg.evaluation.text_lines import numbered_lines, refuse
 from hybridkg.kb import KnowledgeBase
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
+from hybridkg.query.scope import projected
+from hybridkg.query.write import write
 from hybridkg.rdf.terms import RDF_TYPE
 
 PARTS = ("type", "anchor_f1", "path", "exec")
@@ -86,13 +88,21 @@ def read_gold(path: Path) -> dict[str, GoldQuestion]:
             refuse(path, number, "no question with id, query and hybridql", "gold.jsonl is of hybridkg synthesise")
         question = GoldQuestion(*values)
         try:
-            question.target  # noqa: B018 - parses the query
+            _check(question.query)
         except HybridkgError as e:
             refuse(path, number, f"the query of {question.id!r}: {e.message}", "gold.jsonl is of hybridkg synthesise")
         if question.id in found:
             refuse(path, number, f"a second question {question.id!r}", "ids are distinct")
         found[question.id] = question
     return found
+
+
+def _check(query: str) -> None:
+    """Raises HybridkgError: the query cannot be parsed, has no answers ?x, or a predicate without a direction."""
+    form = parse(query).form
+    if not isinstance(form, ast.SelectQuery) or "x" not in projected(form):
+        raise UserError("it is no SELECT with a column ?x")
+    paths_of(query, ())
 
 
 class ReadingGrader:
@@ -144,6 +154,9 @@ def paths_of(query: str, symmetric: Collection[str]) -> list[tuple[str, Steps]]:
     Args:
         query: of a template, with its anchors.
         symmetric: predicates whose direction means nothing.
+
+    Raises:
+        UserError: a predicate is a variable, or a path of any length.
     """
     edges: list[Edge] = []
     for triple in _triples(query):
@@ -184,7 +197,9 @@ def _edges(subject: object, path: object, target: object, symmetric: Collection[
 def _direction(path: object, symmetric: Collection[str]) -> tuple[str, bool]:
     inverse = isinstance(path, ast.PathInverse)
     iri = path.path if isinstance(path, ast.PathInverse) else path
-    assert isinstance(iri, ast.Iri)
+    if not isinstance(iri, ast.Iri):
+        written = write(path) if isinstance(path, ast.Syntax) else str(path)
+        raise UserError(f"{written} is neither a predicate nor an inverse one")
     return iri.value, inverse and iri.value not in symmetric
 
 

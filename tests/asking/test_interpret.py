@@ -56,6 +56,34 @@ def test_a_comparison_is_on_the_property_whose_range_holds_the_number(films, wri
     assert (value.predicate, value.tests) == (NS + "year", tests)
 
 
+@pytest.mark.parametrize(
+    ("written", "tests"),
+    [
+        ("after the year 1980", ((">", 1980),)),
+        ("before year 1960", (("<", 1960),)),
+        ("between the years 1970 and 1980", ((">=", 1970), ("<=", 1980))),
+        ("between 1980 and 1970", ((">=", 1970), ("<=", 1980))),
+        ("from 1980 to 1970", ((">=", 1970), ("<=", 1980))),
+    ],
+)
+def test_the_words_the_year_hide_no_operator_and_a_range_may_begin_with_its_end(films, written, tests):
+    (value,) = films.interpret(f"films {written}").values
+    assert value.tests == tests
+
+
+def test_a_repeated_constraint_counts_once(films):
+    once = films.interpret("films by Ridley Scott with the crew")
+    twice = films.interpret("films by Ridley Scott with the crew of Ridley Scott")
+    assert len(once.paths) == len(twice.paths) == 1
+    assert twice.query.count("IF(?g1, 1, 0)") == 1
+    assert "?g2" not in twice.query
+
+
+@pytest.mark.parametrize("word", ["without", "lacking"])
+def test_what_answers_lack_is_not_their_class(films, word):
+    assert films.interpret(f"films {word} a director").target.name == "film"
+
+
 @pytest.fixture(scope="module")
 def towns(tmp_path_factory):
     folder = tmp_path_factory.mktemp("towns")

@@ -56,6 +56,11 @@ def test_remarks_begin_with_the_names_without_a_node(films):
     assert found.remarks[1:] == found.notes != ()
 
 
+@pytest.mark.parametrize("question", ["FILMS BY RIDLEY SCOTT", "Show Me Films Of Ridley Scott"])
+def test_the_class_of_the_answers_is_no_name_without_a_node(films, question):
+    assert interpreted(films, question, limit=10).remarks == ()
+
+
 def test_a_node_without_a_class_is_no_anchor_and_the_remark_says_so(films):
     assert interpreted(films, 'films of the genre "Drama"', limit=10).remarks == (
         "no node with a class has the name 'Drama'",

@@ -64,3 +64,21 @@ def test_an_error_about_strict_says_what_was_not_resolved(films):
     refused = run(films, "films by Greta Gerwig", "--strict", "--show")
     assert "hint: ask without --strict; no node with a class has the name 'Greta Gerwig'" in refused.stderr
     assert run(films, "films by Ridley Scott and Fritz Lang", "--strict").stderr.count("no node satisfies") == 1
+
+
+def test_edit_runs_what_the_editor_saves_and_shows_it(films, monkeypatch):
+    monkeypatch.setenv("VISUAL", "sed -i s/:Scott/:Kubrick/")
+    result = run(films, "films by Ridley Scott", "--edit", "--strict", "--format", "csv")
+    assert "?x :director :Kubrick ." in result.stderr
+    assert ":Scott" not in result.stderr
+    assert {iri.rpartition("/")[2] for iri in result.stdout.split()[1:]} == {"DrStrangelove", "Odyssey", "TheShining"}
+
+
+def test_edit_runs_nothing_without_a_query(films, monkeypatch):
+    monkeypatch.setenv("VISUAL", "sed -i d")
+    result = run(films, "films by Ridley Scott", "--edit")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the edited query is empty, so nothing is run" in result.stderr
+    assert "--edit is not for it" in run(films, "films", "--edit", "--show").stderr
+    monkeypatch.setenv("VISUAL", "sed -i s/SELECT/INSERT/")
+    assert run(films, "films", "--edit").exit_code == 2

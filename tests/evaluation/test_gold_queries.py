@@ -64,6 +64,10 @@ def test_a_file_has_questions_by_id_with_their_classes(tmp_path):
         ('{"id": "1", "query": "films"}', "no question"),
         (json.dumps(QUESTION | {"id": 1}), "no question"),
         (json.dumps(QUESTION | {"hybridql": "SELECT {"}), "the query of '0'"),
+        (json.dumps(QUESTION | {"hybridql": "ASK { ?x a <x:A> }"}), "the query of '0': it is no SELECT with a column"),
+        (json.dumps(QUESTION | {"hybridql": "SELECT ?y { ?y a <x:A> }"}), "the query of '0': it is no SELECT with"),
+        (json.dumps(QUESTION | {"hybridql": "SELECT * { ?x <x:p>+ <x:a> }"}), r"<x:p>\+ is neither a predicate nor"),
+        (json.dumps(QUESTION | {"hybridql": "SELECT * { ?x ?p <x:a> }"}), r"\?p is neither a predicate nor an inverse"),
         (json.dumps(QUESTION) + "\n" + json.dumps(QUESTION), "a second question '0'"),
     ],
 )
@@ -92,7 +96,8 @@ def test_a_reading_has_a_grade_for_each_part(films):
     assert year == right | {"exec": 0.0}
     kubrick = grader.parts(gold, films.interpret("films by Kubrick"))
     assert kubrick == right | {"anchor_f1": 0.0, "exec": 0.0}
-    assert grader.parts(gold, films.interpret("space travel")) == dict.fromkeys(PARTS, 0.0)
+    nothing = grader.parts(gold, films.interpret("space travel"))  # but the class, which restricts no answers
+    assert nothing == dict.fromkeys(PARTS, 0.0) | {"type": 1.0}
 
 
 def test_a_question_is_an_example_with_the_route_of_its_query(films):

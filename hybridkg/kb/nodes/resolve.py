@@ -31,9 +31,12 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     the first or the last entity of the index, such as the number of a node of STaRK; then a label in any case.
 
     Raises:
-        UserError: it is empty.
+        UserError: it is empty, or no text and no node.
         UnknownNameError: no node of the graph, or several of this name; lists them, or what a search finds.
     """
+    what: object = given
+    if not isinstance(what, str | NamedNode | BlankNode):
+        raise UserError(f"a node is a name or an IRI, not {type(what).__name__}")
     if not isinstance(given, str):
         return _existing(given, base)
     text = " ".join(given.split())

@@ -224,6 +224,9 @@ def test_what_is_not_there_is_told(named):
             named.node(odd)
     with pytest.raises(UserError, match="the name of the node is empty"):
         named.node(" ")
+    for odd in (None, 5, b"Ann"):
+        with pytest.raises(UserError, match=f"a node is a name or an IRI, not {type(odd).__name__}"):
+            named.node(odd)
     with pytest.raises(UserError, match="a number from 1 to 1,000, not 0"):
         named.node("e:1", limit=0)
     with pytest.raises(UnknownNameError) as e:
@@ -293,6 +296,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
         (["--document", "--paths", "a"], 2, "--paths is not for --document"),
         (["--document"], 2, "no text field 'document'"),
         (["--limit", "0"], 2, "--limit"),
+        (["--paths", ""], 2, "--paths needs names of classes and predicates"),
         (["--paths", "x"], 2, "no class and no predicate has the name 'x'"),
     ],
 )
