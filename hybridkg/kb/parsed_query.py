@@ -129,7 +129,8 @@ class CheckedTree:
         }
         query = bind(self.written, bound)
         check_values(query)
-        template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(bound), is_cached=True)
+        plan, constants = rewrite(from_ast(query)), self._constants
+        template = QueryTemplate(self.written, query, plan, frozenset(bound), is_cached=True, constants=constants)
         if values or self._constants:  # raises where a part may hide a parameter
             _ = template.logical_of, template.matches_of
         return template

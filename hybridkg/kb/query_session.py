@@ -46,7 +46,7 @@ PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, in
 Prefixes = tuple[tuple[str, str], ...]
 
 Kinds = tuple[tuple[str | None, bool] | None, ...]
-"""(datatype, whether it has a language) of each literal among some values, None for the others."""
+"""(datatype, whether it has a language) of each literal among the values of parameters, None for the others."""
 
 
 class QuerySession:
@@ -208,11 +208,11 @@ class QuerySession:
         is_cached, parameters = template.is_cached, template.parameter_names
         names = self._names.get((template, prefixes)) if is_cached and not parameters else None
         if names is None:
-            names = tuple(advisor.names(request.query, self._prefixes_under(request)))
+            names = tuple(advisor.names(request.names, lambda: self._prefixes_under(request)))
             if is_cached and not parameters:
                 self._names.put((template, prefixes), names)
         # Of values, these warnings read only the datatypes and languages.
-        key = template, prefixes, tuple([_kind(value) for value in request.values])
+        key = template, prefixes, tuple([_kind(value) for value in request.values[template.constants :]])
         kinds = self._kinds.get(key) if is_cached and "predicate" not in parameters else None
         if kinds is None:
             kinds = tuple(advisor.kinds(request.query, self._prefixes_under(request)))
