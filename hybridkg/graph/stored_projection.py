@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from hybridkg.rdf.term_texts import (
     STRING_KIND,
     UNBOUND_KIND,
     UNBOUND_TAG,
+    TaggedTexts,
     TermTexts,
 )
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Node, Term
@@ -45,6 +47,7 @@ PLACES = 7
 its keys, and its first offset: a byte in `offsets`, or a place in `keys` if each key has one target."""
 
 _UNBOUND = int(UNBOUND)
+_FIRST = itemgetter(0)
 
 
 def view(array: Array) -> memoryview:
@@ -130,15 +133,20 @@ class StoredTerms:
             for i in ids.tolist()
         ]  # fmt: skip
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        n_entities, n_nodes, text_of = self.n_entities, self.n_nodes, self._nodes.text
-        return [
-            _tagged_node(text_of(i)) if i < n_entities
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
+        if not numbers or max(numbers) < n_entities:
+            return _tagged_nodes(self._nodes.strings(numbers))
+        tags, texts = _tagged_nodes(self._nodes.strings([i for i in numbers if i < n_entities]))
+        entities = zip(tags, texts, strict=True)
+        pairs = [
+            next(entities) if i < n_entities
             else self._tagged_other(i - n_entities) if i < n_nodes
             else (UNBOUND_TAG, "") if i == _UNBOUND
             else self._tagged_literal(i - n_nodes)
-            for i in ids.tolist()
+            for i in numbers
         ]  # fmt: skip
+        return [tag for tag, _ in pairs], [text for _, text in pairs]
 
     def texts(self, ids: Ids) -> TermTexts:
         ends = [self.n_entities, self.n_nodes, self.n_nodes + self._strings, self.n_terms]
@@ -230,8 +238,12 @@ class StoredTerms:
         return Literal(text, language=kind) if isinstance(kind, str) else Literal(text, datatype=kind)
 
 
-def _tagged_node(text: str) -> tuple[str, str]:
-    return (BLANK_TAG, text[2:]) if text.startswith("_:") else (IRI_TAG, text)
+def _tagged_nodes(texts: list[str]) -> TaggedTexts:
+    """Tags and texts of nodes that are written as NodeTable has them."""
+    if "_" not in map(_FIRST, texts):  # an IRI begins with a letter
+        return [IRI_TAG] * len(texts), texts
+    tags = [BLANK_TAG if text.startswith("_:") else IRI_TAG for text in texts]
+    return tags, [text.removeprefix("_:") for text in texts]
 
 
 class StoredPredicates(Mapping[str, PredicateColumns]):
