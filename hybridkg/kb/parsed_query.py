@@ -36,6 +36,8 @@ Parameters = Mapping[str, ParameterValue]
 Signature = tuple[tuple[str, str], ...]
 """(name, kind) of each parameter, in order."""
 
+NO_PARAMETERS: tuple[Signature, tuple[ast.Value, ...]] = ((), ())
+
 MAX_SIGNATURES = 16
 """Maximum number of signatures with a cached template, per tree."""
 
@@ -207,7 +209,7 @@ def signed_parameters(params: Any) -> tuple[Signature, tuple[ast.Value, ...]] | 
     and for triple terms, which it binds.
     """
     if not params:
-        return ((), ()) if params is None or isinstance(params, Mapping) else None
+        return NO_PARAMETERS if params is None or isinstance(params, Mapping) else None
     if not isinstance(params, Mapping):
         return None
     names, kinds, values = [], [], []

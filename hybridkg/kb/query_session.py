@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 MAX_PLANS = 256
 """Capacity of each cache; plans are cached by query and parameter values."""
 
-PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, int]
-"""(template, values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are chosen again."""
+PlanKey = tuple[QueryTemplate, Hashable, int | None, str | None, int]
+"""(template, identity of the values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are
+chosen again.
+"""
 
 
 Prefixes = tuple[tuple[str, str], ...]
@@ -80,7 +82,7 @@ class QuerySession:
         """
         if not request.template.is_cached:
             return self._chosen(request, limit, strategy)
-        key = request.template, request.values, limit, strategy, self.snapshot.costs.epoch
+        key = request.template, request.identity, limit, strategy, self.snapshot.costs.epoch
         plan = self._plans.get(key)
         if plan is None:
             plan = self._chosen(request, limit, strategy)
@@ -90,17 +92,18 @@ class QuerySession:
     def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values; the template that it shares with other values is cached."""
         logical = request.template.logical
-        # A RERANK with parameters is planned again: planning is negligible next to the reranker.
-        if request.template.is_cached and request.values and below_rerank(logical) is None:
+        if request.template.is_cached and request.values:
             key = request.template, limit, strategy
             cached = self._templates.get(key)
-            if cached is None:
+            # A RERANK with parameters is planned again: planning is negligible next to the reranker.
+            if cached is None and below_rerank(logical) is None:
                 cached = with_limit(logical, limit), PlanTemplate(has_parameters=True)
                 self._templates.put(key, cached)
-            try:
-                return choose(cached[0], self.snapshot.planning(request.values, cached[1]), strategy)
-            except UnboundParameterError:
-                pass
+            if cached is not None:
+                try:
+                    return choose(cached[0], self.snapshot.planning(request.values, cached[1]), strategy)
+                except UnboundParameterError:
+                    pass
         return choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)
 
     def run(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:

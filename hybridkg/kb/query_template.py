@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -133,10 +133,20 @@ class OwnWording:
 
 
 class BoundQuery:
-    """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place."""
+    """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place.
 
-    def __init__(self, template: QueryTemplate, values: tuple[ast.Value, ...], wording: Wording):
+    `identity` is equal for equal values of the template; by default the values, whose hashes take longer than a text's.
+    """
+
+    def __init__(
+        self,
+        template: QueryTemplate,
+        values: tuple[ast.Value, ...],
+        wording: Wording,
+        identity: Hashable | None = None,
+    ):
         self.template, self.values, self.wording = template, values, wording
+        self.identity = values if identity is None else identity
 
     @cached_property
     def logical(self) -> nodes.Plan:
