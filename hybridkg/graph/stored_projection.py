@@ -56,7 +56,19 @@ def view(array: Array) -> memoryview:
 
 
 APART = 64
-"""The distance of cached strings: all binary searches begin with the same probes, of ranges longer than this."""
+"""The distance of cached strings: all binary searches of a range begin among these."""
+
+
+class _Cached(dict[int, bytes]):
+    """Some of the strings by their places, read when they are first asked for."""
+
+    def __init__(self, text: memoryview, ends: memoryview):
+        super().__init__()
+        self._text, self._ends = text, ends
+
+    def __missing__(self, place: int) -> bytes:
+        own = self[place] = bytes(self._text[self._ends[place] : self._ends[place + 1]])
+        return own
 
 
 class StoredStrings:
@@ -65,7 +77,7 @@ class StoredStrings:
     def __init__(self, text: Array, offsets: Array):
         self.text, self.offsets = text, offsets
         self._view, self._ends = view(text), view(offsets)
-        self._probed: dict[int, bytes] = {}
+        self._cached = _Cached(self._view, self._ends)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -74,24 +86,21 @@ class StoredStrings:
         """The strings at some places, as storage.gathered has them."""
         return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
 
+    def _bytes(self, i: int) -> bytes:
+        return bytes(self._view[self._ends[i] : self._ends[i + 1]])
+
     def string(self, i: int) -> str:
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
 
     def find(self, key: bytes, first: int, end: int) -> int:
         """The place of a string in the sorted range first..end by binary search; -1 for none."""
-        probed, text, ends, low, high = self._probed, self._view, self._ends, first, end
-        while low < high:
-            middle = (low + high) >> 1
-            own = probed.get(middle)
-            if own is None:
-                own = bytes(text[ends[middle] : ends[middle + 1]])
-                if high - low > APART:
-                    probed[middle] = own
-            if own < key:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < end and bytes(text[ends[low] : ends[low + 1]]) == key else -1
+        cached = range(first, end, APART)
+        part = bisect_right(cached, key, key=self._cached.__getitem__) - 1
+        if part < 0:
+            return -1
+        near = range(cached[part], min(cached[part] + APART, end))
+        at = bisect_left(near, key, key=self._bytes)
+        return near[at] if at < len(near) and self._bytes(near[at]) == key else -1
 
 
 class StoredTerms:
