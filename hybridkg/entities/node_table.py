@@ -155,9 +155,10 @@ class NodeTable:
             raise IndexError(f"no node {id}; the table has {len(self)}")
         return _node(self._text[self._offsets[id] : self._offsets[id + 1]])
 
-    def text(self, id: int) -> str:
-        """IRI, or `_:` and the label of a blank node, of an id below the number of nodes."""
-        return self._text[self._offsets[id] : self._offsets[id + 1]].decode()
+    def strings(self, ids: Sequence[int]) -> list[str]:
+        """IRI, or `_:` and the label of a blank node, of ids below the number of nodes."""
+        text, offsets = self._text, self._offsets
+        return [text[offsets[i] : offsets[i + 1]].decode() for i in ids]
 
     def nodes(self, ids: Ids) -> list[Node]:
         """Nodes of the ids, in their order, repeats allowed; about 1 us each."""

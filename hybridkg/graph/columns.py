@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import Ids
-from hybridkg.rdf.term_texts import TermTexts
+from hybridkg.rdf.term_texts import TaggedTexts, TermTexts
 from hybridkg.rdf.terms import Term
 
 
@@ -70,8 +70,8 @@ class TermTable(Protocol):
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        """The tag and the text of each of a few terms, as GraphIndex.tagged has it."""
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        """As GraphIndex.tagged has it."""
 
     def texts(self, ids: Ids) -> TermTexts:
         """The text of each term of ascending ids, as GraphIndex.texts has it."""

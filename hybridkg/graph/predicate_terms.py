@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
-from hybridkg.rdf.term_texts import TermTexts, tagged
+from hybridkg.rdf.term_texts import TaggedTexts, TermTexts, tagged
 from hybridkg.rdf.terms import NamedNode, Term
 
 MAX_PREDICATES = 300
@@ -92,8 +92,8 @@ class PredicateTerms:
             return False
         return bool(((ids >= self.base.n_terms) & (ids != UNBOUND)).any())
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        return list(map(tagged, self.terms(ids))) if self._has_outside(ids) else self.base.tagged(ids)
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        return tagged(self.terms(ids)) if self._has_outside(ids) else self.base.tagged(ids)
 
     def texts(self, ids: Ids) -> TermTexts:
         if not self._has_outside(ids):

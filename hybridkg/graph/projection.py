@@ -46,7 +46,7 @@ from hybridkg.interfaces.graph_index import (
 from hybridkg.interfaces.graph_links import GraphLinks
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Bindings, Substitution
-from hybridkg.rdf.term_texts import TermTexts
+from hybridkg.rdf.term_texts import TaggedTexts, TermTexts
 from hybridkg.rdf.terms import NamedNode, Term
 
 MAX_ROWS = 10_000_000
@@ -167,7 +167,7 @@ class Projection:
     def terms(self, ids: Ids) -> list[Term | None]:
         return self._terms.terms(ids)
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
+    def tagged(self, ids: Ids) -> TaggedTexts:
         return self._terms.tagged(ids)
 
     def texts(self, ids: Ids) -> TermTexts:

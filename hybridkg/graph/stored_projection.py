@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from hybridkg.rdf.term_texts import (
     STRING_KIND,
     UNBOUND_KIND,
     UNBOUND_TAG,
+    TaggedTexts,
     TermTexts,
 )
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Node, Term
@@ -45,6 +47,7 @@ PLACES = 7
 its keys, and its first offset: a byte in `offsets`, or a place in `keys` if each key has one target."""
 
 _UNBOUND = int(UNBOUND)
+_FIRST = itemgetter(0)
 
 
 def view(array: Array) -> memoryview:
@@ -53,7 +56,19 @@ def view(array: Array) -> memoryview:
 
 
 APART = 64
-"""The distance of cached strings: all binary searches begin with the same probes, of ranges longer than this."""
+"""The distance of cached strings: all binary searches of a range begin among these."""
+
+
+class _Cached(dict[int, bytes]):
+    """Some of the strings by their places, read when they are first asked for."""
+
+    def __init__(self, text: memoryview, ends: memoryview):
+        super().__init__()
+        self._text, self._ends = text, ends
+
+    def __missing__(self, place: int) -> bytes:
+        own = self[place] = bytes(self._text[self._ends[place] : self._ends[place + 1]])
+        return own
 
 
 class StoredStrings:
@@ -62,7 +77,7 @@ class StoredStrings:
     def __init__(self, text: Array, offsets: Array):
         self.text, self.offsets = text, offsets
         self._view, self._ends = view(text), view(offsets)
-        self._probed: dict[int, bytes] = {}
+        self._cached = _Cached(self._view, self._ends)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -71,24 +86,21 @@ class StoredStrings:
         """The strings at some places, as storage.gathered has them."""
         return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
 
+    def _bytes(self, i: int) -> bytes:
+        return bytes(self._view[self._ends[i] : self._ends[i + 1]])
+
     def string(self, i: int) -> str:
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
 
     def find(self, key: bytes, first: int, end: int) -> int:
         """The place of a string in the sorted range first..end by binary search; -1 for none."""
-        probed, text, ends, low, high = self._probed, self._view, self._ends, first, end
-        while low < high:
-            middle = (low + high) >> 1
-            own = probed.get(middle)
-            if own is None:
-                own = bytes(text[ends[middle] : ends[middle + 1]])
-                if high - low > APART:
-                    probed[middle] = own
-            if own < key:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < end and bytes(text[ends[low] : ends[low + 1]]) == key else -1
+        cached = range(first, end, APART)
+        part = bisect_right(cached, key, key=self._cached.__getitem__) - 1
+        if part < 0:
+            return -1
+        near = range(cached[part], min(cached[part] + APART, end))
+        at = bisect_left(near, key, key=self._bytes)
+        return near[at] if at < len(near) and self._bytes(near[at]) == key else -1
 
 
 class StoredTerms:
@@ -130,15 +142,20 @@ class StoredTerms:
             for i in ids.tolist()
         ]  # fmt: skip
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        n_entities, n_nodes, text_of = self.n_entities, self.n_nodes, self._nodes.text
-        return [
-            _tagged_node(text_of(i)) if i < n_entities
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
+        if not numbers or max(numbers) < n_entities:
+            return _tagged_nodes(self._nodes.strings(numbers))
+        tags, texts = _tagged_nodes(self._nodes.strings([i for i in numbers if i < n_entities]))
+        entities = zip(tags, texts, strict=True)
+        pairs = [
+            next(entities) if i < n_entities
             else self._tagged_other(i - n_entities) if i < n_nodes
             else (UNBOUND_TAG, "") if i == _UNBOUND
             else self._tagged_literal(i - n_nodes)
-            for i in ids.tolist()
+            for i in numbers
         ]  # fmt: skip
+        return [tag for tag, _ in pairs], [text for _, text in pairs]
 
     def texts(self, ids: Ids) -> TermTexts:
         ends = [self.n_entities, self.n_nodes, self.n_nodes + self._strings, self.n_terms]
@@ -230,8 +247,12 @@ class StoredTerms:
         return Literal(text, language=kind) if isinstance(kind, str) else Literal(text, datatype=kind)
 
 
-def _tagged_node(text: str) -> tuple[str, str]:
-    return (BLANK_TAG, text[2:]) if text.startswith("_:") else (IRI_TAG, text)
+def _tagged_nodes(texts: list[str]) -> TaggedTexts:
+    """Tags and texts of nodes that are written as NodeTable has them."""
+    if "_" not in map(_FIRST, texts):  # an IRI begins with a letter
+        return [IRI_TAG] * len(texts), texts
+    tags = [BLANK_TAG if text.startswith("_:") else IRI_TAG for text in texts]
+    return tags, [text.removeprefix("_:") for text in texts]
 
 
 class StoredPredicates(Mapping[str, PredicateColumns]):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.graph_links import GraphLinks
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.parameter import Parameter, bound
-from hybridkg.rdf.term_texts import TermTexts
+from hybridkg.rdf.term_texts import TaggedTexts, TermTexts
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 Ids = NDArray[np.uint32]
@@ -430,8 +430,8 @@ class GraphIndex(Protocol):
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        """The tag (TermTexts.tags) and the text of each of a few terms; ids in any order."""
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        """Of a few terms; ids in any order."""
 
     def texts(self, ids: Ids) -> TermTexts:
         """The text of each term of ascending ids; UNBOUND may be the last ones."""

@@ -67,10 +67,6 @@ Price: TypeAlias = Callable[[Work], float]
 """Microseconds of some work."""
 
 
-def _never() -> bool:
-    return False
-
-
 @dataclass
 class Meter:
     """Counts work by kind, and stops a run at its deadline or when it is cancelled.
@@ -78,7 +74,7 @@ class Meter:
     Args:
         deadline: a time of `time.monotonic` after which `check` raises; None for none.
         timeout: the limit in seconds, for the message.
-        cancelled: called by every check.
+        cancelled: called by every check; None for a run that nothing cancels.
 
     >>> meter = Meter()
     >>> meter.add(POSTINGS, 128)
@@ -89,7 +85,7 @@ class Meter:
 
     deadline: float | None = None
     timeout: float | None = None
-    cancelled: Callable[[], bool] = _never
+    cancelled: Callable[[], bool] | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, kind: str, n: int) -> None:
@@ -107,5 +103,5 @@ class Meter:
                 f"the query has taken longer than {self.timeout:g} s",
                 hint="give it more time, or ask for less: a limit, another condition",
             )
-        if self.cancelled():
+        if self.cancelled is not None and self.cancelled():
             raise QueryStoppedError("the query was cancelled")

@@ -196,7 +196,7 @@ def _wait(done: Latch, deadline: float | None, meter: Meter) -> QueryStoppedErro
         try:
             meter.check()
         except QueryStoppedError as e:
-            if seconds <= 0 or meter.cancelled():
+            if seconds <= 0 or (meter.cancelled is not None and meter.cancelled()):
                 return e
 
 

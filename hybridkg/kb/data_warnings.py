@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -176,14 +176,17 @@ class Advisor:
             if self._text is not None and ("*" in query.text or "~" in query.text):
                 yield from _cut(self._text.terms(query), span)
 
-    def names(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
-        """Warnings about predicates and classes, which `prefixes` shorten."""
+    def names(
+        self, names: Iterable[tuple[str, ast.Iri]], prefixes_of: Callable[[], Mapping[str, str]]
+    ) -> Iterator[QueryWarning]:
+        """Warnings about predicates and classes (`predicates_and_classes`), which the prefixes shorten."""
         checked: set[tuple[str, str]] = set()
-        for kind, iri in predicates_and_classes(query.form):
+        for kind, iri in names:
             if (kind, iri.value) in checked or len(checked) >= MAX_NAMES_CHECKED:
                 continue
             checked.add((kind, iri.value))
             if not self._occurs(kind, iri.value):
+                prefixes = prefixes_of()
                 yield QueryWarning(
                     "W107",
                     f"no triple of this knowledge base has the {kind} {_shown(iri.value, prefixes)}",

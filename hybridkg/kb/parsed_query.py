@@ -36,6 +36,8 @@ Parameters = Mapping[str, ParameterValue]
 Signature = tuple[tuple[str, str], ...]
 """(name, kind) of each parameter, in order."""
 
+NO_PARAMETERS: tuple[Signature, tuple[ast.Value, ...]] = ((), ())
+
 MAX_SIGNATURES = 16
 """Maximum number of signatures with a cached template, per tree."""
 
@@ -129,7 +131,8 @@ class CheckedTree:
         }
         query = bind(self.written, bound)
         check_values(query)
-        template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(bound), is_cached=True)
+        plan, constants = rewrite(from_ast(query)), self._constants
+        template = QueryTemplate(self.written, query, plan, frozenset(bound), is_cached=True, constants=constants)
         if values or self._constants:  # raises where a part may hide a parameter
             _ = template.logical_of, template.matches_of
         return template
@@ -206,7 +209,7 @@ def signed_parameters(params: Any) -> tuple[Signature, tuple[ast.Value, ...]] | 
     and for triple terms, which it binds.
     """
     if not params:
-        return ((), ()) if params is None or isinstance(params, Mapping) else None
+        return NO_PARAMETERS if params is None or isinstance(params, Mapping) else None
     if not isinstance(params, Mapping):
         return None
     names, kinds, values = [], [], []

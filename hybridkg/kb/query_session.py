@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,14 +39,16 @@ if TYPE_CHECKING:
 MAX_PLANS = 256
 """Capacity of each cache; plans are cached by query and parameter values."""
 
-PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, int]
-"""(template, values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are chosen again."""
+PlanKey = tuple[QueryTemplate, Hashable, int | None, str | None, int]
+"""(template, identity of the values, limit, strategy, epoch); large changes of unit costs start an epoch, so plans are
+chosen again.
+"""
 
 
 Prefixes = tuple[tuple[str, str], ...]
 
 Kinds = tuple[tuple[str | None, bool] | None, ...]
-"""(datatype, whether it has a language) of each literal among some values, None for the others."""
+"""(datatype, whether it has a language) of each literal among the values of parameters, None for the others."""
 
 
 class QuerySession:
@@ -80,7 +82,7 @@ class QuerySession:
         """
         if not request.template.is_cached:
             return self._chosen(request, limit, strategy)
-        key = request.template, request.values, limit, strategy, self.snapshot.costs.epoch
+        key = request.template, request.identity, limit, strategy, self.snapshot.costs.epoch
         plan = self._plans.get(key)
         if plan is None:
             plan = self._chosen(request, limit, strategy)
@@ -90,17 +92,18 @@ class QuerySession:
     def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values; the template that it shares with other values is cached."""
         logical = request.template.logical
-        # A RERANK with parameters is planned again: planning is negligible next to the reranker.
-        if request.template.is_cached and request.values and below_rerank(logical) is None:
+        if request.template.is_cached and request.values:
             key = request.template, limit, strategy
             cached = self._templates.get(key)
-            if cached is None:
+            # A RERANK with parameters is planned again: planning is negligible next to the reranker.
+            if cached is None and below_rerank(logical) is None:
                 cached = with_limit(logical, limit), PlanTemplate(has_parameters=True)
                 self._templates.put(key, cached)
-            try:
-                return choose(cached[0], self.snapshot.planning(request.values, cached[1]), strategy)
-            except UnboundParameterError:
-                pass
+            if cached is not None:
+                try:
+                    return choose(cached[0], self.snapshot.planning(request.values, cached[1]), strategy)
+                except UnboundParameterError:
+                    pass
         return choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)
 
     def run(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
@@ -208,11 +211,11 @@ class QuerySession:
         is_cached, parameters = template.is_cached, template.parameter_names
         names = self._names.get((template, prefixes)) if is_cached and not parameters else None
         if names is None:
-            names = tuple(advisor.names(request.query, self._prefixes_under(request)))
+            names = tuple(advisor.names(request.names, lambda: self._prefixes_under(request)))
             if is_cached and not parameters:
                 self._names.put((template, prefixes), names)
         # Of values, these warnings read only the datatypes and languages.
-        key = template, prefixes, tuple([_kind(value) for value in request.values])
+        key = template, prefixes, tuple([_kind(value) for value in request.values[template.constants :]])
         kinds = self._kinds.get(key) if is_cached and "predicate" not in parameters else None
         if kinds is None:
             kinds = tuple(advisor.kinds(request.query, self._prefixes_under(request)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -28,6 +29,7 @@ class QueryTemplate:
         logical: its plan.
         parameters: names of the parameters.
         is_cached: whether later requests use it.
+        constants: how many of its values, the first ones, have the same datatypes and languages in every request.
     """
 
     written: ast.Query
@@ -35,6 +37,7 @@ class QueryTemplate:
     logical: nodes.Plan
     parameters: frozenset[str] = frozenset()
     is_cached: bool = False
+    constants: int = 0
 
     @cached_property
     def logical_of(self) -> Substitution:
@@ -53,13 +56,20 @@ class QueryTemplate:
         return Substitution(self.matches)
 
     @cached_property
+    def names_of(self) -> Substitution | None:
+        """The ("predicate" or "class", IRI) pairs of the query; None where a value decides which these are."""
+        try:
+            return Substitution(tuple(predicates_and_classes(self.query.form)))
+        except UnboundParameterError:
+            return None
+
+    @cached_property
     def parameter_names(self) -> frozenset[str]:
         """The kinds of names, "predicate" and "class", for which parameters stand."""
-        try:
-            names = predicates_and_classes(self.query.form)
-            return frozenset(kind for kind, iri in names if isinstance(iri, ast.IriParameter))
-        except UnboundParameterError:
+        names = self.names_of
+        if names is None:
             return frozenset(("predicate", "class"))
+        return frozenset(kind for kind, iri in names.tree if isinstance(iri, ast.IriParameter))
 
     @cached_property
     def aggregates(self) -> tuple[AggregateColumn, ...]:
@@ -123,10 +133,20 @@ class OwnWording:
 
 
 class BoundQuery:
-    """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place."""
+    """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place.
 
-    def __init__(self, template: QueryTemplate, values: tuple[ast.Value, ...], wording: Wording):
+    `identity` is equal for equal values of the template; by default the values, whose hashes take longer than a text's.
+    """
+
+    def __init__(
+        self,
+        template: QueryTemplate,
+        values: tuple[ast.Value, ...],
+        wording: Wording,
+        identity: Hashable | None = None,
+    ):
         self.template, self.values, self.wording = template, values, wording
+        self.identity = values if identity is None else identity
 
     @cached_property
     def logical(self) -> nodes.Plan:
@@ -137,6 +157,14 @@ class BoundQuery:
     def query(self) -> ast.Query:
         query: ast.Query = self.template.query_of(self) if self.values else self.template.query
         return query
+
+    @property
+    def names(self) -> Iterable[tuple[str, ast.Iri]]:
+        """("predicate" or "class", IRI) of each name that the query expects in the graph, in the order of the text."""
+        names_of = self.template.names_of
+        names: Iterable[tuple[str, ast.Iri]]
+        names = predicates_and_classes(self.query.form) if names_of is None else names_of(self)
+        return names
 
     @cached_property
     def matches(self) -> tuple[ast.RankedItem, ...]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from hybridkg.errors import HybridkgError, QueryWarning, Span, UserError
 from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.kb.lru_cache import LruCache
-from hybridkg.kb.parsed_query import CheckedTree, Parameters, ParsedQuery, signed_parameters
+from hybridkg.kb.parsed_query import NO_PARAMETERS, CheckedTree, Parameters, ParsedQuery, signed_parameters
 from hybridkg.kb.query_template import BoundQuery, QueryTemplate
 from hybridkg.query import ast
 from hybridkg.query.parser import UnexpectedTokenError
@@ -85,7 +85,8 @@ class SharedText(ParsedQuery):
         known: KnownPrefixes = ONLY_WELL_KNOWN,
     ):
         self.text, self.tree, self.prefixes = text, shared.tree, shape.prefixes
-        self._names, self._shared, self._values, self._known = shape.names, shared, values, known
+        self._names, self._constants = shape.names, shape.constants
+        self._shared, self._values, self._known = shared, values, known
 
     @cached_property
     def alone(self) -> ParsedQuery:
@@ -103,15 +104,16 @@ class SharedText(ParsedQuery):
         """As `ParsedQuery.request`, by the shared tree; what cannot be bound there is bound to this text alone."""
         signed = None if self.tree.has_files or (self.has_service and not services) else signed_parameters(params)
         template = None
-        if signed is not None:
+        if signed == NO_PARAMETERS:
+            template = self.tree.template(*NO_PARAMETERS)
+        elif signed is not None:
             own = dict(zip(self._names, CANONICAL_NAMES, strict=False))
-            is_known = all(name in own for name, _ in signed[0])
-            if is_known and not (signed[1] and self.tree.compares_constants):
+            if all(name in own for name, _ in signed[0]) and not self.tree.compares_constants:
                 signature = tuple((own[name], kind) for name, kind in signed[0])
                 template = self.tree.template(signature, signed[1])
         if signed is None or template is None:
             return self.alone.request(params, folder=folder, services=services)
-        return BoundQuery(template, self._values + signed[1], self)
+        return BoundQuery(template, self._values + signed[1], self, (self._constants, signed[1]))
 
     @cached_property
     def _own_names(self) -> dict[str, str]:

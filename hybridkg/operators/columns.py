@@ -21,7 +21,7 @@ from hybridkg.operators.partition import FEW, Keys, Places, partition
 from hybridkg.rdf.order import term_key, value_key
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
-from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, AsTerm, TermTexts, TextForm, tagged
+from hybridkg.rdf.term_texts import PLAIN_TAGS, UNBOUND_KIND, AsTerm, TaggedTexts, TermTexts, TextForm, tagged
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term, Triple, double
 
 N = TypeVar("N", bound=np.generic)
@@ -52,8 +52,8 @@ class Terms(Protocol):
     def terms(self, ids: Ids) -> list[Term | None]:
         """Term of each id; None for UNBOUND."""
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        """Tag (TermTexts.tags) and text of each of a few terms."""
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        """Tags and texts of a few terms."""
 
     def texts(self, ids: Ids) -> TermTexts:
         """Text of each term of ascending ids; UNBOUND may be the last ones."""
@@ -171,8 +171,8 @@ class _NoTerms:
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None] * len(ids)
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        return [tagged(None)] * len(ids)
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        return tagged([None] * len(ids))
 
     def texts(self, ids: Ids) -> TermTexts:
         kinds, offsets = np.full(len(ids), UNBOUND_KIND), np.zeros(len(ids) + 1, np.int64)

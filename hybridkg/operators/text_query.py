@@ -69,7 +69,12 @@ def _value(argument: ast.NamedArgument) -> float | str:
 
 
 def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex:
-    """The index, after a check that it can answer this MATCH or NEAR.
+    """The index, after a check that it can answer this MATCH or NEAR. Raises as `checked_query`."""
+    return checked_query(text, item)[0]
+
+
+def checked_query(text: RankedIndex | None, item: ast.RankedItem) -> tuple[RankedIndex, RankedQuery]:
+    """The index, after a check that it can answer this MATCH or NEAR, and the query; empty in place of a variable.
 
     Raises:
         IndexMissingError: nothing has been indexed, or no vectors.
@@ -93,16 +98,18 @@ def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex
                 hint=did_you_mean(field.name, list(text.fields)),
                 span=field.span,
             )
+    is_open = isinstance(item.text, ast.Var)
     try:
-        text.check(text_query(item, PLAIN_WORD if isinstance(item.text, ast.Var) else None))
+        query = text_query(item, PLAIN_WORD if is_open else None)
+        text.check(query)
     except HybridkgError as e:
         if e.source is None:
             e.span = _wrong_part(text, item)
         raise
-    return text
+    return text, text_query(item) if is_open else query
 
 
-def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
+def _checked_vectors(index: RankedIndex, near: ast.Near) -> tuple[RankedIndex, RankedQuery]:
     if near.encoder is not None and near.encoder.arguments:
         argument = near.encoder.arguments[0]
         raise UnknownNameError(
@@ -110,13 +117,14 @@ def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
             hint=f"write USING {near.encoder.name}; vectors are made when the index is built",
             span=argument.span,
         )
+    query = ranked_query(near)
     try:
-        index.check(ranked_query(near))
+        index.check(query)
     except HybridkgError as e:
         wrong = near.encoder if isinstance(e, UnknownNameError) else near.target
         e.span = wrong.span if wrong is not None and not isinstance(e, IndexMissingError) else near.span
         raise
-    return index
+    return index, query
 
 
 def _wrong_part(text: RankedIndex, match: ast.Match) -> Span:

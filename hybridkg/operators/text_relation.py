@@ -18,7 +18,7 @@ from hybridkg.operators.late_scores import LateScores, is_late
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
-from hybridkg.rdf.term_texts import TermTexts, tagged
+from hybridkg.rdf.term_texts import TaggedTexts, TermTexts, tagged
 from hybridkg.rdf.terms import Term, double
 
 
@@ -114,9 +114,9 @@ class EntityTerms:
         nodes = iter(self.nodes.nodes(ids[bound]))
         return [next(nodes) if is_bound else None for is_bound in bound.tolist()]
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        """Tag and text of each of a few terms."""
-        return list(map(tagged, self.terms(ids)))
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        """Tags and texts of a few terms."""
+        return tagged(self.terms(ids))
 
     def texts(self, ids: Ids) -> TermTexts:
         """Text of each term of ascending ids."""

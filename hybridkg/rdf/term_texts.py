@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ IRI_TAG: Final = "<>"
 BLANK_TAG: Final = "_:"
 PLAIN_TAGS: Final = (UNBOUND_TAG, IRI_TAG, BLANK_TAG, XSD_STRING.value)
 """The first tags of TermTexts.tags; their places are those of UNBOUND, IRI, BLANK and STRING."""
+
+TaggedTexts: TypeAlias = tuple[list[str], list[str]]
+"""The tag (TermTexts.tags) of each of some terms, and their texts."""
 
 UNBOUND_KIND, IRI_KIND, BLANK_KIND, STRING_KIND = range(len(PLAIN_TAGS))
 
@@ -112,14 +115,18 @@ def tag_of(term: NamedNode | BlankNode | Literal | None) -> str:
     return f"@{term.language}" if direction is None else f"@{term.language}--{direction.value}"
 
 
-def tagged(term: Term | None) -> tuple[str, str]:
-    """The tag and the text of a term that is no triple.
+def tagged(terms: Sequence[Term | None]) -> TaggedTexts:
+    """The tags and the texts of terms, none of which is a triple.
 
-    >>> tagged(Literal("rot", language="de")), tagged(NamedNode("e:a")), tagged(None)
-    (('@de', 'rot'), ('<>', 'e:a'), ('', ''))
+    >>> tagged([Literal("rot", language="de"), NamedNode("e:a"), None])
+    (['@de', '<>', ''], ['rot', 'e:a', ''])
     """
-    assert not isinstance(term, Triple)
-    return tag_of(term), "" if term is None else term.value
+    tags, texts = list[str](), list[str]()
+    for term in terms:
+        assert not isinstance(term, Triple)
+        tags.append(tag_of(term))
+        texts.append("" if term is None else term.value)
+    return tags, texts
 
 
 def is_language(tag: str) -> bool:
@@ -188,10 +195,12 @@ class TextForm(ABC, Generic[T]):
             return self.of_triple(term)
         return self._known(tag_of(term))("" if term is None else term.value)
 
-    def of_tagged(self, cells: Sequence[tuple[str, str]]) -> list[T]:
+    def of_tagged(self, tagged: TaggedTexts) -> list[T]:
         """The value of each of a few terms by their tags and texts."""
-        known = self._known
-        return [known(tag)(text) for tag, text in cells]
+        (tags, texts), known = tagged, self._known
+        if tags and tags.count(tags[0]) == len(tags):
+            return list(map(known(tags[0]), texts))
+        return [known(tag)(text) for tag, text in zip(tags, texts, strict=True)]
 
     def of_doubles(self, numbers: Sequence[float]) -> list[T]:
         """The value of `double` of each number."""

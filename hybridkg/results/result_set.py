@@ -127,8 +127,9 @@ class ResultSet(Result, Sequence[Row]):
 
     def to_python(self) -> list[dict[str, Any]]:
         """Every row as plain Python values."""
-        rows = self._solutions.mapped_rows([PythonValue()] * len(self.columns))
-        return [dict(zip(self.columns, row, strict=True)) for row in rows]
+        columns = self.columns
+        rows = self._solutions.mapped_rows([PythonValue()] * len(columns))
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def to_dataframe(self) -> pd.DataFrame:
         """A pandas DataFrame of plain Python values.

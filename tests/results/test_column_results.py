@@ -102,7 +102,7 @@ def test_the_texts_of_a_column_are_those_of_its_terms(hostile, query):
             assert texts is not None
             assert texts.strings() == want.strings()
             assert [texts.tags[n] for n in texts.kinds] == [want.tags[n] for n in want.kinds]
-            assert column.graph.tagged(column.ids) == [tagged(term) for term in column.cells()]
+            assert column.graph.tagged(column.ids) == tagged(column.cells())
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
-from hybridkg.rdf.term_texts import TermTexts, tagged
+from hybridkg.rdf.term_texts import TaggedTexts, TermTexts, tagged
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, Triple
 
 
@@ -40,8 +40,8 @@ class ListedTerms:
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None if i == UNBOUND else self._terms[i] for i in ids.tolist()]
 
-    def tagged(self, ids: Ids) -> list[tuple[str, str]]:
-        return list(map(tagged, self.terms(ids)))
+    def tagged(self, ids: Ids) -> TaggedTexts:
+        return tagged(self.terms(ids))
 
     def texts(self, ids: Ids) -> TermTexts:
         texts = TermTexts.of(self.terms(ids))

@@ -23,7 +23,7 @@ from hybridkg.operators.id_sets import below, both, held
 from hybridkg.operators.index_access import every_entity, scores_among
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.pushdown_conditions import whole
-from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.text_query import checked_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row
@@ -117,7 +117,7 @@ class CandidateSetScan:
 
     def _matching(self, match: ast.RankedItem, context: ExecutionContext, among: Ids | None) -> Ids:
         """Entities that match, among the remaining ones."""
-        index, query = checked_index(context.text, match), ranked_query(match)
+        index, query = checked_query(context.text, match)
         if among is None:
             return every_entity(index, query, context)
         if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.match_count_bound(query):
@@ -161,7 +161,7 @@ class CandidateSetScan:
 
 def _match_bound(match: ast.RankedItem, context: ExecutionContext) -> float:
     """Upper bound on the entities that match; inf for a remote index, whose complete relations are not to be read."""
-    index, query = checked_index(context.text, match), ranked_query(match)
+    index, query = checked_query(context.text, match)
     return index.match_count_bound(query) if not is_remote_relation(index, query) else inf
 
 

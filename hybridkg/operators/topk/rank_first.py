@@ -15,7 +15,7 @@ from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.index_access import best_matches, scores_among
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
-from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.text_query import checked_index, checked_query, ranked_query
 from hybridkg.operators.topk.filter_first import best_first
 from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.top_k_rows import TopKRows
@@ -142,7 +142,7 @@ class RankFirst(TopKRows):
                     ids, scores = ids[matching], {name: of_match[matching] for name, of_match in scores.items()}
                 scores[score] = own[order[ascending.searchsorted(ids)]]
             else:
-                values = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
+                values = scores_among(*checked_query(context.text, match), ids, context)
                 matching = ~np.isnan(values)
                 ids, scores = ids[matching], {name: of_match[matching] for name, of_match in scores.items()}
                 scores[score] = values[matching]

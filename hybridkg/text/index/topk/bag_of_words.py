@@ -132,6 +132,8 @@ class BagOfWords:
         self._single_call: SingleCall | None = None
         self._shapes: dict[object, _Shape | None] = {}
         self._words: dict[tuple[int, str], dict[str, str]] = {}
+        self._last: tuple[TextQuery, tuple[_Shape, _Words]] | None = None
+        """The query that was read last, and its words: one MATCH is checked, counted and ranked."""
         self._lock = threading.Lock()
 
     def enable_single_call(self, ranks: Ids, lengths: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
@@ -208,6 +210,9 @@ class BagOfWords:
         return shape
 
     def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
+        last = self._last
+        if last is not None and last[0] is query:
+            return last[1]
         shape = self._shape_of(query)
         if shape is None:
             return None
@@ -220,6 +225,7 @@ class BagOfWords:
             if len(shape.texts) >= MAX_CACHED_TEXTS:
                 shape.texts.clear()
             shape.texts[query.text] = words
+        self._last = query, (shape, words)
         return shape, words
 
     def _searched(self, shape: _Shape, words: list[str]) -> list[str]:
