@@ -60,6 +60,18 @@ class ArrayEdit:
 
     def places(self) -> Places:
         """int64[n]: the place afterwards of each element; -1 for one that leaves."""
+        if len(self.removed) + len(self.inserted) <= MAX_SLICES:
+            result = np.arange(self.size)
+            at = 0
+            for piece in self.pieces():
+                if isinstance(piece, tuple):
+                    if piece[0] != at:
+                        result[slice(*piece)] += at - piece[0]
+                    at += piece[1] - piece[0]
+                else:
+                    at += 1
+            result[self.removed] = -1
+            return result
         steps = np.ones(self.size + 1, np.int64)
         steps[self.removed] = 0
         before = np.cumsum(steps) - steps
