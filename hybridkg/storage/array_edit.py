@@ -121,7 +121,7 @@ class ArrayEdit:
         for piece in self.text_pieces(offsets, values):
             yield text[piece[0] : piece[1]] if isinstance(piece, tuple) else piece
 
-    def offsets(self, offsets: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.uint64]:
+    def offsets(self, offsets: NDArray[Any], lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.uint64]:
         """The offsets of the concatenated texts afterwards; `lengths` are those of the m texts that enter.
 
         >>> edit = ArrayEdit(3, np.array([1]), np.array([0, 3]))
@@ -129,6 +129,10 @@ class ArrayEdit:
         [0, 4, 6, 7, 8]
         """
         result, at, end = np.zeros(self.new_size + 1, np.uint64), 0, 0
+        if len(self.removed) + len(self.inserted) > MAX_SLICES:
+            after = self.apply(np.diff(offsets.astype(np.int64)), np.asarray(lengths, np.int64))
+            result[1:] = np.cumsum(after)
+            return result
         for piece in self.pieces():
             if isinstance(piece, tuple):
                 first, last = piece
@@ -141,7 +145,7 @@ class ArrayEdit:
                     own -= np.uint64(begin - end)
                 at, end = at + n, end + int(offsets[last]) - begin
             else:
-                at, end = at + 1, end + lengths[piece]
+                at, end = at + 1, end + int(lengths[piece])
                 result[at] = end
         return result
 

@@ -96,10 +96,11 @@ class IndexFollower:
         before, after, filtered = self._texts(change)
         changed = changed_nodes(before, after)
         nodes, ids = self._write_nodes(changed, after)
-        with ThreadPoolExecutor(1, "hybridkg-projection") as beside:
-            projection = beside.submit(self._write_projection, change, nodes, ids)
+        with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
+            written = beside.submit(self.graph.flush), beside.submit(self._write_projection, change, nodes, ids)
             counts = self._write_text(in_term_order({*changed, *filtered}), before, after, nodes, ids)
-            projection.result()
+            for part in written:
+                part.result()
         vectors = self._write_vectors(changed, after, nodes, ids)
         self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
