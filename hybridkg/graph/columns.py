@@ -60,12 +60,21 @@ class TermTable(Protocol):
     def segments(self) -> Mapping[str, tuple[int, int]]:
         """The ids first..end (exclusive) of each of literal_order.SEGMENTS."""
 
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """float64[literals] from id `n_nodes`, sorted in each segment: numbers, seconds of dates, 0.0 for strings."""
+    def values(self, segment: str) -> NDArray[np.float64]:
+        """float64[literals of a segment], ascending: numbers, seconds of dates, 0.0 where there is no value.
+
+        `segment` is none of those before literal_order.FIRST_VALUED.
+        """
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        """The UTF-8 lexical forms of the literals first..end: (bytes, offsets[end - first + 1] into them)."""
+        """The UTF-8 lexical forms of the first n of the literals first..end: (bytes, offsets[n + 1] into them).
+
+        n is at least 1 where there is a literal, and at most end - first: forms that are not stored together need
+        further calls.
+        """
+
+    def lengths(self, first: int, end: int) -> NDArray[np.int64]:
+        """int64[end - first]: the bytes of the lexical forms of the literals first..end."""
 
     def terms(self, ids: Ids) -> list[Term | None]:
         """The term of each id; None for UNBOUND."""

@@ -15,6 +15,9 @@ from hybridkg.rdf.terms import XSD, Literal
 SEGMENTS = ("string", "language", "number", "boolean", "datetime zoned", "datetime", "date zoned", "date", "other")
 """The segments in id order. "datetime" and "date" have no time zone."""
 
+FIRST_VALUED = 2
+"""The place of the first segment whose literals have values; those of the strings before it are all equal."""
+
 NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
 """Numeric datatypes in Oxigraph's canonical form, which replaces those derived from xsd:integer."""
 

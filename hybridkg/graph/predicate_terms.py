@@ -70,12 +70,14 @@ class PredicateTerms:
     def segments(self) -> Mapping[str, tuple[int, int]]:
         return self.base.segments
 
-    @property
-    def values(self) -> NDArray[np.float64]:
-        return self.base.values
+    def values(self, segment: str) -> NDArray[np.float64]:
+        return self.base.values(segment)
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         return self.base.lexical(first, end)
+
+    def lengths(self, first: int, end: int) -> NDArray[np.int64]:
+        return self.base.lengths(first, end)
 
     def terms(self, ids: Ids) -> list[Term | None]:
         if not self._has_outside(ids):

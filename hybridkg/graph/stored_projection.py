@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import CorruptError
 from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
-from hybridkg.graph.literal_order import SEGMENTS, literal_key
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, literal_key
+from hybridkg.graph.stored_literals import StoredLiterals
+from hybridkg.graph.stored_strings import StoredStrings, view
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.term_texts import (
     BLANK_KIND,
@@ -31,9 +33,9 @@ from hybridkg.rdf.term_texts import (
 )
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Node, Term
 from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_unsigned
-from hybridkg.storage.gather import gathered, joined
+from hybridkg.storage.gather import joined
 
-LAYOUT = FolderLayout("hybridkg-projection", 2, "projection.json", "projection of the graph")
+LAYOUT = FolderLayout("hybridkg-projection", 3, "projection.json", "projection of the graph", (2,))
 
 FOLDER = "projection"
 """The name of the folder in a generation."""
@@ -50,59 +52,6 @@ _UNBOUND = int(UNBOUND)
 _FIRST = itemgetter(0)
 
 
-def view(array: Array) -> memoryview:
-    """A memoryview: its elements are Python numbers, read several times as fast as from the array."""
-    return array.data
-
-
-APART = 64
-"""The distance of cached strings: all binary searches of a range begin among these."""
-
-
-class _Cached(dict[int, bytes]):
-    """Some of the strings by their places, read when they are first asked for."""
-
-    def __init__(self, text: memoryview, ends: memoryview):
-        super().__init__()
-        self._text, self._ends = text, ends
-
-    def __missing__(self, place: int) -> bytes:
-        own = self[place] = bytes(self._text[self._ends[place] : self._ends[place + 1]])
-        return own
-
-
-class StoredStrings:
-    """Concatenated byte strings, sorted within ranges that the caller passes."""
-
-    def __init__(self, text: Array, offsets: Array):
-        self.text, self.offsets = text, offsets
-        self._view, self._ends = view(text), view(offsets)
-        self._cached = _Cached(self._view, self._ends)
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The strings at some places, as storage.gathered has them."""
-        return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
-
-    def _bytes(self, i: int) -> bytes:
-        return bytes(self._view[self._ends[i] : self._ends[i + 1]])
-
-    def string(self, i: int) -> str:
-        return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
-
-    def find(self, key: bytes, first: int, end: int) -> int:
-        """The place of a string in the sorted range first..end by binary search; -1 for none."""
-        cached = range(first, end, APART)
-        part = bisect_right(cached, key, key=self._cached.__getitem__) - 1
-        if part < 0:
-            return -1
-        near = range(cached[part], min(cached[part] + APART, end))
-        at = bisect_left(near, key, key=self._bytes)
-        return near[at] if at < len(near) and self._bytes(near[at]) == key else -1
-
-
 class StoredTerms:
     """A memory-mapped TermTable; thread-safe. `terms` takes 1 to 2 us each, `id_of` a few us."""
 
@@ -114,19 +63,26 @@ class StoredTerms:
         self.segments: Mapping[str, tuple[int, int]] = {
             name: (int(first), int(end)) for name, (first, end) in zip(SEGMENTS, reader.about("segments"), strict=True)
         }
-        self.values: NDArray[np.float64] = reader.array("literals.values")
+        self._values: NDArray[np.float64] = reader.array("literals.values")
+        self._first_value = self.n_terms - len(self._values)
         self._others = StoredStrings(reader.array("others.text"), reader.array("others.offsets"))
         self._others_blank = int(reader.about("other_blank_nodes"))
-        self._literals = StoredStrings(reader.array("literals.text"), reader.array("literals.offsets"))
+        self.literals = StoredLiterals(reader)
         self._kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
         self._kind_of = view(reader.array("literals.kinds"))
         self._strings = self.segments["string"][1] - self.n_nodes
-        self._values_view = view(self.values)
+        self._values_view = view(self._values)
         self._made: dict[int, str | NamedNode] = {}
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        offsets = self._literals.offsets[first - self.n_nodes : end - self.n_nodes + 1]
-        return self._literals.text[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
+        return self.literals.lexical(first - self.n_nodes, end - self.n_nodes)
+
+    def lengths(self, first: int, end: int) -> NDArray[np.int64]:
+        return self.literals.lengths(first - self.n_nodes, end - self.n_nodes)
+
+    def values(self, segment: str) -> NDArray[np.float64]:
+        first, end = self.segments[segment]
+        return self._values[first - self._first_value : end - self._first_value]
 
     def terms(self, ids: Ids) -> list[Term | None]:
         n_entities, n_nodes = self.n_entities, self.n_nodes
@@ -163,7 +119,7 @@ class StoredTerms:
         node_text, node_offsets, is_blank = self._nodes.gathered(entities)
         other_text, other_offsets = self._others.gathered(others - np.uint32(self.n_entities))
         places = np.concatenate([strings, literals]) - np.uint32(self.n_nodes)
-        literal_text, literal_offsets = self._literals.gathered(places)
+        literal_text, literal_offsets = self.literals.gathered(places)
         kind_of = np.asarray(self._kind_of)[literals - np.uint32(ends[2])]
         kinds = np.concatenate(
             [
@@ -204,15 +160,17 @@ class StoredTerms:
         first, end = first - self.n_nodes, end - self.n_nodes
         if first == end:
             return -1
-        if segment > 1:
-            first, end = self._equal(self._values_view, value, first, end)
+        if segment >= FIRST_VALUED:
+            shift = self._first_value - self.n_nodes
+            first, end = self._equal(self._values_view, value, first - shift, end - shift)
+            first, end = first + shift, end + shift
         if segment > 0:
             tag = literal.datatype.value if literal.language is None else f"@{literal.language}"
             kind = self._kinds.find(tag.encode(), 0, len(self._kinds))
             strings = self._strings
             first, end = self._equal(self._kind_of, kind, first - strings, end - strings)
             first, end = first + strings, end + strings
-        place = self._literals.find(literal.value.encode(), first, end)
+        place = self.literals.find(literal.value.encode(), first, end)
         return place if place < 0 else place + self.n_nodes
 
     @staticmethod
@@ -233,10 +191,10 @@ class StoredTerms:
 
     def _tagged_literal(self, i: int) -> tuple[str, str]:
         tag = XSD_STRING.value if i < self._strings else self._kinds.string(self._kind_of[i - self._strings])
-        return tag, self._literals.string(i)
+        return tag, self.literals.string(i)
 
     def _literal(self, i: int) -> Literal:
-        text = self._literals.string(i)
+        text = self.literals.string(i)
         if i < self._strings:
             return Literal(text)
         number = self._kind_of[i - self._strings]
@@ -351,7 +309,8 @@ def _fits(reader: MappedArrays, terms: StoredTerms, predicates: StoredPredicates
     return (
         terms.n_entities <= terms.n_nodes <= terms.n_terms <= _UNBOUND
         and ends == sorted(ends)
-        and lengths["literals.values"] == n_literals == lengths["literals.offsets"] - 1
+        and len(terms.literals) == n_literals
+        and lengths["literals.values"] in (n_literals, terms.n_terms - terms.segments[SEGMENTS[FIRST_VALUED]][0])
         and lengths["literals.kinds"] == n_literals - (terms.segments["string"][1] - terms.n_nodes)
         and lengths["others.offsets"] - 1 == terms.n_nodes - terms.n_entities
         and predicates.shape == (lengths["predicates.offsets"], PLACES)

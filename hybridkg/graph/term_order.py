@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import TermTable
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
@@ -59,15 +60,15 @@ class TermOrder:
             return None
         if total or name not in self._with_equal_values:
             return ids
-        values: Keys = table.values[ids - np.uint32(table.n_nodes)]
+        values: Keys = table.values(name)[ids - np.uint32(table.segments[name][0])]
         return values
 
     @cached_property
     def _with_equal_values(self) -> frozenset[str]:
-        """Segments in which two terms have the same value."""
-        table, found = self._table, set()
-        for name, (first, end) in table.segments.items():
-            values = table.values[first - table.n_nodes : end - table.n_nodes]
+        """Segments with values in which two terms have the same one."""
+        found = set()
+        for name in SEGMENTS[FIRST_VALUED:]:
+            values = self._table.values(name)
             if (values[1:] == values[:-1]).any():
                 found.add(name)
         return frozenset(found)
@@ -78,11 +79,11 @@ class TermOrder:
         first, end = self._table.segments["number"]
         if end - first < 2:
             return np.empty(0, np.uint32)
-        values = self._table.values[first - self._table.n_nodes : end - self._table.n_nodes]
+        values = self._table.values("number")
         equal = np.flatnonzero(values[1:] == values[:-1])
         if not len(equal):
             return np.empty(0, np.uint32)
-        lengths = np.diff(self._table.lexical(first, end)[1].astype(np.int64))
+        lengths = self._table.lengths(first, end)
         long = (lengths[equal] > SHORT) | (lengths[equal + 1] > SHORT)
         places = np.unique(np.concatenate([equal[long], equal[long] + 1]))
         return (places + first).astype(np.uint32)

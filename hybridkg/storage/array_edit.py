@@ -60,6 +60,18 @@ class ArrayEdit:
 
     def places(self) -> Places:
         """int64[n]: the place afterwards of each element; -1 for one that leaves."""
+        if len(self.removed) + len(self.inserted) <= MAX_SLICES:
+            result = np.arange(self.size)
+            at = 0
+            for piece in self.pieces():
+                if isinstance(piece, tuple):
+                    if piece[0] != at:
+                        result[slice(*piece)] += at - piece[0]
+                    at += piece[1] - piece[0]
+                else:
+                    at += 1
+            result[self.removed] = -1
+            return result
         steps = np.ones(self.size + 1, np.int64)
         steps[self.removed] = 0
         before = np.cumsum(steps) - steps
@@ -109,7 +121,7 @@ class ArrayEdit:
         for piece in self.text_pieces(offsets, values):
             yield text[piece[0] : piece[1]] if isinstance(piece, tuple) else piece
 
-    def offsets(self, offsets: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.uint64]:
+    def offsets(self, offsets: NDArray[Any], lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.uint64]:
         """The offsets of the concatenated texts afterwards; `lengths` are those of the m texts that enter.
 
         >>> edit = ArrayEdit(3, np.array([1]), np.array([0, 3]))
@@ -117,6 +129,10 @@ class ArrayEdit:
         [0, 4, 6, 7, 8]
         """
         result, at, end = np.zeros(self.new_size + 1, np.uint64), 0, 0
+        if len(self.removed) + len(self.inserted) > MAX_SLICES:
+            after = self.apply(np.diff(offsets.astype(np.int64)), np.asarray(lengths, np.int64))
+            result[1:] = np.cumsum(after)
+            return result
         for piece in self.pieces():
             if isinstance(piece, tuple):
                 first, last = piece
@@ -129,7 +145,7 @@ class ArrayEdit:
                     own -= np.uint64(begin - end)
                 at, end = at + n, end + int(offsets[last]) - begin
             else:
-                at, end = at + 1, end + lengths[piece]
+                at, end = at + 1, end + int(lengths[piece])
                 result[at] = end
         return result
 

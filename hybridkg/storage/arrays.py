@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
-from hybridkg.storage.checksums import remember
+from hybridkg.storage.checksums import known_checksum, remember
 from hybridkg.storage.durable import link_or_copy, start_writing
 from hybridkg.storage.splicing import Piece, splice
 
@@ -52,12 +52,14 @@ class FolderLayout:
         version: written and read by this hybridkg.
         header: file name of the folder's header.
         what: name in messages, such as `text index`.
+        earlier: versions that this hybridkg reads and does not write.
     """
 
     format: str
     version: int
     header: str
     what: str
+    earlier: tuple[int, ...] = ()
 
     def header_name(self, segment: str) -> str:
         """File of the header of a segment, or of the whole folder."""
@@ -100,9 +102,15 @@ class Writer:
             CorruptError: a file of the earlier folder is missing or has another size.
         """
         for name in names:
-            array = earlier.array(name)
-            link_or_copy(earlier.path(name), self.path(name))
-            self.declare(name, array.dtype, array.shape)
+            self.link_as(name, earlier, name)
+
+    def link_as(self, name: str, earlier: MappedArrays, earlier_name: str) -> None:
+        """As `link`, for an array that may get another name."""
+        path, own = earlier.path(earlier_name), self.path(name)
+        self.declare(name, *earlier.check(earlier_name))
+        link_or_copy(path, own)
+        if own.name != path.name and (crc := known_checksum(path)) is not None:
+            remember(own, crc)
 
     def splice(self, name: str, earlier: MappedArrays, pieces: Sequence[Array | tuple[int, int]]) -> None:
         """Writes an array made of rows of the same array of an earlier folder, copied in bulk, and of new rows.
@@ -184,9 +192,10 @@ class MappedArrays:
             raise CorruptError(f"{self._name!r} cannot be read: {e}", hint="index again", place=str(path)) from e
         if not isinstance(header, dict) or header.get("format") != layout.format:
             raise CorruptError(f"{self._name!r} is not the header of a {layout.what}", place=str(path))
-        if header.get("version") != layout.version:
+        if header.get("version") not in (layout.version, *layout.earlier):
+            readable = " and ".join(map(str, (*layout.earlier, layout.version)))
             raise CorruptError(
-                f"{layout.what} of version {header.get('version')!r}; this hybridkg reads {layout.version}",
+                f"{layout.what} of version {header.get('version')!r}; this hybridkg reads {readable}",
                 hint="index again",
                 place=str(path),
             )
@@ -203,8 +212,12 @@ class MappedArrays:
         """The file of an array."""
         return self._folder / (f"{self._segment}.{name}" if self._segment else name)
 
-    def array(self, name: str) -> Array:
-        """An array, read-only and mapped."""
+    def check(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """The type and the shape of an array.
+
+        Raises:
+            CorruptError: the header does not describe it, or its file is missing or has another size.
+        """
         path = self.path(name)
         try:
             declared = self.about("arrays")[name]
@@ -220,8 +233,14 @@ class MappedArrays:
             raise CorruptError(
                 f"{name!r} has {size:,} bytes instead of {expected:,}", hint="index again", place=str(path)
             )
-        if expected == 0:
+        return dtype, shape
+
+    def array(self, name: str) -> Array:
+        """An array, read-only and mapped; errors as in `check`."""
+        dtype, shape = self.check(name)
+        if math.prod(shape) == 0:
             return np.zeros(shape, dtype)
+        path = self.path(name)
         mapped = np.memmap(str(path), dtype=dtype, mode="r", shape=shape)  # numpy asks the system to resolve a Path
         self._mapped[name] = mapped
         # A plain array over the map: slicing a memmap object takes several times longer.

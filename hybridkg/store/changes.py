@@ -100,11 +100,15 @@ class ChangingGraph:
             self._store = self._open_store()
         return self._store
 
-    def close(self) -> None:
-        """Writes everything to the files, and closes the store."""
+    def flush(self) -> None:
+        """Writes everything to the files; others may read the store meanwhile."""
         if self._store is not None:
             self._store.flush()
-            self._store = None
+
+    def close(self) -> None:
+        """Writes everything to the files, and closes the store."""
+        self.flush()
+        self._store = None
 
     def begin_request(self) -> None:
         """Starts a request, which `undo_request` undoes."""

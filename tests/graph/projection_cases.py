@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import filecmp
+import json
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,12 +15,15 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, Store, serialize
 
 from hybridkg.entities.node_table import NodeTable
-from hybridkg.graph.build import adjacency, nquads_reader, numbering
+from hybridkg.graph.build import adjacency, literal_pieces, nquads_reader, numbering
 from hybridkg.graph.build.builder import ProjectionBuilder, ProjectionBuildLimits
+from hybridkg.graph.build.literal_pieces import PieceLimits
 from hybridkg.graph.build.reference_builder import columns_of
-from hybridkg.graph.columns import ProjectionColumns
+from hybridkg.graph.columns import ProjectionColumns, TermTable
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
+from hybridkg.storage.arrays import smallest_unsigned
 
 USUAL = ProjectionBuildLimits()
 TINY = ProjectionBuildLimits(chunk_bytes=1, run_terms=1, run_bytes=1)
@@ -95,6 +100,13 @@ def kernels(*, compiled: bool):
         yield
 
 
+@contextmanager
+def small_pieces():
+    """Pieces of literals are so small that a few literals make several."""
+    with patch.object(literal_pieces, "LIMITS", PieceLimits(least=8, mean=24, most=64)):
+        yield
+
+
 def built(
     folder: Path,
     parts: Iterable[bytes],
@@ -137,10 +149,11 @@ def assert_equal(found: ProjectionColumns, wanted: ProjectionColumns) -> None:
     terms = b.terms(ids)
     assert a.terms(ids) == terms
     assert a.find(terms).tolist() == ids.tolist()
-    assert a.values.tolist() == b.values.tolist()
+    for name in SEGMENTS[FIRST_VALUED:]:
+        assert a.values(name).tolist() == b.values(name).tolist()
     for first, end in [*b.segments.values(), (b.n_nodes, b.n_terms)]:
-        for one, other in zip(a.lexical(first, end), b.lexical(first, end), strict=True):
-            assert one.tolist() == other.tolist()
+        assert forms(a, first, end) == forms(b, first, end)
+        assert a.lengths(first, end).tolist() == b.lengths(first, end).tolist()
     assert found.omitted == wanted.omitted
     assert list(found.predicates) == sorted(wanted.predicates)
     for iri, predicate in wanted.predicates.items():
@@ -148,6 +161,41 @@ def assert_equal(found: ProjectionColumns, wanted: ProjectionColumns) -> None:
             for part in ("keys", "offsets", "targets"):
                 one, other = (getattr(getattr(p, direction), part) for p in (found.predicates[iri], predicate))
                 assert one.tolist() == other.tolist(), (iri, direction, part)
+
+
+def forms(table: TermTable, first: int, end: int) -> list[bytes]:
+    """The lexical forms of literals, by as many calls as their pieces need."""
+    found: list[bytes] = []
+    while first < end:
+        data, offsets = table.lexical(first, end)
+        found += [data[low:high].tobytes() for low, high in pairwise(offsets.tolist())]
+        first += len(offsets) - 1
+    return found
+
+
+def as_version_2(folder: Path) -> None:
+    """Rewrites a projection as version 2 had it: forms and their offsets in an array each, values of strings, too."""
+    about = json.loads((folder / "projection.json").read_text())
+    forms, arrays = [], about["arrays"]
+    for number, (count, size) in enumerate(about.pop("literal_pieces")):
+        del arrays[f"literals.{number}"]
+        path = folder / f"literals.{number}"
+        data, dtype = path.read_bytes(), smallest_unsigned(size)
+        offsets = np.frombuffer(data[: (count + 1) * dtype.itemsize], dtype).tolist()
+        text = data[(count + 1) * dtype.itemsize :]
+        forms += [text[low:high] for low, high in pairwise(offsets)]
+        path.unlink()
+    values = np.frombuffer((folder / "literals.values").read_bytes(), "<f8")
+    own = {
+        "literals.text": np.frombuffer(b"".join(forms), "u1"),
+        "literals.offsets": np.cumsum([0, *map(len, forms)]).astype("<u8"),
+        "literals.values": np.concatenate([np.zeros(len(forms) - len(values)), values]),
+    }
+    for name, array in own.items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).write_bytes(array.tobytes())
+        arrays[name] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+    (folder / "projection.json").write_text(json.dumps({**about, "version": 2}))
 
 
 def same_bytes(one: Path, other: Path) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
@@ -128,7 +128,7 @@ class _Shared:
         return place, n, _RUN if int(offsets[-1]) == n else self._place_of_offsets(offsets)
 
     def _place_of(self, keys: U32) -> int:
-        digest = blake2b(keys.data, digest_size=16).digest()
+        digest = sha256(keys.data).digest()
         place = self._place_by_digest.get(digest)
         if place is None:
             place = self._place_by_digest[digest] = self._keys.rows

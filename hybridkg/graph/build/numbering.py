@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build.literal_pieces import LiteralPieces
 from hybridkg.graph.build.nquads_reader import I64, U8, U32, UnsupportedGraphError
 from hybridkg.graph.build.spool import mapped
 from hybridkg.graph.build.term_runs import CLASSES, Runs
-from hybridkg.graph.literal_order import SEGMENTS
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
+from hybridkg.graph.stored_literals import PIECES
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.storage.arrays import Writer, smallest_unsigned
 
@@ -102,7 +104,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
     merging = _Merging(
         terms, order, np.array([run.first for run in runs.runs], np.int64), ids, ExistingNodes(nodes), kernel
     )
-    others, literals = StringStreams(out, "others"), StringStreams(out, "literals")
+    others, literals = StringStreams(out, "others"), LiteralPieces(out)
     kinds = out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1)))
     values = out.stream("literals.values", np.float64)
     next_id, ends = len(nodes), []
@@ -113,7 +115,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
             if next_id >= int(UNBOUND):
                 raise UnsupportedGraphError(f"it has more than {int(UNBOUND):,} distinct terms")
             strings.append(merging.texts(block), terms.lengths[block])
-            if class_ >= _FIRST_LITERALS:
+            if class_ >= _FIRST_LITERALS + FIRST_VALUED:
                 values.append(terms.values[block])
             if class_ >= _FIRST_KINDS:
                 kinds.append(terms.ranks[block])
@@ -126,6 +128,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
         "n_terms": next_id,
         "other_blank_nodes": ends[0] - len(nodes),
         "segments": [[ends[1 + i], ends[2 + i]] for i in range(len(SEGMENTS))],
+        PIECES: literals.sizes,
     }
     return Numbers(ids, about)
 

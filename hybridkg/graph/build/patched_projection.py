@@ -72,6 +72,7 @@ def patch_projection(
 
     Raises:
         PatchMismatchError: the earlier projection is not that of the graph before the change.
+        DamagedPieceError: a file of it is damaged.
         UnsupportedGraphError: the graph has more terms than ids.
         OSError: the disk is full or fails.
     """

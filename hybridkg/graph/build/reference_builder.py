@@ -24,7 +24,7 @@ class ListedTerms:
         self._terms: list[Term] = [*entities, *rest, *(literal for _, literal in keyed)]
         self._ids = {term: i for i, term in enumerate(self._terms)}
         self.n_entities, self.n_nodes, self.n_terms = len(entities), len(entities) + len(rest), len(self._terms)
-        self.values = np.array([key[1] for key, _ in keyed], np.float64)
+        self._values = np.array([key[1] for key, _ in keyed], np.float64)
         counts = [sum(key[0] == number for key, _ in keyed) for number in range(len(SEGMENTS))]
         ends = [self.n_nodes + sum(counts[: number + 1]) for number in range(len(SEGMENTS))]
         self.segments: Mapping[str, tuple[int, int]] = {
@@ -36,6 +36,14 @@ class ListedTerms:
         offsets = np.zeros(len(texts) + 1, np.uint64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return np.frombuffer(b"".join(texts), np.uint8), offsets
+
+    def lengths(self, first: int, end: int) -> NDArray[np.int64]:
+        texts = [term.value.encode() for term in self._terms[first:end] if isinstance(term, Literal)]
+        return np.array([len(text) for text in texts], np.int64)
+
+    def values(self, segment: str) -> NDArray[np.float64]:
+        first, end = self.segments[segment]
+        return self._values[first - self.n_nodes : end - self.n_nodes]
 
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None if i == UNBOUND else self._terms[i] for i in ids.tolist()]

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build.literal_pieces import LiteralPieces, check_piece
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.numbering import write_strings
-from hybridkg.graph.literal_order import SEGMENTS, LiteralKey, literal_key
-from hybridkg.graph.stored_projection import StoredStrings, StoredTerms
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, LiteralKey, literal_key
+from hybridkg.graph.stored_literals import PIECES
+from hybridkg.graph.stored_projection import StoredTerms
+from hybridkg.graph.stored_strings import StoredStrings
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
 from hybridkg.storage.array_edit import ArrayEdit
@@ -29,8 +32,8 @@ Ids = NDArray[np.int64]
 OTHERS = ("others.text", "others.offsets")
 """Arrays of the nodes that are not entities."""
 
-LITERALS = ("literals.text", "literals.offsets", "literals.values", "literals.kinds", "kinds.text", "kinds.offsets")
-"""Arrays of the literals."""
+LITERALS = ("literals.values", "literals.kinds", "kinds.text", "kinds.offsets")
+"""Arrays of the literals, besides the pieces of their forms."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class TermEdits:
     ):
         self._reader, self._old, self._after, self._entity_ids = reader, StoredTerms(reader, before), after, entity_ids
         self._others = StoredStrings(reader.array("others.text"), reader.array("others.offsets"))
-        self._literals = StoredStrings(reader.array("literals.text"), reader.array("literals.offsets"))
+        self._literals = self._old.literals
         self._kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
         self._blank = int(reader.about("other_blank_nodes"))
         added, gone = dict.fromkeys(added), [term for term in dict.fromkeys(removed) if not occurs(term)]
@@ -106,7 +109,7 @@ class TermEdits:
             if isinstance(node, NamedNode | BlankNode) and self._after.find(node) is None and self._other(node) < 0:
                 entering[node] = None
         new = sorted(entering, key=lambda node: (isinstance(node, NamedNode), node.value.encode()))
-        places = [_place(self._others, node.value.encode(), *self._range_of(node)) for node in new]
+        places = [self._others.place(node.value.encode(), *self._range_of(node)) for node in new]
         self._node_edit = ArrayEdit(len(self._others), _array(sorted(leaving)), _array(places))
         self._new_nodes = new
         self._new_blank = sum(isinstance(node, BlankNode) for node in new)
@@ -130,17 +133,17 @@ class TermEdits:
         segment, value, _ = key
         n_nodes, strings = self._old.n_nodes, self._old.segments["string"][1] - self._old.n_nodes
         first, end = (place - n_nodes for place in self._old.segments[SEGMENTS[segment]])
-        if segment > 1:
-            values = self._old.values.data
-            first, end = bisect_left(values, value, first, end), bisect_right(values, value, first, end)
+        if segment >= FIRST_VALUED:
+            values, begin = self._old.values(SEGMENTS[segment]), first
+            first, end = (begin + int(values.searchsorted(value, side)) for side in ("left", "right"))
         if segment > 0:
             kind_of, tag = self._reader.array("literals.kinds").data, _tag(literal)
-            kind = _place(self._kinds, tag, 0, len(self._kinds))
+            kind = self._kinds.place(tag, 0, len(self._kinds))
             first, end = first - strings, end - strings
             is_known = self._kinds.find(tag, 0, len(self._kinds)) >= 0
             low = bisect_left(kind_of, kind, first, end)
             first, end = low + strings, (bisect_right(kind_of, kind, first, end) if is_known else low) + strings
-        return _place(self._literals, literal.value.encode(), first, end)
+        return self._literals.place(literal.value.encode(), first, end)
 
     # --- the next table -----------------------------------------------------------------
 
@@ -149,6 +152,7 @@ class TermEdits:
 
         Raises:
             UnsupportedGraphError: there are more terms than ids.
+            DamagedPieceError: a piece of the earlier literals is damaged.
         """
         about = self._about()
         if about["n_terms"] >= int(UNBOUND):
@@ -158,19 +162,47 @@ class TermEdits:
             self._write_edited(out, "others", self._others, self._node_edit, names)
         else:
             out.link(self._reader, OTHERS)
-        if self._literal_edit:
-            self._write_literals(out)
+        if self._literal_edit or not self._literals.is_in_pieces:
+            self._write_values(out)
+            self._write_kinds(out)
         else:
             out.link(self._reader, LITERALS)
+        about[PIECES] = self._write_pieces(out)
         return NewIds(*self._ids(about), about)
 
-    def _write_literals(self, out: Writer) -> None:
-        self._write_kinds(out)
-        texts = [one.value.encode() for one in self._new_literals]
-        self._write_edited(out, "literals", self._literals, self._literal_edit, texts)
-        out.write(
-            "literals.values", self._literal_edit.apply(self._old.values, np.array([key[1] for key in self._keys]))
-        )
+    def _write_pieces(self, out: Writer) -> list[tuple[int, int]]:
+        """Writes the pieces in which a form has gone or is new; returns the sizes of all of them."""
+        pieces, literals, edit = LiteralPieces(out), self._literals, self._literal_edit
+        forms = [one.value.encode() for one in self._new_literals]
+        ranges = literals.ranges() or [(0, 0)]
+        for number, (first, end) in enumerate(ranges):
+            gone, new = (
+                slice(*places.searchsorted([first, end if end < edit.size else end + 1]).tolist())
+                for places in (edit.removed, edit.inserted)
+            )
+            own = ArrayEdit(end - first, edit.removed[gone] - first, edit.inserted[new] - first)
+            if literals.is_in_pieces and pieces.is_between and not own and end > first:
+                pieces.link(self._reader, literals, number)
+                continue
+            text, lengths = np.zeros(0, np.uint8), np.array([len(form) for form in forms[new]], np.int64)
+            if end > first:
+                check_piece(literals, number)
+                piece = literals.piece(number)
+                text = np.concatenate([text, *own.text_parts(piece.text, piece.offsets, forms[new])])
+                lengths = own.apply(np.diff(piece.offsets.astype(np.int64)), lengths)
+            else:
+                text = np.frombuffer(b"".join(forms), np.uint8)
+            pieces.append(text, lengths)
+        pieces.close()
+        return pieces.sizes
+
+    def _write_values(self, out: Writer) -> None:
+        """Writes the values of the literals that are no strings."""
+        first = self._old.segments[SEGMENTS[FIRST_VALUED]][0] - self._old.n_nodes
+        strings = sum(key[0] < FIRST_VALUED for key in self._keys)
+        own = _behind(self._literal_edit, first, strings)
+        values = np.concatenate([self._old.values(name) for name in SEGMENTS[FIRST_VALUED:]])
+        out.write("literals.values", own.apply(values, np.array([key[1] for key in self._keys[strings:]])))
 
     def _write_edited(
         self, out: Writer, name: str, strings: StoredStrings, edit: ArrayEdit, new: Sequence[bytes]
@@ -200,10 +232,10 @@ class TermEdits:
         """Writes the languages and datatypes that occur, and that of each literal."""
         old_kinds = self._reader.array("literals.kinds")
         strings = self._old.segments["string"][1] - self._old.n_nodes
-        edit, names = self._literal_edit, [self._kinds.string(i).encode() for i in range(len(self._kinds))]
-        cut = int(np.searchsorted(edit.removed, strings)), sum(key[0] == 0 for key in self._keys)
-        own = ArrayEdit(edit.size - strings, edit.removed[cut[0] :] - strings, edit.inserted[cut[1] :] - strings)
-        tags = [_tag(literal) for literal in self._new_literals[cut[1] :]]
+        new_strings = sum(key[0] == 0 for key in self._keys)
+        names = [self._kinds.string(i).encode() for i in range(len(self._kinds))]
+        own = _behind(self._literal_edit, strings, new_strings)
+        tags = [_tag(literal) for literal in self._new_literals[new_strings:]]
         counts = np.bincount(old_kinds, minlength=len(names)) - np.bincount(
             old_kinds[own.removed], minlength=len(names)
         )
@@ -216,12 +248,8 @@ class TermEdits:
 
     def _ids(self, about: dict[str, Any]) -> tuple[Ids, NDArray[np.bool_], Callable[[Term], int]]:
         old, after, n_entities, n_nodes = self._old, self._after, about["n_entities"], about["n_nodes"]
-        others, literals = self._node_edit.places(), self._literal_edit.places()
-        of_old = np.concatenate([
-            self._entity_ids,
-            np.where(others < 0, -1, others + n_entities),
-            np.where(literals < 0, -1, literals + n_nodes),
-        ])  # fmt: skip
+        others, literals = _ids_from(n_entities, self._node_edit), _ids_from(n_nodes, self._literal_edit)
+        of_old = np.concatenate([self._entity_ids, others, literals])
         entered: dict[Term, int] = dict(
             zip(self._new_nodes, (self._node_edit.new_places() + n_entities).tolist(), strict=True)
         )
@@ -245,15 +273,18 @@ class TermEdits:
         return of_old, moved, id_of
 
 
-def _place(strings: StoredStrings, key: bytes, first: int, end: int) -> int:
-    """The place in the sorted range first..end before which a string belongs."""
-    while first < end:
-        middle = (first + end) >> 1
-        if strings.string(middle).encode() < key:
-            first = middle + 1
-        else:
-            end = middle
-    return first
+def _behind(edit: ArrayEdit, first: int, new: int) -> ArrayEdit:
+    """The edit of the elements from `first` on, without the first `new` that enter."""
+    removed = edit.removed[np.searchsorted(edit.removed, first) :]
+    return ArrayEdit(edit.size - first, removed - first, edit.inserted[new:] - first)
+
+
+def _ids_from(first: int, edit: ArrayEdit) -> Ids:
+    """int64[earlier elements]: the next id of each, from `first`; -1 for one that leaves."""
+    ids = edit.places()
+    ids += first
+    ids[edit.removed] = -1
+    return ids
 
 
 def _tag(literal: Literal) -> bytes:

@@ -98,7 +98,7 @@ def _parts(order: Order) -> tuple[IdRanges, IdRanges, IdRanges]:
 def _around(table: TermTable, segment: str, low: float, high: float) -> tuple[int, int, int, int]:
     """(first id, first id with a value of at least low, first with one above high, end)."""
     first, end = table.segments[segment]
-    values = table.values[first - table.n_nodes : end - table.n_nodes]
+    values = table.values(segment)
     return first, first + int(values.searchsorted(low)), first + int(values.searchsorted(high, side="right")), end
 
 
@@ -118,8 +118,7 @@ def _number(constant: Literal, value: float, table: TermTable, segment: str) -> 
 def _short(table: TermTable, first: int, end: int) -> list[tuple[int, int]]:
     if first >= end:
         return []
-    _, offsets = table.lexical(first, end)
-    lengths = np.diff(np.asarray(offsets).astype(np.int64))
+    lengths = table.lengths(first, end)
     return [(first + int(i), first + int(i) + 1) for i in np.flatnonzero(lengths <= SHORT)]
 
 

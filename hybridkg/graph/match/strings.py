@@ -104,9 +104,11 @@ class TermStrings:
         mask = np.zeros(len(ids), np.bool_)
         start = 0
         while start < len(ids):
-            data, offsets = self._table.lexical(int(ids[start]), int(ids[-1]) + 1)
+            first = int(ids[start])
+            data, offsets = self._table.lexical(first, int(ids[-1]) + 1)
             bounds = np.asarray(offsets).astype(np.int64)
-            place = (ids[start:] - ids[start]).astype(np.int64)
+            stop = int(ids.searchsorted(np.uint32(first + len(bounds) - 2), side="right"))
+            place = (ids[start:stop] - ids[start]).astype(np.int64)
             lengths = bounds[place + 1] - bounds[place]
             many = max(1, int(lengths.cumsum().searchsorted(CHUNK, side="right")))
             place, lengths = place[:many], lengths[:many]

@@ -96,10 +96,8 @@ def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> Predica
     histograms = {}
     for name in WITH_VALUES:
         first, last = terms.segments[name]
-        if first < last:
-            values = terms.values[first - terms.n_nodes : last - terms.n_nodes]
-            if buckets := equi_depth(backward, values, first, last):
-                histograms[name] = buckets
+        if first < last and (buckets := equi_depth(backward, terms.values(name), first, last)):
+            histograms[name] = buckets
     frequent = most_frequent(backward, MAX_FREQUENT)
     texts = map(_text, terms.terms(np.array([key for key, _ in frequent], np.uint32)))
     return PredicateStatistics(

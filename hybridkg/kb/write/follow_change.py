@@ -27,6 +27,7 @@ from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
+from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
@@ -95,10 +96,11 @@ class IndexFollower:
         before, after, filtered = self._texts(change)
         changed = changed_nodes(before, after)
         nodes, ids = self._write_nodes(changed, after)
-        with ThreadPoolExecutor(1, "hybridkg-projection") as beside:
-            projection = beside.submit(self._write_projection, change, nodes, ids)
+        with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
+            written = beside.submit(self.graph.flush), beside.submit(self._write_projection, change, nodes, ids)
             counts = self._write_text(in_term_order({*changed, *filtered}), before, after, nodes, ids)
-            projection.result()
+            for part in written:
+                part.result()
         vectors = self._write_vectors(changed, after, nodes, ids)
         self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
@@ -357,6 +359,8 @@ class IndexFollower:
             has_order = patch_projection(
                 self._previous / PROJECTION, folder, self.live.nodes, nodes, ids, change, occurs
             )
+        except DamagedPieceError as e:
+            raise RebuildNeededError("a file of the earlier indexes is damaged") from e
         except (PatchMismatchError, UnsupportedGraphError) as e:
             if isinstance(e, PatchMismatchError):
                 _log.warning("the projection is not that of the graph, and is built again")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from shutil import rmtree
 
+from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
@@ -294,7 +295,8 @@ class TransactionState:
         assert self.step is not None
         follower = IndexFollower(self.step, self.building, self.live, self.graph, documents, self.progress)
         try:
-            return follower.run()
+            with collector_paused():
+                return follower.run()
         except UNUSABLE_SERVER as e:
             if self._rebuilds:
                 raise

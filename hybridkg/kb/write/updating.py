@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.config.run_settings import LimitSettings
 from hybridkg.errors import HybridkgError, LoadError, NotAnIriError, QueryWarning, SourceName, UserError
 from hybridkg.interfaces.meter import Meter
@@ -117,8 +118,9 @@ class UpdateRun:
         """Runs the operations; an error of one undoes them all."""
         self._state.begin_request()
         try:
-            for operation in self._update.operations:
-                self._run(operation)
+            with collector_paused():
+                for operation in self._update.operations:
+                    self._run(operation)
             self.warnings += prefix_warnings(self._state.building.prefixes.new_clashes)
         except BaseException as e:
             self._state.undo_request()
@@ -281,9 +283,10 @@ def checked_update(
         raise UserError(f"an update is a text, not {type(text).__name__!r}", hint="of a file: path.read_text()")
     source = SourceName(name, text)
     try:
-        update = bind_update(parse_update(text, name=name, prefixes=prefixes), params or {})
-        check_update(update)
-        check_update_values(update)
+        with collector_paused():
+            update = bind_update(parse_update(text, name=name, prefixes=prefixes), params or {})
+            check_update(update)
+            check_update_values(update)
     except HybridkgError as e:
         if isinstance(e, NotAnIriError):
             e.hint = iri_hint(e.text, prefixes) or e.hint

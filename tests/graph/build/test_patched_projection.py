@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from itertools import count
 from pathlib import Path
@@ -10,12 +11,28 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from projection_cases import built, kernels, literals, nodes, predicates, same_bytes, stored, table, text_of
+from projection_cases import (
+    as_version_2,
+    assert_equal,
+    built,
+    expected,
+    kernels,
+    literals,
+    nodes,
+    predicates,
+    same_bytes,
+    small_pieces,
+    stored,
+    table,
+    text_of,
+)
 from sampling import examples
 
 from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
+from hybridkg.graph.stored_projection import open_columns
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
 
 _numbers = count()
@@ -24,6 +41,12 @@ entities = st.sets(nodes, max_size=6)
 omitted = st.sets(
     st.builds(Quad, nodes, predicates, st.builds(Triple, nodes, predicates, nodes | literals)), max_size=3
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def several_pieces():
+    with small_pieces():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +116,49 @@ def test_terms_that_stay_the_same_are_linked_and_not_written(folder):
         assert same_bytes(patched, _state(folder, new, {a})[0] / "projection")
         shared = {name for name in names if (patched / name).samefile(old / "projection" / name)}
         assert shared == names - written
+
+
+def _with_words(words: range) -> list[Quad]:
+    return stored(
+        [Quad(NamedNode("e:a"), NamedNode("p:p"), Literal(f"word {i:04} of the sea")) for i in words if i % 7]
+    )
+
+
+@pytest.mark.parametrize("number", [0, 1001, 1501, 3000])
+def test_a_new_literal_leaves_the_pieces_before_and_behind_it(folder, number):
+    first = _with_words(range(1000, 2000))
+    second = stored([*first, Quad(NamedNode("e:b"), NamedNode("p:p"), Literal(f"word {number:04}"))])
+    old, known = _state(folder, first, set())
+    patched, wanted = _patched(folder, old, known, known, first, second), _state(folder, second, set())[0]
+    assert same_bytes(patched, wanted / "projection")
+    before = {path.stat().st_ino for path in (old / "projection").glob("literals.[0-9]*")}
+    after = {path.stat().st_ino for path in patched.glob("literals.[0-9]*")}
+    assert len(before) > 100
+    assert len(after - before) <= 4
+
+
+def test_a_projection_of_version_2_is_read_and_followed_by_one_of_this_version(folder):
+    first = [*_with_words(range(20)), Quad(NamedNode("e:b"), NamedNode("p:q"), Literal(7))]
+    old, known = _state(folder, first, set())
+    as_version_2(old / "projection")
+    assert_equal(open_columns(old / "projection", known, union_default_graph=False), expected(first, known))
+    for second in (first, first[1:], [*first, Quad(NamedNode("e:b"), NamedNode("p:q"), Literal("x"))]):
+        patched = _patched(folder, old, known, known, first, second)
+        assert same_bytes(patched, _state(folder, second, set())[0] / "projection")
+
+
+def test_damage_of_a_piece_is_not_copied(folder):
+    first = _with_words(range(1000, 2000))
+    second = stored([*first, Quad(NamedNode("e:b"), NamedNode("p:p"), Literal("word 1000"))])
+    old, known = _state(folder, first, set())
+    piece = old / "projection" / "literals.0"
+    stat = piece.stat()
+    with piece.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"?")
+    os.utime(piece, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    with pytest.raises(DamagedPieceError):
+        _patched(folder, old, known, known, first, second)
 
 
 def test_a_node_that_gets_text_becomes_an_entity(folder):

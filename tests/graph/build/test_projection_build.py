@@ -20,6 +20,7 @@ from projection_cases import (
     quads,
     rows_of,
     same_bytes,
+    small_pieces,
     stored,
     table,
     tagged,
@@ -38,6 +39,12 @@ from hybridkg.rdf.terms import Literal, NamedNode, Quad
 _numbers = count()
 graph = st.lists(quads, max_size=30)
 some = st.lists(nodes, max_size=6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def several_pieces():
+    with small_pieces():
+        yield
 
 
 @pytest.fixture(scope="module")

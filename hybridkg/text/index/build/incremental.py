@@ -83,8 +83,8 @@ def merge_text(
         raise ValueError("the earlier index has other fields or analyzers")
     added = added_postings(fields, analyzers, n_nodes, changed, folder)
     reader, out = ArrayReader(previous, SEGMENT), ArrayWriter(folder, SEGMENT)
-    lengths = _lengths(out, reader, old_to_new, n_nodes, added)
     terms, ids_stay = TermDictionary(reader), _ids_stay(old_to_new, n_nodes)
+    lengths = _lengths(out, reader, old_to_new, n_nodes, added, ids_stay=ids_stay)
     lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, old_to_new, len(fields))
     progress.start("merging postings", int(lists.old.ends[-1]))
     postings = None
@@ -117,14 +117,25 @@ def _distinct(arrays: Sequence[I64]) -> list[I64]:
 
 
 def _lengths(
-    out: ArrayWriter, reader: ArrayReader, old_to_new: Sequence[I64], n_nodes: int, added: AddedPostings
+    out: ArrayWriter,
+    reader: ArrayReader,
+    old_to_new: Sequence[I64],
+    n_nodes: int,
+    added: AddedPostings,
+    *,
+    ids_stay: bool,
 ) -> Array:
     old = reader.array("lengths")
-    lengths = out.create("lengths", "<u4", (len(old), n_nodes))
+    lengths = np.zeros((len(old), n_nodes), np.uint32)
     for row, own, after, (ids, tokens) in zip(lengths, old, old_to_new, added.lengths, strict=True):
-        stays = np.flatnonzero(after >= 0)
-        row[after[stays]] = own[stays]
+        if ids_stay:
+            row[:] = own
+            row[after < 0] = 0
+        else:
+            stays = np.flatnonzero(after >= 0)
+            row[after[stays]] = own[stays]
         row[ids] = tokens
+    out.write("lengths", lengths)
     return lengths
 
 

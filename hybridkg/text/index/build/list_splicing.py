@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.text.index.build.list_edits import EditedLists
-from hybridkg.text.index.build.posting_lists import MAX_ROWS, write_offsets
+from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
 from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
@@ -101,18 +101,31 @@ class ListSplice:
         out.splice("packed", reader, [*words, np.zeros(PADDING, np.uint32)])
 
     def _write_offsets(self, out: ArrayWriter) -> SplicedLists:
-        n_fields, is_new, edited = self.n_fields, self.is_new(), self.edited
-        df, cf = (np.diff(offsets.astype(np.int64)) for offsets in self.old.arrays[:2])
-        df[self.numbers], cf[self.numbers] = edited.df[~is_new], edited.cf[~is_new]
+        n_fields, is_new, edited, ends = self.n_fields, self.is_new(), self.edited, self.old.ends
         touched = np.unique(self.numbers // n_fields)
-        gone = touched[~df.reshape(-1, n_fields)[touched].any(axis=1)]
-        edit = ArrayEdit(len(df), (gone[:, None] * n_fields + np.arange(n_fields)).reshape(-1), self.places)
-        df, cf = edit.apply(df, edited.df[is_new]), edit.apply(cf, edited.cf[is_new])
-        postings = write_offsets(out, df, cf)
+        lists = touched[:, None] * n_fields + np.arange(n_fields)
+        df = ends[lists + 1].astype(np.int64) - ends[lists].astype(np.int64)
+        df.reshape(-1)[np.searchsorted(lists.reshape(-1), self.numbers)] = edited.df[~is_new]
+        is_gone = ~df.any(axis=1)
+        gone = touched[is_gone]
+        edit, own = self._edit(np.union1d(self.numbers, lists[is_gone].reshape(-1)), gone)
+        counts = edited.df[own], edited.cf[own], blocks_of(edited.df[own])
+        for name, before, lengths in zip(LISTS, self.old.arrays, counts, strict=True):
+            write_ends(out, name, edit.offsets(before, lengths))
         same = np.arange(edit.size // n_fields)
         same[self.numbers[edited.is_edited[~is_new]] // n_fields] = -1
         places = self.places[::n_fields] // n_fields
+        postings = int(ends[-1]) + int(edited.df[own].sum()) - int(self.old.sizes(edit.removed).sum())
         return SplicedLists(postings, gone, ArrayEdit(len(same), gone, places).apply(same, np.full(len(places), -1)))
+
+    def _edit(self, removed: I64, gone: I64) -> tuple[ArrayEdit, NDArray[np.bool_]]:
+        """The edit of the lists, which are `removed` and enter again, and which of the edited ones enter: all but those
+        of terms that are `gone`.
+        """
+        begins, is_new = np.zeros(len(self.edited.df), np.int64), self.is_new()
+        begins[is_new], begins[~is_new] = self.places, self.numbers
+        own = is_new | ~np.isin(begins // self.n_fields, gone)
+        return ArrayEdit(len(self.old.ends) - 1, removed, begins[own]), own
 
 
 def _ends(counts: I64) -> I64:

@@ -13,6 +13,9 @@ import numpy as np
 from hybridkg.text.index.codec.packing import PADDING, U32, PackedLists, blocks_of, pack
 from hybridkg.text.index.layout import Array, ArrayWriter, smallest_unsigned
 
+LISTS = ("postings", "tokens", "blocks")
+"""The arrays `lists.*`, in the order of their counts."""
+
 MAX_ROWS = 0xFFFF_FFFF
 """Rows of packed words of a segment: their places are uint32."""
 
@@ -102,11 +105,16 @@ class ListsWriter:
 
 def write_offsets(out: ArrayWriter, df: Array, cf: Array) -> int:
     """Writes `lists.*`, by the postings and occurrences of each list; returns the number of postings."""
-    for name, counts in (("postings", df), ("tokens", cf), ("blocks", blocks_of(df))):
+    for name, counts in zip(LISTS, (df, cf, blocks_of(df)), strict=True):
         ends = np.zeros(len(df) + 1, np.int64)
         np.cumsum(counts, dtype=np.int64, out=ends[1:])
-        out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
+        write_ends(out, name, ends)
     return int(df.sum(dtype=np.int64))
+
+
+def write_ends(out: ArrayWriter, name: str, ends: Array) -> None:
+    """Writes an array of LISTS: where the postings, occurrences or blocks of each list begin, and where all end."""
+    out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
 
 
 def _joined(parts: list[Array]) -> Array:

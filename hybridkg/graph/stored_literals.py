@@ -1,0 +1,146 @@
+"""The lexical forms of the literals, stored in pieces so that a commit writes only those that it changes.
+
+A piece is one file: the offsets of its forms, then the forms. build/literal_pieces.py cuts and writes them. A
+projection of version 2 has all forms in one array and their offsets in another, which are read as one piece.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.stored_strings import StoredStrings
+from hybridkg.interfaces.graph_index import Ids
+from hybridkg.storage.arrays import Array, MappedArrays, smallest_unsigned
+from hybridkg.storage.gather import joined
+
+PIECES = "literal_pieces"
+"""The key of the header: for each piece the number of its literals, and the bytes of their forms."""
+
+OF_VERSION_2 = "literals.text", "literals.offsets"
+
+FEW = 64
+"""Forms of a piece up to which a slice for each takes no longer than an array of them."""
+
+
+def piece_name(number: int) -> str:
+    """The array of a piece."""
+    return f"literals.{number}"
+
+
+class StoredLiterals:
+    """Lexical forms by place, from 0; thread-safe.
+
+    Args:
+        reader: of the projection.
+
+    Raises:
+        CorruptError: a piece is missing or has another size.
+    """
+
+    def __init__(self, reader: MappedArrays):
+        self._reader = reader
+        self.is_in_pieces = PIECES in reader.header
+        """Whether the projection is of this version."""
+        self._pieces: list[StoredStrings] = []
+        self._sizes: list[tuple[int, int]] = []
+        if not self.is_in_pieces:
+            text, offsets = (reader.array(name) for name in OF_VERSION_2)
+            self._add(text, offsets)
+        else:
+            for number, (count, size) in enumerate(reader.about(PIECES)):
+                dtype = smallest_unsigned(int(size))
+                data, end = reader.array(piece_name(number)), (int(count) + 1) * dtype.itemsize
+                self._add(data[end:], data[:end].view(dtype))
+        self._firsts = [0, *accumulate(count for count, _ in self._sizes)]
+
+    def _add(self, text: Array, offsets: Array) -> None:
+        self._pieces.append(StoredStrings(text, offsets))
+        self._sizes.append((len(offsets) - 1, len(text)))
+
+    def __len__(self) -> int:
+        return self._firsts[-1]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The first place of each piece, and the one behind its last."""
+        return list(zip(self._firsts[:-1], self._firsts[1:], strict=True))
+
+    def piece(self, number: int) -> StoredStrings:
+        """The forms of a piece."""
+        return self._pieces[number]
+
+    def size(self, number: int) -> tuple[int, int]:
+        """The number of forms of a piece, and their bytes."""
+        return self._sizes[number]
+
+    def path(self, number: int) -> Path:
+        """The file of a piece."""
+        return self._reader.path(piece_name(number))
+
+    def _at(self, place: int) -> int:
+        """The piece of a place."""
+        return bisect_right(self._firsts, place) - 1
+
+    def string(self, place: int) -> str:
+        """A form; about 1 us."""
+        number = bisect_right(self._firsts, place) - 1
+        return self._pieces[number].string(place - self._firsts[number])
+
+    def place(self, key: bytes, first: int, end: int) -> int:
+        """The place in the sorted range first..end before which a form belongs."""
+        if first >= end:
+            return first
+        low, high = self._at(first), self._at(end - 1)
+        while low < high:  # the last piece that begins with a form up to `key`, or the first piece
+            middle = (low + high + 1) >> 1
+            if self._pieces[middle].bytes_at(0) <= key:
+                low = middle
+            else:
+                high = middle - 1
+        begin = self._firsts[low]
+        return begin + self._pieces[low].place(key, max(first, begin) - begin, min(end, self._firsts[low + 1]) - begin)
+
+    def find(self, key: bytes, first: int, end: int) -> int:
+        """The place of a form in the sorted range first..end by binary search; -1 for none."""
+        place = self.place(key, first, end)
+        if place >= end:
+            return -1
+        number = self._at(place)
+        return place if self._pieces[number].bytes_at(place - self._firsts[number]) == key else -1
+
+    def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        """(bytes, offsets from 0) of the forms from `first` to `end`, or to the end of the first one's piece."""
+        if first >= end:
+            return np.zeros(0, np.uint8), np.zeros(1, np.uint64)
+        number = self._at(first)
+        piece, begin = self._pieces[number], self._firsts[number]
+        offsets = piece.offsets[first - begin : min(end - begin, len(piece)) + 1].astype(np.uint64)
+        return piece.text[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
+
+    def lengths(self, first: int, end: int) -> NDArray[np.int64]:
+        """int64[end - first]: the bytes of each form."""
+        parts = [np.zeros(0, np.int64)]
+        while first < end:
+            offsets = self.lexical(first, end)[1]
+            parts.append((offsets[1:] - offsets[:-1]).astype(np.int64))
+            first += len(offsets) - 1
+        return np.concatenate(parts)
+
+    def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The forms at ascending places, as storage.gathered has them."""
+        return joined(list(self._gathered(places))) if len(places) else (np.zeros(0, np.uint8), np.zeros(1, np.int64))
+
+    def _gathered(self, places: Ids) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+        at = 0
+        while at < len(places):
+            number = self._at(int(places[at]))
+            last = self._firsts[number + 1] - 1
+            end = len(places) if places[-1] <= last else int(places.searchsorted(places.dtype.type(last), "right"))
+            piece, own = self._pieces[number], places[at:end] - places.dtype.type(self._firsts[number])
+            yield piece.gathered(own) if end - at > FEW else piece.gathered_few(own)
+            at = end

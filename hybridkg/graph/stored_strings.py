@@ -1,0 +1,76 @@
+"""Concatenated byte strings of a projection, mapped, with binary search."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.graph_index import Ids
+from hybridkg.storage.arrays import Array
+from hybridkg.storage.gather import gathered
+
+APART = 64
+"""The distance of cached strings: all binary searches begin among these."""
+
+
+def view(array: Array) -> memoryview:
+    """A memoryview: its elements are Python numbers, read several times as fast as from the array."""
+    return array.data
+
+
+class _Cached(dict[int, bytes]):
+    """Some of the strings by their places, read when they are first asked for."""
+
+    def __init__(self, text: memoryview, ends: memoryview):
+        super().__init__()
+        self._text, self._ends = text, ends
+
+    def __missing__(self, place: int) -> bytes:
+        own = self[place] = bytes(self._text[self._ends[place] : self._ends[place + 1]])
+        return own
+
+
+class StoredStrings:
+    """Concatenated byte strings, sorted within ranges that the caller passes."""
+
+    def __init__(self, text: Array, offsets: Array):
+        self.text, self.offsets = text, offsets
+        self._view, self._ends = view(text), view(offsets)
+        self._cached = _Cached(self._view, self._ends)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The strings at some places, as storage.gathered has them."""
+        return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
+
+    def gathered_few(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """As `gathered`, with 0.4 us for each string and nothing besides."""
+        text, ends = self._view, self._ends
+        strings = [text[ends[place] : ends[place + 1]] for place in places.tolist()]
+        offsets = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum([len(string) for string in strings], out=offsets[1:])
+        return np.frombuffer(b"".join(strings), np.uint8), offsets
+
+    def string(self, i: int) -> str:
+        return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
+
+    def bytes_at(self, i: int) -> bytes:
+        """A string; that of the first place is kept."""
+        return self._cached[0] if i == 0 else bytes(self._view[self._ends[i] : self._ends[i + 1]])
+
+    def place(self, key: bytes, first: int, end: int) -> int:
+        """The place in the sorted range first..end before which a string belongs."""
+        cached = range(first + (-first % APART), end, APART)
+        part = bisect_left(cached, key, key=self._cached.__getitem__)
+        begin = cached[part - 1] + 1 if part else first
+        near = range(begin, cached[part] if part < len(cached) else end)
+        return begin + bisect_left(near, key, key=self.bytes_at)
+
+    def find(self, key: bytes, first: int, end: int) -> int:
+        """The place of a string in the sorted range first..end by binary search; -1 for none."""
+        place = self.place(key, first, end)
+        return place if place < end and self.bytes_at(place) == key else -1
