@@ -16,7 +16,7 @@ from hybridkg.asking.nested_quotations import read_quoted
 from hybridkg.asking.readings import compared_readings
 from hybridkg.asking.slots import Anchor, Constraint, PathConstraint, Slots, Target, distinct
 from hybridkg.asking.targets import find_targets
-from hybridkg.asking.uncovered import uncovered_text
+from hybridkg.asking.uncovered import ranking_text
 from hybridkg.asking.unread import unread
 from hybridkg.asking.weights import DEFAULT_WEIGHTS, QuestionWeights
 from hybridkg.asking.words import MAX_WORDS, Question, read_question
@@ -67,7 +67,7 @@ def interpret(
     constraints = _constraints(question, chosen) if chosen else ()
     slots = None
     if chosen is not None and any(one.confidence > LEAST for one in constraints):
-        words = uncovered_text(question, chosen, base) or question.text
+        words = ranking_text(question, chosen, base)
         slots = Slots(question.text, chosen.target, constraints, words, chosen.answers)
     others = _alternatives(question, readings, chosen if slots else None)
     used = _words_of(chosen) if slots and chosen else frozenset()

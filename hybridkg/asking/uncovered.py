@@ -11,7 +11,25 @@ from hybridkg.asking.lexicon import FILLERS
 from hybridkg.asking.mentions import NameMention
 from hybridkg.asking.slots import Step
 from hybridkg.asking.targets import REQUESTS
-from hybridkg.asking.words import Question
+from hybridkg.asking.words import Question, QuestionWord
+
+
+def ranking_text(question: Question, reading: Conjunction, base: AskedBase) -> str:
+    """The words that rank the answers of a reading: those that it does not cover, if these are not only stop words.
+
+    Otherwise all but the names of its nodes, because the node of a name has the best score for it, and is no answer:
+    "director of Alien" would find the film. If these are only stop words as well, all words.
+    """
+    text = uncovered_text(question, reading, base)
+    if text:
+        return text
+    names = {
+        at
+        for mention, path in reading.paths
+        if path.node.confidence >= SURE_LINK
+        for at in range(mention.first, mention.behind)
+    }
+    return _written([word for at, word in enumerate(question.words) if at not in names]) or question.text
 
 
 def uncovered_text(question: Question, reading: Conjunction, base: AskedBase) -> str:
@@ -30,7 +48,12 @@ def uncovered_text(question: Question, reading: Conjunction, base: AskedBase) ->
     kept = [word for number, word in enumerate(question.words) if number not in used]
     if question.is_cut:
         return " ".join([*(word.text for word in kept), question.text[question.words[-1].end :].strip()])
-    return " ".join(word.text for word in kept) if any(not word.is_stop for word in kept) else ""
+    return _written(kept)
+
+
+def _written(words: Sequence[QuestionWord]) -> str:
+    """The words; empty if all are stop words."""
+    return " ".join(word.text for word in words) if any(not word.is_stop for word in words) else ""
 
 
 def _cue_words(question: Question, mention: NameMention, steps: Sequence[Step], base: AskedBase) -> set[int]:

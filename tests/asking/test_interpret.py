@@ -71,6 +71,28 @@ def test_the_words_the_year_hide_no_operator_and_a_range_may_begin_with_its_end(
     assert value.tests == tests
 
 
+def test_a_named_node_is_not_found_by_its_own_name(films):
+    pairs = films.query(
+        "PREFIX : <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+        "SELECT ?f ?d ?name { ?f :director ?d ; rdfs:label ?name }"
+    )
+    for pair in pairs:
+        found = films.ask(f"the director of {pair['name'].value}", limit=1)
+        assert names(found) == [str(pair["d"]).removeprefix(NS)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("director of Alien", "director of"),
+        ("films by Ridley Scott in space", "by in space"),
+        ("Solaris by Tarkovsky", "Solaris by Tarkovsky"),
+    ],
+)
+def test_a_name_is_a_word_that_ranks_only_where_there_is_no_other(films, question, text):
+    assert films.interpret(question).text == text
+
+
 def test_a_repeated_constraint_counts_once(films):
     once = films.interpret("films by Ridley Scott with the crew")
     twice = films.interpret("films by Ridley Scott with the crew of Ridley Scott")

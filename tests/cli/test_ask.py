@@ -19,7 +19,7 @@ def test_the_query_is_on_standard_error_before_the_rows(films):
     result = run(films, "films by Ridley Scott after 1980", "--format", "csv", "--limit", "2")
     assert result.exit_code == 0
     assert result.stdout.split() == [
-        "x", "http://example.org/films/TheMartian", "http://example.org/films/BladeRunner"
+        "x", "http://example.org/films/BladeRunner", "http://example.org/films/TheMartian"
     ]  # fmt: skip
     assert "LIMIT 2" in result.stderr
 
