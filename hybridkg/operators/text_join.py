@@ -138,8 +138,10 @@ class TextJoin(PhysicalOperator):
         if prepared is None or most < MANY_MATCHES:
             return False
         entities = int(prepared.size(variable).estimate)
-        graph_first = {ADJACENCY: int(prepared.work(variable)), GRAPH_QUESTIONS: 1, PROBES: entities}
-        text_first = {ADJACENCY: int(most * prepared.work_each(variable)), self._read(index): most}
+        each = prepared.work_each(variable)
+        candidates = int(prepared.work(variable) + min(entities, most) * each)
+        graph_first = {ADJACENCY: candidates, GRAPH_QUESTIONS: 1, PROBES: entities}
+        text_first = {ADJACENCY: int(most * each), self._read(index): most}
         return context.price(graph_first) < context.price(text_first)
 
     def _read(self, index: RankedIndex | None) -> str:
