@@ -11,6 +11,7 @@ from hybridkg.algebra.certain import certain as certain_in
 from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.from_ast import exists_plan
 from hybridkg.algebra.rules import rewrite
+from hybridkg.algebra.visible import first_subject
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.construct import Construct
@@ -139,7 +140,8 @@ class _Lowering:
                     return Extend(below.child, (*below.computed, (variable, expression)), below.tests)
                 return Extend(below, ((variable, expression),), tests)
             case nodes.Group(child, keys, having, projection, internal):
-                return GroupRows(self.operator(child), keys, having, projection, internal)
+                ranked = tuple(name for name in first_subject(child) if name in child.variables)
+                return GroupRows(self.operator(child), keys, having, projection, internal, ranked)
             case nodes.Rank(child, expression, score, scores, ties, subjects, least):
                 return RankRows(self.operator(child), expression, score, scores, ties, subjects, least)
             case nodes.OrderBy(child, order, ties):
