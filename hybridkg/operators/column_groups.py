@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
-from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition
+from hybridkg.operators.partition import Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 
@@ -91,8 +91,10 @@ class ColumnGroups:
             return count_column(np.bincount(group if is_bound is None else group[is_bound], minlength=self.count))
         rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.distinct:
-            pairs = dense(column.keys)[rows]
-            rows = rows[np.unique(group[rows] * (int(pairs.max(initial=0)) + 1) + pairs, return_index=True)[1]]
+            pairs = [group[rows], dense(column.keys)[rows]]
+            order = lexical_order(pairs) if len(rows) else rows
+            is_first = np.append(True, np.any([key[order[1:]] != key[order[:-1]] for key in pairs], axis=0))
+            rows = rows[order[is_first[: len(rows)]]]
         if aggregate.name == "COUNT":
             return count_column(np.bincount(group[rows], minlength=self.count))
         if aggregate.name == "SAMPLE":
@@ -177,7 +179,7 @@ class ColumnGroups:
             if name not in self.keys or isinstance(columns[name], TermColumn)
         ]
         keys = [columns[name].order(total=True) for name in names]
-        return rows if not keys or _is_sorted(keys) else lexical_order(keys)
+        return rows if not keys or is_sorted(keys) else lexical_order(keys)
 
 
 def order_of_sums(first: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -341,23 +343,6 @@ def _as_written(column: Column) -> Column:
     if isinstance(column, NumberColumn) and column.literal is double:
         return NumberColumn(column.numbers, written)
     return column
-
-
-def _is_sorted(keys: Sequence[Keys]) -> bool:
-    """Whether rows ascend by the first key, then by the second, ...
-
-    >>> _is_sorted([np.array([1, 1, 2]), np.array([5, 6, 0])]), _is_sorted([np.array([1, 0])])
-    (True, False)
-    """
-    tied = np.ones(len(keys[0]) - 1, np.bool_)
-    for key in keys:
-        before, after = key[:-1], key[1:]
-        if (tied & (before > after)).any():
-            return False
-        tied &= before == after
-        if not tied.any():
-            return True
-    return True
 
 
 def whole(number: float) -> Literal:
