@@ -299,8 +299,9 @@ def mean(total: Column, count: Column, divide: Divide) -> Column:
     numbers = _doubles(total)
     if numbers is not None and len(numbers):
         return NumberColumn(numbers / count.numbers, written)
-    cells = [term or Literal(0) for term in total.cells()]
-    return TermColumn.of(divide(cells, count.numbers.astype(np.int64).tolist()))
+    pair, first = partition([total.keys, count.keys], len(count.numbers))
+    cells = [term or Literal(0) for term in total.take(first).cells()]
+    return TermColumn.of(divide(cells, count.numbers[first].astype(np.int64).tolist()), pair)
 
 
 def count_column(counts: NDArray[Any]) -> NumberColumn:
