@@ -66,7 +66,7 @@ class Own:
         self._keys = InColumns(keys, len(data.keys), lambda *_: [])
 
     def group(self) -> float:
-        groups = ColumnGroups.of(self._rows, ("a", "b"), keeps_order=True, only_exact=True)
+        groups = ColumnGroups.of(self._rows, ("a", "b"), summed_by=None, only_exact=True)
         made = groups.computed([("c", ast.Aggregate("COUNT", None))], lambda *_: [])
         assert made is not None
         counts = cast(NumberColumn, made.columns["c"]).numbers

@@ -22,6 +22,7 @@ from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_
 from hybridkg.algebra.reranking import reranked
 from hybridkg.algebra.rules.push_filters import is_declined
 from hybridkg.algebra.triple_subjects import with_node_subjects
+from hybridkg.algebra.unused_binds import without_unused_binds
 from hybridkg.algebra.visible import first_subject, scores_of, subjects_of_lists, visible_matches
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
@@ -38,7 +39,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     Raises:
         UnsupportedQueryError: the query has a combination that this version cannot answer; the message names it.
     """
-    form = with_node_subjects(query.form)
+    form = without_unused_binds(with_node_subjects(query.form))
     if not is_hybrid(form):
         return nodes.SparqlQuery(_with_columns(form), relational_of(form))
     return _algebra(form, is_relational=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from hybridkg.algebra.certain import certain
+from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.to_path import path_of, starts_at_node
 from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_of, term_or_parameter, value_tests
 from hybridkg.interfaces.graph_index import (
@@ -32,7 +32,6 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 from hybridkg.query import ast
-from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import variables
 from hybridkg.rdf.terms import Literal
 
@@ -280,7 +279,8 @@ class _Translator:
             match condition:
                 case ast.Exists(pattern):
                     outer = outer or frozenset(part.maybe)
-                    _refuse_correlated(pattern, outer)
+                    if correlated_part(pattern, outer) is not None:
+                        raise UnsupportedPatternError("an EXISTS that depends on its row by more than equal values")
                     exists.append((pattern, condition.negated != negated))
                 case ast.Call("BOUND", (ast.Var(name),)) if negated and part.unmatched(name):
                     continue
@@ -363,27 +363,3 @@ def _conjuncts(conditions: list[ast.Expression]) -> Iterator[tuple[ast.Expressio
                 waiting += [(right, negated), (left, negated)]
             case _:
                 yield condition, negated
-
-
-def _refuse_correlated(group: ast.Group, outer: frozenset[str]) -> None:
-    """EXISTS looks for a compatible solution of its pattern, which is evaluated independently.
-
-    That equals SPARQL's substitution (section 18.6) if every condition in the pattern has its variables bound inside,
-    and no part of it removes or renames solutions by a variable of the row.
-    """
-    sure = certain(group)
-    for element in group.elements:
-        match element:
-            case ast.Triples() | ast.InlineData():
-                continue
-            case ast.Group():
-                _refuse_correlated(element, outer)
-            case ast.UnionPattern(branches):
-                for branch in branches:
-                    _refuse_correlated(branch, outer)
-            case ast.Filter(condition) if not (variables(condition) & outer) - sure:
-                continue
-            case _ if not (in_scope(ast.Group((element,))) | variables(element)) & outer:
-                continue
-            case _:
-                raise UnsupportedPatternError("an EXISTS that depends on its row by more than equal values")

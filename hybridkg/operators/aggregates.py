@@ -65,14 +65,17 @@ class PlainGroups:
         arguments = frozenset(split.arguments)
         return cls(tuple(split.inputs), arguments, tuple(names), aggregates, tuple(conditions), tuple(columns))
 
-    def groups(self, solutions: Solutions, context: ExecutionContext, *, keeps_order: bool) -> Solutions | None:
-        """One row for each group, in the order of the keys; None if the columns do not permit it. The order of
-        summation of doubles is that of GroupRows, or that of the rows.
+    def groups(
+        self, solutions: Solutions, context: ExecutionContext, summed_by: Sequence[str] | None
+    ) -> Solutions | None:
+        """One row for each group, in the order of the keys; None if the columns do not permit it.
+
+        Doubles are summed in the order that ColumnGroups has for `summed_by`.
         """
         rows = self.with_inputs(columns_of(solutions, context.made), context)
         if rows is None:
             return None
-        groups = ColumnGroups.of(rows, self.keys, keeps_order=keeps_order, only_exact=context.declines)
+        groups = ColumnGroups.of(rows, self.keys, summed_by=summed_by, only_exact=context.declines)
         computed = groups.computed(self.aggregates, divide_in(context))
         return None if computed is None else self.projected(computed, context)
 

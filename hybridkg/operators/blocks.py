@@ -58,11 +58,8 @@ def _over(
     operator: PhysicalOperator, child: PhysicalOperator, block: InColumns, context: ExecutionContext
 ) -> Iterator[InColumns]:
     """Rows of an operator over one block of its child, which is halved where they do not fit in memory."""
-    context.blocks[id(child)] = block
-    try:
+    with context.working_on(child, block):
         made = context.unless(lambda: columns_of(context.run(operator), context.made), QueryLimitError)
-    finally:
-        del context.blocks[id(child)]
     if isinstance(made, InColumns):
         yield made
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
-from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition
+from hybridkg.operators.partition import Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 
@@ -48,7 +48,8 @@ class ColumnGroups:
         group: int[rows], group number of each row, in the order of the keys.
         first: int[groups], first row of each; empty for the one group of no rows.
         count: number of groups.
-        keeps_order: whether numbers are summed in the order of the rows.
+        summed_by: variables in whose term order numbers are summed, before the other variables by name; None for the
+            order of the rows.
         only_exact: whether a sum of doubles that depends on the order is declined.
     """
 
@@ -57,14 +58,16 @@ class ColumnGroups:
     group: Places
     first: Places
     count: int
-    keeps_order: bool
+    summed_by: Sequence[str] | None
     only_exact: bool
 
     @classmethod
-    def of(cls, solutions: InColumns, keys: Sequence[str], *, keeps_order: bool, only_exact: bool) -> ColumnGroups:
+    def of(
+        cls, solutions: InColumns, keys: Sequence[str], *, summed_by: Sequence[str] | None, only_exact: bool
+    ) -> ColumnGroups:
         """Groups; without keys there is one group, even of no rows (SPARQL 1.1 section 11.2)."""
         group, first = solutions.distinct(keys)
-        return cls(solutions, keys, group, first, len(first) if keys else 1, keeps_order, only_exact)
+        return cls(solutions, keys, group, first, len(first) if keys else 1, summed_by, only_exact)
 
     def computed(self, aggregates: Sequence[tuple[str, ast.Aggregate]], divide: Divide) -> InColumns | None:
         """One row for each group: its keys, then its named aggregates. None if an argument is of another kind."""
@@ -88,8 +91,10 @@ class ColumnGroups:
             return count_column(np.bincount(group if is_bound is None else group[is_bound], minlength=self.count))
         rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.distinct:
-            pairs = dense(column.keys)[rows]
-            rows = rows[np.unique(group[rows] * (int(pairs.max(initial=0)) + 1) + pairs, return_index=True)[1]]
+            pairs = [group[rows], dense(column.keys)[rows]]
+            order = lexical_order(pairs) if len(rows) else rows
+            is_first = np.append(True, np.any([key[order[1:]] != key[order[:-1]] for key in pairs], axis=0))
+            rows = rows[order[is_first[: len(rows)]]]
         if aggregate.name == "COUNT":
             return count_column(np.bincount(group[rows], minlength=self.count))
         if aggregate.name == "SAMPLE":
@@ -147,7 +152,7 @@ class ColumnGroups:
         if self.only_exact:
             if not _is_exact(numbers):
                 return None
-            order = rows
+            order: Places | slice = rows
         else:
             order = self._order if len(rows) == len(self.group) else rows
         # bincount adds one number after the other, from 0; `sum` and `reduceat` add in pairs.
@@ -161,16 +166,29 @@ class ColumnGroups:
         return NumberColumn(total, written)
 
     @cached_property
-    def _order(self) -> Places:
-        """Rows in the order of their terms, column by column in the order of the names, as in GroupRows."""
-        rows = np.arange(self.solutions.size)
-        if self.keeps_order or not len(rows) or np.bincount(self.group).max() <= ANY_ORDER:
+    def _order(self) -> Places | slice:
+        """Rows in the order of their terms, as in GroupRows."""
+        rows = slice(None)
+        if self.summed_by is None or not self.solutions.size or np.bincount(self.group).max() <= ANY_ORDER:
             return rows
         columns = self.solutions.columns
         # Keys in several forms (1 and 01) are one group, but different terms.
-        names = [name for name in sorted(columns) if name not in self.keys or isinstance(columns[name], TermColumn)]
+        names = [
+            name
+            for name in order_of_sums(self.summed_by, columns)
+            if name not in self.keys or isinstance(columns[name], TermColumn)
+        ]
         keys = [columns[name].order(total=True) for name in names]
-        return rows if not keys or _is_sorted(keys) else lexical_order(keys)
+        return rows if not keys or is_sorted(keys) else lexical_order(keys)
+
+
+def order_of_sums(first: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Variables by which rows are ordered before their numbers are summed: the `first` ones, then the others by name.
+
+    >>> order_of_sums(["p"], ["s", "p", "a"])
+    ['p', 'a', 's']
+    """
+    return list(dict.fromkeys((*first, *sorted(names))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,8 +299,9 @@ def mean(total: Column, count: Column, divide: Divide) -> Column:
     numbers = _doubles(total)
     if numbers is not None and len(numbers):
         return NumberColumn(numbers / count.numbers, written)
-    cells = [term or Literal(0) for term in total.cells()]
-    return TermColumn.of(divide(cells, count.numbers.astype(np.int64).tolist()))
+    pair, first = partition([total.keys, count.keys], len(count.numbers))
+    cells = [term or Literal(0) for term in total.take(first).cells()]
+    return TermColumn.of(divide(cells, count.numbers[first].astype(np.int64).tolist()), pair)
 
 
 def count_column(counts: NDArray[Any]) -> NumberColumn:
@@ -325,23 +344,6 @@ def _as_written(column: Column) -> Column:
     if isinstance(column, NumberColumn) and column.literal is double:
         return NumberColumn(column.numbers, written)
     return column
-
-
-def _is_sorted(keys: Sequence[Keys]) -> bool:
-    """Whether rows ascend by the first key, then by the second, ...
-
-    >>> _is_sorted([np.array([1, 1, 2]), np.array([5, 6, 0])]), _is_sorted([np.array([1, 0])])
-    (True, False)
-    """
-    tied = np.ones(len(keys[0]) - 1, np.bool_)
-    for key in keys:
-        before, after = key[:-1], key[1:]
-        if (tied & (before > after)).any():
-            return False
-        tied &= before == after
-        if not tied.any():
-            return True
-    return True
 
 
 def whole(number: float) -> Literal:

@@ -277,6 +277,15 @@ class ExecutionContext:
         return None
 
     @contextmanager
+    def working_on(self, operator: PhysicalOperator, block: InColumns) -> Iterator[None]:
+        """While it is open, the rows of an operator are those of a block."""
+        self.blocks[id(operator)] = block
+        try:
+            yield
+        finally:
+            del self.blocks[id(operator)]
+
+    @contextmanager
     def narrowed(self, operators: Sequence[PhysicalOperator], variable: str, ids: Ids) -> Iterator[None]:
         """While it is open, operators that are `restrictable` read only the rows with some values of a variable."""
         outer = [(id(one), self.bounds.get(id(one))) for one in operators]

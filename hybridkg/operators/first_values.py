@@ -1,14 +1,18 @@
-"""ORDER BY with LIMIT over a pattern: its rows for the first values of the first key, where they are enough.
+"""LIMIT over a pattern: its rows for the first values of a variable, where they are enough.
 
-The projection has the values of a variable without the rows that they are in: the ten newest of 100,000 papers are
-among those of the last of 32 years.
+With ORDER BY the variable is the first key, and any other one without. The projection has the values of a variable
+without the rows that they are in: the ten newest of 100,000 papers are among those of the last of 32 years.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil
 
+import numpy as np
+
 from hybridkg.algebra.certain import certain
+from hybridkg.operators.blocks import divided_by
 from hybridkg.operators.columns import IdColumn, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -32,18 +36,30 @@ def rows_of_first_values(
     Raises:
         ColumnsDeclined: SPARQL does not order two of the values.
     """
-    prepared = fragment.prepared(context)
-    if prepared is None or context.graph is None or key.name not in certain(fragment.group):
-        return None
-    rows, values = prepared.size().estimate, prepared.size(key.name).estimate
-    if rows < MIN_ROWS or first * GROWTH > rows or key.name not in prepared.variables:
-        return None
-    ids = prepared.range_of(key.name, context.meter)
-    order = signed(IdColumn(ids, context.graph), key)
+    return next((rows for rows in growing_rows(fragment, key, first, context) if rows.size >= first), None)
+
+
+def growing_rows(
+    fragment: GraphFragment, key: SortKey | None, first: int, context: ExecutionContext
+) -> Iterator[InColumns]:
+    """All rows of a pattern with the first values of a variable, and with ever more values; not those of all values.
+
+    Without a key the variable is that with the most values, in the order of their ids.
+
+    Raises:
+        ColumnsDeclined: SPARQL does not order two of the values.
+    """
+    prepared, sure = fragment.prepared(context), certain(fragment.group)
+    rows = 0.0 if prepared is None else prepared.size().estimate
+    if prepared is None or context.graph is None or rows < MIN_ROWS or first * GROWTH > rows:
+        return
+    names = divided_by(prepared, sure, ()) if key is None else [key.name]
+    if not names or names[0] not in sure or names[0] not in prepared.variables:
+        return
+    name, values = names[0], prepared.size(names[0]).estimate
+    ids = prepared.range_of(name, context.meter)
+    order = np.arange(len(ids)) if key is None else signed(IdColumn(ids, context.graph), key)
     wanted = max(1, ceil(2 * first * values / rows))
     while wanted * GROWTH < len(ids):
-        found = fragment.rows_within(context, {key.name: ids[order <= kth(order, wanted)]})
-        if found.size >= first:
-            return found
+        yield fragment.rows_within(context, {name: ids[order <= kth(order, wanted)]})
         wanted *= GROWTH
-    return None

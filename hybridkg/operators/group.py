@@ -13,7 +13,7 @@ from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.column_groups import count_column
+from hybridkg.operators.column_groups import count_column, order_of_sums
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
@@ -46,12 +46,17 @@ class GroupRows(OneChild):
     """One row for each group, with its aggregates, in term order.
 
     Most aggregates are computed from columns (operators/aggregates.py), everything else by Oxigraph.
+
+    Args:
+        ranked: the entity of the first MATCH, the first column by which rows are ordered before doubles are summed;
+            empty for the columns of the query alone. Relations have this order, so their rows are seldom sorted.
     """
 
     keys: tuple[ast.GroupKey, ...]
     having: tuple[ast.Expression, ...]
     projection: tuple[ast.SelectItem, ...]
     internal: frozenset[str] = frozenset()
+    ranked: tuple[str, ...] = ()
 
     @cached_property
     def query(self) -> ast.SelectQuery:
@@ -98,11 +103,11 @@ class GroupRows(OneChild):
         if context.declines:
             return self._in_columns(context)
         solutions = self._numbered(context.run(self.child))
-        used = variables(self.query)
+        used = variables(self.query).union(self._summed_by or ())
         solutions = solutions.select([name for name in solutions.variables if name in used])
         groups = None
         if self._plain is not None:
-            groups = self._plain.groups(solutions, context, keeps_order=self._keeps_order)
+            groups = self._plain.groups(solutions, context, self._summed_by)
         if groups is None:
             groups = self._by_store(solutions, context)
         if is_ordered_above(context):
@@ -115,7 +120,7 @@ class GroupRows(OneChild):
         if self._plain is not None:
             rows = whole_or_blocks(self.child, context, self._plain.keys)
             if isinstance(rows, InColumns):
-                groups = self._plain.groups(self._numbered(rows), context, keeps_order=self._keeps_order)
+                groups = self._plain.groups(self._numbered(rows), context, self._summed_by)
             elif SOLUTION in variables(self.query):
                 raise ColumnsDeclined("distinct solutions that do not fit in memory")
             else:
@@ -143,18 +148,20 @@ class GroupRows(OneChild):
 
         Rows that a sub-select has ordered stay in that order, for GROUP_CONCAT.
         """
-        if self._keeps_order:
+        if self._summed_by is None:
             return solutions.rows
         names = solutions.variables
-        return sorted_rows(solutions.rows, [names.index(name) for name in sorted(names)])
+        return sorted_rows(solutions.rows, [names.index(name) for name in order_of_sums(self._summed_by, names)])
 
     @cached_property
-    def _keeps_order(self) -> bool:
+    def _summed_by(self) -> tuple[str, ...] | None:
         below = self.child
         while isinstance(below, Project | Slice | Snippet):
             below = below.child
-        counts_only = all(node.name == "COUNT" for node in walk(self.query) if isinstance(node, ast.Aggregate))
-        return counts_only or isinstance(below, RankRows | OrderRows)
+        aggregates = [node for node in walk(self.query) if isinstance(node, ast.Aggregate)]
+        if isinstance(below, RankRows | OrderRows) or all(node.name == "COUNT" for node in aggregates):
+            return None
+        return () if any(node.distinct for node in aggregates) else self.ranked
 
     def _numbered(self, solutions: Solutions) -> Solutions:
         """Solutions with a number for each distinct one, if COUNT(DISTINCT *) needs it.

@@ -61,7 +61,7 @@ class _Steps:
 def _computed(
     rows: InColumns, keys: Sequence[str], aggregates: NamedAggregates, context: ExecutionContext
 ) -> InColumns:
-    groups = ColumnGroups.of(rows, keys, keeps_order=False, only_exact=True)
+    groups = ColumnGroups.of(rows, keys, summed_by=(), only_exact=True)
     computed = groups.computed(aggregates, divide_in(context))
     if computed is None:
         raise ColumnsDeclined("an aggregate that columns do not compute")

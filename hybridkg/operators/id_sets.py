@@ -87,4 +87,11 @@ def distinct_ids(ids: Ids) -> Ids:
     """
     import numpy as np
 
-    return np.array(sorted(set(ids.tolist())), np.uint32) if len(ids) <= FEW else np.unique(ids)
+    if len(ids) <= FEW:
+        return np.array(sorted(set(ids.tolist())), np.uint32)
+    low, high = int(ids.min()), int(ids.max())
+    if len(ids) <= MANY or high - low > NUMBERS_PER_SEARCH * len(ids):
+        return np.unique(ids)
+    is_member = np.zeros(high - low + 1, bool)
+    is_member[ids - np.uint32(low)] = True
+    return (np.flatnonzero(is_member) + low).astype(np.uint32)

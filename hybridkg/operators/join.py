@@ -16,6 +16,7 @@ from hybridkg.operators.column_join import ColumnPairs, stacked
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
+from hybridkg.operators.id_sets import distinct_ids
 from hybridkg.operators.join_size import join_size, join_work, joined_variable
 from hybridkg.operators.sides_on_disk import sides_on_disk
 from hybridkg.rdf.solutions import Row, Solutions
@@ -117,7 +118,7 @@ class HashJoin(PhysicalOperator):
         return self.left.restrictable(variable) + self.right.restrictable(variable)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        left, right = context.run(self.left), context.run(self.right)
+        left, right = sides_of(self.left, self.right, self.shared, context)
         if isinstance(left, InColumns) and isinstance(right, InColumns):
             columns = ColumnPairs.of(left, right, context)
             if columns is not None:
@@ -152,6 +153,40 @@ def _joined(left: InColumns, right: InColumns, context: ExecutionContext) -> Ite
         raise pairs
     for begin, end in ((0, left.size // 2), (left.size // 2, left.size)):
         yield from _joined(left.part(begin, end), right, context)
+
+
+NARROW_SHARE = 0.1
+"""Share of the nodes of a graph up to which the values of one side of a join restrict the other side."""
+
+
+def sides_of(
+    left: PhysicalOperator, right: PhysicalOperator, shared: Sequence[str], context: ExecutionContext
+) -> tuple[Solutions, Solutions]:
+    """(left rows, right rows) of a join. Right rows that join no left row may be left out, or left ones instead where
+    only those can be.
+    """
+    if not any(right.restrictable(name) for name in shared):
+        others = context.run(right)
+        return joining(left, others, shared, context), others
+    rows = context.run(left)
+    return rows, joining(right, rows, shared, context)
+
+
+def joining(
+    operator: PhysicalOperator, others: Solutions, shared: Sequence[str], context: ExecutionContext
+) -> Solutions:
+    """At least the rows of an operator that are compatible with one of some others."""
+    if isinstance(others, InColumns) and context.graph is not None:
+        most = int(NARROW_SHARE * context.graph.n_nodes)
+        for name in shared:
+            column, leaves = others.ids(name), operator.restrictable(name)
+            if not leaves or column is None or column.has_unbound:
+                continue
+            ids = distinct_ids(column.ids)
+            if len(ids) <= most:
+                with context.narrowed(leaves, name, ids):
+                    return context.run(operator)
+    return context.run(operator)
 
 
 def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:

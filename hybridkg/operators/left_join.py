@@ -14,7 +14,7 @@ from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_in_columns, true_rows, with_tests
-from hybridkg.operators.join import Compatible, shared_by
+from hybridkg.operators.join import Compatible, joining, shared_by
 from hybridkg.operators.join_size import JoinSize, join_size, join_work, optional_rows, optional_variable
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
@@ -58,7 +58,8 @@ class LeftJoin(PhysicalOperator):
         return self.left.restrictable(variable)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        left, right = context.run(self.left), context.run(self.right)
+        left = context.run(self.left)
+        right = joining(self.right, left, self.shared, context)
         return left_joined(left, right, self.condition, self.tests, context)
 
     def describe(self) -> str:

@@ -13,7 +13,7 @@ from hybridkg.operators.column_join import binding_groups
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
-from hybridkg.operators.join import Compatible
+from hybridkg.operators.join import Compatible, joining
 from hybridkg.operators.join_size import join_size, remaining_rows
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -45,7 +45,8 @@ class Minus(PhysicalOperator):
         return self.left.restrictable(variable)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        return _without(context.run(self.left), context.run(self.right), context)
+        left = context.run(self.left)
+        return _without(left, joining(self.right, left, self.shared, context), context) if left.size else left
 
     def describe(self) -> str:
         return "Minus"

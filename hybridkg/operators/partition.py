@@ -91,6 +91,8 @@ def lexical_order(keys: Sequence[Keys]) -> Places:
     [3, 1, 0, 2]
     """
     size, bits = len(keys[0]), 0
+    if is_sorted(keys):
+        return np.arange(size)
     leading: list[tuple[NDArray[np.uint64], int]] = []
     for key in keys if size > FEW else ():
         offsets = _offsets(key)
@@ -111,6 +113,23 @@ def lexical_order(keys: Sequence[Keys]) -> Places:
         if all((key[one] == key[next_one]).all() for key in keys[len(leading) :]):
             return order
     return np.lexsort(keys[::-1])
+
+
+def is_sorted(keys: Sequence[Keys]) -> bool:
+    """Whether rows ascend by the first key, then by the second, ...; false with a NaN that decides.
+
+    >>> is_sorted([np.array([1, 1, 2]), np.array([5, 6, 0])]), is_sorted([np.array([1, 0])])
+    (True, False)
+    """
+    tied = np.ones(max(0, len(keys[0]) - 1), np.bool_)
+    for key in keys:
+        before, after = key[:-1], key[1:]
+        if (tied & ~(before <= after)).any():
+            return False
+        tied &= before == after
+        if not tied.any():
+            return True
+    return True
 
 
 def _offsets(key: Keys) -> NDArray[np.uint64] | None:

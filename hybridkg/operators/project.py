@@ -12,6 +12,8 @@ from hybridkg.operators.blocks import blocks_over, whole_or_blocks
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
+from hybridkg.operators.first_values import growing_rows
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join_size import combinations
 from hybridkg.operators.sorted_on_disk import distinct_on_disk
 from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
@@ -83,19 +85,40 @@ class Slice(OneChild):
         return cells(estimates.rows(self))
 
     def run(self, context: ExecutionContext) -> Solutions:
+        solutions = self._of_some_rows(context)
+        if solutions is not None:
+            return solutions.take(range(solutions.size)[self.offset : self._end])
         solutions = context.run(self.child)
         if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
             context.record_count(TOTAL, solutions.size)
-        end = None if self.limit is None else self.offset + self.limit
+        end = self._end
         if not self.offset and (end is None or end >= solutions.size):
             return solutions
         return solutions.take(range(solutions.size)[self.offset : end])
+
+    @property
+    def _end(self) -> int | None:
+        return None if self.limit is None else self.offset + self.limit
+
+    def _of_some_rows(self, context: ExecutionContext) -> Solutions | None:
+        """Rows of the child for some values of a pattern, if they are enough; None otherwise."""
+        pattern = self.child
+        while isinstance(pattern, Project):
+            pattern = pattern.child
+        if not self._end or not context.declines or not isinstance(pattern, GraphFragment):
+            return None
+        for block in growing_rows(pattern, None, self._end, context):
+            with context.working_on(pattern, block):
+                solutions = context.run(self.child)
+            if solutions.size >= self._end:
+                return solutions
+        return None
 
     def stream(self, context: ExecutionContext) -> SolutionStream | InColumns | None:
         stream = self.child.stream(context)
         if stream is None:
             return None
-        end = None if self.limit is None else self.offset + self.limit
+        end = self._end
         if isinstance(stream, InColumns):
             return stream.part(self.offset, end)
         return SolutionStream(stream.variables, islice(stream.rows, self.offset, end))

@@ -10,7 +10,7 @@ from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.meter import PROBES, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.operators.base import OneChild
+from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.column_join import concatenated
 from hybridkg.operators.columns import InColumns, NumberColumn, unbound
 from hybridkg.operators.context import ExecutionContext
@@ -39,6 +39,9 @@ class ScoreRows(OneChild):
 
     def work(self, estimates: EstimationContext) -> Work | None:
         return work_of({TEXT_QUESTIONS: 1, PROBES: estimates.rows(self.child)})
+
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return self.child.restrictable(variable)
 
     def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
         """Relation of its MATCH; none if the index rejects it, an error reported by the run."""

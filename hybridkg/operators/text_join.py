@@ -67,6 +67,9 @@ class TextJoin(PhysicalOperator):
         probe = self.fragment.work_for(estimates, self.match.entity.name, most)
         return work_of({TEXT_QUESTIONS: 1, self._read(estimates.text): most, **probe, ROWS: estimates.rows(self)})
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return (self,) if self.fragment.restrictable(variable) else ()
+
     def run(self, context: ExecutionContext) -> Solutions:
         index = checked_index(context.text, self.match)
         nodes = context.nodes
@@ -105,7 +108,12 @@ class TextJoin(PhysicalOperator):
 
         variable = self.match.entity.name
         scores: Scores | None = None
-        if self._graph_first(index, context):
+        bound = {} if is_remote_relation(index, self._query) else context.bounds.get(id(self), {})
+        if variable in bound:
+            ids, scores = scores_of_ids(bound[variable], self._query, index, context)
+            wanted = held(ids, bound[variable])
+            ids, scores = ids[wanted], scores[wanted]
+        elif self._graph_first(index, context):
             candidates = CandidateSetScan(variable, (self.fragment,)).find(context)
             assert candidates is not None
             scores = scores_among(index, self._query, candidates, context)
@@ -114,7 +122,7 @@ class TextJoin(PhysicalOperator):
             ids = every_entity(index, self._query, context)
         else:
             ids, scores = every_match(index, self.narrowed(index), context)
-        solutions = self.fragment.columns_for(context, variable, ids)
+        solutions = self.fragment.columns_for(context, variable, ids, bound)
         entities = None if solutions is None else solutions.ids(variable)
         if solutions is None or entities is None:
             return None
@@ -123,7 +131,8 @@ class TextJoin(PhysicalOperator):
         else:
             at = places(entities.ids, ids)
             matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
-        context.record_count(JOINED, matching, self.match)
+        if not bound:
+            context.record_count(JOINED, matching, self.match)
         column: Column = LateScores(entities.ids, self._query, index)
         if scores is not None:
             column = NumberColumn(scores, double)
@@ -138,8 +147,10 @@ class TextJoin(PhysicalOperator):
         if prepared is None or most < MANY_MATCHES:
             return False
         entities = int(prepared.size(variable).estimate)
-        graph_first = {ADJACENCY: int(prepared.work(variable)), GRAPH_QUESTIONS: 1, PROBES: entities}
-        text_first = {ADJACENCY: int(most * prepared.work_each(variable)), self._read(index): most}
+        each = prepared.work_each(variable)
+        candidates = int(prepared.work(variable) + min(entities, most) * each)
+        graph_first = {ADJACENCY: candidates, GRAPH_QUESTIONS: 1, PROBES: entities}
+        text_first = {ADJACENCY: int(most * each), self._read(index): most}
         return context.price(graph_first) < context.price(text_first)
 
     def _read(self, index: RankedIndex | None) -> str:

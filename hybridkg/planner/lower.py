@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.certain import certain as certain_in
 from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.from_ast import exists_plan
 from hybridkg.algebra.rules import rewrite
+from hybridkg.algebra.visible import first_subject
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.construct import Construct
@@ -34,7 +35,6 @@ from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.operators.text_relation import TextRelation
 from hybridkg.planner.ranking_shape import spine_of
 from hybridkg.query import ast
-from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import rebuild, variables
 
 Planner = Callable[[nodes.Plan], PhysicalOperator]
@@ -139,7 +139,8 @@ class _Lowering:
                     return Extend(below.child, (*below.computed, (variable, expression)), below.tests)
                 return Extend(below, ((variable, expression),), tests)
             case nodes.Group(child, keys, having, projection, internal):
-                return GroupRows(self.operator(child), keys, having, projection, internal)
+                ranked = tuple(name for name in first_subject(child) if name in child.variables)
+                return GroupRows(self.operator(child), keys, having, projection, internal, ranked)
             case nodes.Rank(child, expression, score, scores, ties, subjects, least):
                 return RankRows(self.operator(child), expression, score, scores, ties, subjects, least)
             case nodes.OrderBy(child, order, ties):
@@ -181,7 +182,12 @@ class _Lowering:
         def change(node: ast.Syntax) -> ast.Syntax:
             if not isinstance(node, ast.Exists):
                 return rebuild(node, change)
-            _check_decorrelation(node.pattern, outer)
+            if (part := correlated_part(node.pattern, outer)) is not None:
+                raise UnsupportedQueryError(
+                    "this part of an EXISTS depends on a row that a MATCH ranks, which this version cannot evaluate",
+                    hint="bind the variables it uses by a triple inside the EXISTS, or join instead",
+                    span=part.span,
+                )
             self.tests += 1
             name = f"_exists{self.tests}"
             while name in taken:
@@ -220,43 +226,3 @@ def _truth(condition: ast.Expression) -> ast.Expression:
     """Effective boolean value (SPARQL 1.1 section 17.2.2) as a term: true, false or an error."""
     yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
     return ast.Call("IF", (condition, yes, no))
-
-
-def _check_decorrelation(group: ast.Group, outer: frozenset[str]) -> None:
-    """Check that EXISTS over ranked rows may run its pattern once and test rows for compatible solutions.
-
-    That equals SPARQL's substitution (section 18.6) if every condition in the pattern has its variables bound inside,
-    and nothing in it removes or renames solutions by a variable of the row. Everything else is refused.
-    """
-    sure = certain_in(group) | _matched(group)
-    for element in group.elements:
-        match element:
-            case ast.Triples() | ast.InlineData():
-                continue
-            case ast.Group():
-                _check_decorrelation(element, outer)
-            case ast.UnionPattern(branches):
-                for branch in branches:
-                    _check_decorrelation(branch, outer)
-            case ast.GraphPattern(pattern=pattern):
-                _check_decorrelation(pattern, outer)
-            case ast.Filter(condition) if not (variables(condition) & outer) - sure:
-                continue
-            case _ if not (in_scope(ast.Group((element,))) | variables(element)) & outer:
-                continue
-            case _:
-                raise UnsupportedQueryError(
-                    "this part of an EXISTS depends on a row that a MATCH ranks, which this version cannot evaluate",
-                    hint="bind the variables it uses by a triple inside the EXISTS, or join instead",
-                    span=element.span,
-                )
-
-
-def _matched(group: ast.Group) -> frozenset[str]:
-    names: set[str] = set()
-    for element in group.elements:
-        if isinstance(element, ast.Triples):
-            for item in element.items:
-                if isinstance(item, ast.RankedItem):
-                    names |= {v.name for v in (item.entity, item.score) if v is not None}
-    return frozenset(names)

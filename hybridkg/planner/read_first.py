@@ -14,7 +14,9 @@ from hybridkg.interfaces.graph_index import (
     Minus,
     Pattern,
     Restrict,
+    Scan,
     Union,
+    Variable,
 )
 from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
@@ -26,7 +28,7 @@ from hybridkg.planner.planner_context import PlannerContext
 
 
 def read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
-    """Entries that Oxigraph reads for an operator before its first row: those of MINUS and of sub-selects."""
+    """Entries that Oxigraph reads for an operator before its first row: those of MINUS, OPTIONAL and sub-selects."""
     fragment = operator.fragment if isinstance(operator, FragmentProbe | CountGroups | AnySolution) else operator
     if not isinstance(fragment, GraphFragment) or planning.graph is None:
         return 0.0
@@ -43,7 +45,10 @@ def read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
 
 
 def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
-    """The right sides of MINUS, and the sub-selects that are joined with something."""
+    """The right sides of MINUS and OPTIONAL, and the sub-selects that are joined with something.
+
+    Oxigraph 0.5.13 asks an OPTIONAL for each row if it has one triple, or two that share a variable of their own.
+    """
     match pattern:
         case Minus(left, right):
             yield from _read_whole(left)
@@ -56,9 +61,32 @@ def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
                     yield from _read_whole(part)
         case LeftJoin(left, right, _):
             yield from _read_whole(left)
-            yield from _read_whole(right)
+            yield from _read_whole(right) if _is_asked_for_rows(right, left) else (right,)
         case Union(branches):
             for branch in branches:
                 yield from _read_whole(branch)
         case Exists(child, _, _) | Restrict(child, _) | Distinct(child, _, _):
             yield from _read_whole(child)
+
+
+def _is_asked_for_rows(optional: Pattern, left: Pattern) -> bool:
+    match optional:
+        case Join((Scan() as one, Scan() as other)):
+            return not _names(one) & _names(other) <= _names(left)
+        case Restrict(child, _):
+            return _is_asked_for_rows(child, left)
+    return not isinstance(optional, Join)
+
+
+def _names(pattern: Pattern) -> frozenset[str]:
+    """Variables of the triples of a pattern."""
+    match pattern:
+        case Scan(subject, _, object_):
+            return frozenset(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+        case Join(parts) | Union(parts):
+            return frozenset().union(*map(_names, parts))
+        case LeftJoin(left, right, _):
+            return _names(left) | _names(right)
+        case Minus(child, _) | Exists(child, _, _) | Restrict(child, _) | Distinct(child, _, _):
+            return _names(child)
+    return frozenset()

@@ -75,10 +75,11 @@ class Rows(PhysicalOperator):
         return "Rows"
 
 
-def group_rows(text: str, rows: list) -> GroupRows:
+def group_rows(text: str, rows: list, ranked: tuple[str, ...] = ()) -> GroupRows:
     form = parse(text).form
     modifiers = form.modifiers
-    return GroupRows(Rows(Solutions(COLUMNS, rows)), modifiers.group_by, modifiers.having, form.projection)
+    child = Rows(Solutions(COLUMNS, rows))
+    return GroupRows(child, modifiers.group_by, modifiers.having, form.projection, ranked=ranked)
 
 
 def run(operator: GroupRows) -> Solutions:
@@ -95,6 +96,17 @@ def test_groups_are_those_of_oxigraph(text, rows):
         want = run(operator)
     assert operator._plain is not None
     assert run(operator) == want
+
+
+@settings(max_examples=examples(12, 200), deadline=None)
+@given(tables | mixed, st.sampled_from(PLAIN), st.sampled_from(COLUMNS), st.randoms(use_true_random=False))
+def test_doubles_are_summed_in_the_order_of_the_ranked_entity_wherever_its_rows_are(rows, text, name, random):
+    operator = group_rows(text, rows, (name,))
+    with patch.object(PlainGroups, "groups", lambda *_, **__: None):
+        want = run(operator)
+    assert run(operator) == want
+    random.shuffle(rows)
+    assert run(group_rows(text, rows, (name,))) == want
 
 
 def test_a_double_has_the_digits_of_oxigraph_where_two_forms_are_as_short():

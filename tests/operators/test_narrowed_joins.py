@@ -11,7 +11,8 @@ import pytest
 from hybridkg import KnowledgeBase
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.operators import bind_join, graph_fragment, text_join
+from hybridkg.operators import bind_join, graph_fragment, join, minus, text_join
+from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.count_groups import CountGroups
 
 PREFIX = "PREFIX : <http://e/> "
@@ -29,6 +30,13 @@ SUB_PLANS = [
     f"{{ {COUNT} }} UNION {{ ?x :cites ?q . BIND(1 AS ?n) }}",
     f"{COUNT} BIND(?n * 2 AS ?m) FILTER(?m > 2)",
     "{ SELECT DISTINCT ?p ?t { ?p :year ?y BIND(STR(?y) AS ?t) } }",
+    "{ ?p :cites ?q . ?q MATCH 'birds' AS ?r } UNION { ?p :cites ?q . ?p MATCH 'whales' AS ?r }",
+    "{ ?p :cites ?q . ?q MATCH 'birds' AS ?r OPTIONAL { ?q :cites ?z . ?z MATCH 'whales' AS ?w } }",
+    "OPTIONAL { { ?p :cites ?q } UNION { ?q :cites ?p . ?q MATCH 'whales' AS ?w } }",
+    "OPTIONAL { { ?p :year ?y } UNION { ?x :cites ?p BIND(1 AS ?n) } }",
+    "MINUS { { ?p :year 2001 } UNION { ?q :cites ?p . ?q MATCH 'birds' } }",
+    "OPTIONAL { ?p :cites ?c } MINUS { { ?c :year 2002 } UNION { ?p :year 2001 BIND(1 AS ?n) } }",
+    "OPTIONAL { ?p :cites ?c } { { ?c :year ?y } UNION { ?p :cites ?c . ?c MATCH 'fish' AS ?w } }",
     # A row that is left out would change others: which are the first ones, and what a whole group has.
     "{ SELECT ?p (COUNT(?q) AS ?n) { ?q :cites ?p } GROUP BY ?p ORDER BY DESC(?n) ?p LIMIT 3 }",
     "{ SELECT (COUNT(?p) AS ?n) (MAX(?y) AS ?m) { ?p :year ?y } }",
@@ -59,7 +67,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 @pytest.mark.parametrize("part", SUB_PLANS)
 def test_rows_are_those_of_the_reference(kb, monkeypatch, part, selective, share):
     monkeypatch.setattr(bind_join, "FRAGMENT_SHARE", share)
-    for module in (graph_fragment, text_join):
+    for module in (graph_fragment, join, text_join):
         monkeypatch.setattr(module, "NARROW_SHARE", share)
     query = f"{PREFIX} SELECT * {{ {selective} {part} }}" + (" RANK BY ?s" if "MATCH" in selective else "")
     want = sorted(map(str, kb.query(query, strategy="reference").rows()))
@@ -77,7 +85,7 @@ def test_rows_are_those_of_the_reference(kb, monkeypatch, part, selective, share
 @pytest.mark.parametrize("selective", ["?p :venue :v1 .", "?p MATCH 'fish' ON (label) ."])
 def test_only_the_groups_that_are_joined_are_counted(kb, monkeypatch, selective):
     monkeypatch.setattr(bind_join, "FRAGMENT_SHARE", 1.0)
-    for module in (graph_fragment, text_join):
+    for module in (graph_fragment, join, text_join):
         monkeypatch.setattr(module, "NARROW_SHARE", 1.0)
     counted, groups = [], CountGroups._groups
     monkeypatch.setattr(
@@ -87,3 +95,26 @@ def test_only_the_groups_that_are_joined_are_counted(kb, monkeypatch, selective)
     ((rows, bound),) = counted
     assert list(bound) == ["p"]
     assert rows.size == len(found) > 0
+
+
+def test_the_branches_of_a_union_are_read_for_the_values_of_the_other_side(kb, monkeypatch):
+    monkeypatch.setattr(join, "NARROW_SHARE", 1.0)
+    seen, narrowed = [], ExecutionContext.narrowed
+    monkeypatch.setattr(
+        ExecutionContext,
+        "narrowed",
+        lambda self, leaves, name, ids: seen.append((len(leaves), name, len(ids))) or narrowed(self, leaves, name, ids),
+    )
+    others = "{ SELECT ?p { ?p :year ?y } ORDER BY DESC(?y) ?p LIMIT 5 }"
+    text = f"{PREFIX} SELECT * {{ {others} {{ ?p :year ?y }} UNION {{ ?p :cites ?q BIND(1 AS ?n) }} }}"
+    assert len(kb.query(text, strategy="columns")) > 0
+    assert [(leaves, name) for leaves, name, _ in seen] == [(2, "p")]
+    assert seen[0][2] <= 5
+
+
+def test_the_right_side_of_a_minus_without_left_rows_is_not_read(kb, monkeypatch):
+    monkeypatch.setattr(minus, "joining", None)
+    text = (
+        f"{PREFIX} SELECT * {{ ?p :venue :none MINUS {{ {{ ?p :year ?y }} UNION {{ ?p :cites ?q BIND(1 AS ?n) }} }} }}"
+    )
+    assert len(kb.query(text, strategy="columns")) == 0

@@ -98,7 +98,7 @@ def test_the_answer_on_disk_is_that_in_memory(name, graph, temporary):
     few = query if "LIMIT" in query else f"{query} LIMIT 7"
     plan = str(graph.explain(few, analyze=True, strategy="columns", max_megabytes=LITTLE))
     assert "the store answered" not in plan
-    assert "on disk: " in plan or "ordered rows" in name
+    assert "on disk: " in plan or "ordered rows" in name or name == "distinct rows"  # seven rows are found earlier
     with graph.stream(query, strategy="columns", max_megabytes=LITTLE) as result:
         found = list(result.rows())
     assert in_order(query, found) == in_order(query, list(whole))

@@ -34,7 +34,9 @@ def test_the_order_of_several_keys_is_the_stable_one(seed: int) -> None:
     for _ in range(20):
         size = int(draw.choice([FEW - 1, FEW + 1, 200, 1000]))
         keys = [keys_of(draw, size) for _ in range(draw.integers(1, 4))]
-        assert lexical_order(keys).tolist() == np.lexsort(keys[::-1]).tolist()
+        order = lexical_order(keys)
+        assert order.tolist() == np.lexsort(keys[::-1]).tolist()
+        assert lexical_order([key[order] for key in keys]).tolist() == list(range(size))
 
 
 @pytest.mark.parametrize("bits", [1, 16, 17, 40, 64])

@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT, from the rows of the first values, has the order of Oxigraph."""
+"""LIMIT from the rows of the first values: with ORDER BY the order of Oxigraph, without it as many of its rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sampling import examples
 from test_columns_equal_oxigraph import outcome
 
 from hybridkg.operators import first_values, order_rows
+from hybridkg.operators.project import Slice
 
 pytestmark = pytest.mark.quick
 
@@ -57,3 +58,23 @@ def test_the_first_rows_are_those_of_oxigraph(pattern, keys, monkeypatch):
         assert outcome(graph, f"SELECT * {{ {pattern} }} ORDER BY {keys} {limits}") in ("answered", "declined")
     if "OPTIONAL" not in pattern and "UNION" not in pattern and "?t" not in keys:
         assert ways[True]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("columns", ["*", "?v", "DISTINCT ?v", "DISTINCT ?s ?v", "DISTINCT ?t"])
+def test_a_limit_without_order_has_as_many_rows_as_oxigraph_and_no_others(pattern, columns, monkeypatch):
+    draw, early = Random(f"{pattern} {columns}"), []
+    monkeypatch.setattr(first_values, "MIN_ROWS", 0)
+    monkeypatch.setattr(first_values, "GROWTH", 2)
+    rows_of = Slice._of_some_rows
+    monkeypatch.setattr(Slice, "_of_some_rows", lambda *given: early.append(rows_of(*given)) or early[-1])
+    for _ in range(examples(8, 100)):
+        graph = [
+            ox.Triple(ox.NamedNode(f"{E}s{draw.randrange(12)}"), ox.NamedNode(f"{E}{name}"), draw.choice(values))
+            for name, values in (("v", VALUES), ("t", TEXTS))
+            for _ in range(draw.choice((5, 60)))
+        ]
+        limits = f"LIMIT {draw.choice((1, 2, 3, 9, 40))} {draw.choice(('', 'OFFSET 2'))}"
+        assert outcome(graph, f"SELECT {columns} {{ {pattern} }} {limits}") == "answered"
+    if columns in ("*", "DISTINCT ?s ?v"):
+        assert any(found is not None for found in early)

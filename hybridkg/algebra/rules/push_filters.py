@@ -22,7 +22,7 @@ def push_filters(plan: Plan) -> Plan:
 
     Valid if every variable of c has the same binding in the fragment as in the join: it is certain in the fragment, or
     the other side cannot bind it. Also through the left side of OPTIONAL and MINUS, which never change the left
-    solution. Conditions that contain a MATCH stay.
+    solution, and from the condition of an OPTIONAL into its right side. Conditions that contain a MATCH stay.
     """
     return _with_pushed(plan, _into)
 
@@ -78,7 +78,14 @@ def _with_pushed(plan: Plan, into: Into) -> Plan:
         child = _with_pushed(plan.child, into)
         pushed = _push(child, plan.condition, into) if _movable(plan.condition) else None
         return pushed or replace(plan, child=child)
-    return with_children(plan, lambda child: _with_pushed(child, into))
+    plan = with_children(plan, lambda child: _with_pushed(child, into))
+    for condition in plan.conditions if isinstance(plan, LeftJoin) else ():
+        assert isinstance(plan, LeftJoin)
+        if _movable(condition) and _same_bindings(condition, plan.right, plan.left):
+            right = _push(plan.right, condition, _into_pattern)
+            others = tuple(other for other in plan.conditions if other is not condition)
+            plan = plan if right is None else replace(plan, right=right, conditions=others)
+    return plan
 
 
 def _movable(condition: ast.Expression) -> bool:

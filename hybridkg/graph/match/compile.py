@@ -32,7 +32,6 @@ from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.shape import (
     PatternDeclined,
     certain_of,
-    has_minus,
     may_be_empty,
     measure,
     occurrences,
@@ -157,7 +156,7 @@ class PatternCompiler:
         any_scans: list[AnyScan] = []
         values: list[Values] = []
         others: list[PatternNode] = []
-        members: list[Member] = []
+        inner: list[JoinNode] = []
         tests: list[Test] = []
         waiting: list[tuple[Pattern, int]] = [(pattern, depth)]
         while waiting:
@@ -172,19 +171,25 @@ class PatternCompiler:
                 case AnyScan():
                     any_scans.append(part)
                 case Join(parts):
-                    waiting += [(inner, at + 1) for inner in reversed(parts)]
+                    waiting += [(one, at + 1) for one in reversed(parts)]
                 case Values():
                     values.append(part)
                 case Restrict(child, inner_tests) if self._certain_tests(child, inner_tests):
                     tests += inner_tests
                     waiting.append((child, at + 1))
                 case Restrict(child, inner_tests):
-                    node = self.node(child, at + 1)
-                    self._check_scope(inner_tests, node)
-                    others.append(RestrictNode(node, self._row_tests(inner_tests, at + 1)))
+                    inside = self.node(child, at + 1)
+                    self._check_scope(inner_tests, inside)
+                    others.append(RestrictNode(inside, self._row_tests(inner_tests, at + 1)))
                 case _:
-                    others.append(self.node(part, at + 1))
-        edges, absent = [], False
+                    node = self.node(part, at + 1)
+                    if isinstance(node, JoinNode):
+                        inner.append(node)
+                    else:
+                        others.append(node)
+        edges, absent = [edge for node in inner for edge in node.edges], False
+        others += [other for node in inner for other in node.others]
+        members = tuple(member for node in inner for member in node.members)
         for scan in scans:
             relation = self.relations.of(scan.path)
             if relation is None:
@@ -210,10 +215,14 @@ class PatternCompiler:
         if not edges and not members and not tests and len(others) == 1:
             return others[0]
         conditions, rest = self._conditions(tests, depth) if tests else ({}, [])
+        for node in inner:
+            rest += node.tests
+            for name, condition in node.conditions.items():
+                conditions[name] = all_of([condition, conditions[name]]) if name in conditions else condition
         if conditions:
             others = [node.under(conditions) if isinstance(node, AnyPredicateNode) else node for node in others]
         self._check_delegated(conditions, edges, any_nodes)
-        return JoinNode.of(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
+        return JoinNode.of(tuple(edges), tuple(others), conditions, members, tuple(rest), variables)
 
     def _any(self, scan: AnyScan) -> AnyPredicateNode:
         table = self.relations.all(self.terms)
@@ -372,8 +381,6 @@ class PatternCompiler:
 
     def _check_exists(self, pattern: Exists, left: Pattern, right: Pattern) -> None:
         """Declines an EXISTS that may depend on more than its left side: Oxigraph substitutes all bound variables."""
-        if has_minus(right):
-            raise PatternDeclined
         if self.whole is pattern:
             return
         inside, outside = occurrences(pattern), occurrences(self.whole)

@@ -115,6 +115,8 @@ def grouped(columns: Sequence[Ids], size: int, weights: Counts | None, bound: in
         return [], counts
     if len(columns) == 1:
         return _grouped_by_one(columns[0], weights, bound)
+    if ascending(columns, distinct=True):
+        return list(columns), np.ones(size, np.int64) if weights is None else weights
     digits = [_Digit.of(column) for column in columns]
     if _combinations(digits) > DENSE_SHARE * size:
         digits = [digit.renumbered() for digit in digits]
@@ -192,8 +194,8 @@ def count_rows(
     return CountedRows(SolutionTable(dict(zip(chosen, columns, strict=True)), len(counts)), counts)
 
 
-def ascending(columns: Sequence[Ids]) -> bool:
-    """Whether distinct rows are in ascending order, by the first column, then by the second, ..."""
+def ascending(columns: Sequence[Ids], *, distinct: bool = False) -> bool:
+    """Whether rows are in ascending order, by the first column, then by the second, ..., and perhaps all distinct."""
     equal: Mask | None = None
     for column in columns:
         right = column[1:] >= column[:-1]
@@ -201,4 +203,4 @@ def ascending(columns: Sequence[Ids]) -> bool:
             return False
         same = column[1:] == column[:-1]
         equal = same if equal is None else equal & same
-    return True
+    return not distinct or equal is None or not equal.any()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from hybridkg.graph.match.any_predicate import AnyPredicateNode
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, allowed, enumerated, expanded, looked_up, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
-from hybridkg.graph.match.join_cardinality import estimate_join
+from hybridkg.graph.match.join_cardinality import estimate_join, share_of
 from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.reduce import Member, Reducer, listed
@@ -29,6 +30,9 @@ LARGE = 20_000
 
 NEAR = 1_000
 """A table with fewer rows is only extended along edges that share a variable with it."""
+
+KEPT = 0.9
+"""Share of the pairs of a step that other parts keep, above which reduction costs more than it saves."""
 
 PROBE_SHARE = 4.0
 """A hash join replaces extending each row when it reads this many times fewer entries."""
@@ -195,7 +199,7 @@ class _Joining:
                 best, lowest = node, cost
         assert best is not None
         if isinstance(best, Edge):
-            if lowest > LARGE and self._reduce(best):
+            if lowest > LARGE and self._grows(best) and self._reduce(best):
                 return
             self._edges.remove(best)
             self._extend(best)
@@ -213,7 +217,11 @@ class _Joining:
         here = edge.subject if edge.subject in columns else edge.object if edge.object in columns else None
         if here is None:
             cost = source(edge, self._sets, self._node.conditions).work
-            return cost if self._table is ONE else (cost + 1.0) * max(1.0, self._table.size) * 2.0
+            if self._table is not ONE:
+                return (cost + 1.0) * max(1.0, self._table.size) * 2.0
+            # Away from a restricted variable, rows are made that its values do not have.
+            is_near = not self._sets or any(name in self._sets for name in edge.variables)
+            return cost if is_near else cost + self._node.estimate(None)
         forward = edge.subject == here
         relation = edge.relation
         return self._table.size * relation.work(None, forward) / max(1.0, relation.sources(forward))
@@ -226,6 +234,11 @@ class _Joining:
             return rows
         return (rows + 1.0) * max(1.0, self._table.size) * 2.0
 
+    def _grows(self, edge: Edge) -> bool:
+        """Whether the table may have more rows after a step than before."""
+        ends = ((True, edge.subject), (False, edge.object))
+        return not any(end in self._bound and edge.relation.is_single(forward) for forward, end in ends)
+
     def _reduce(self, edge: Edge) -> bool:
         """Reduces the values at the start of a large step; False if that was done before."""
         columns = {name: self._table.columns[name] for name in self._bound if name in self._table.columns}
@@ -234,7 +247,7 @@ class _Joining:
         start = next((name for name in edge.variables if name in columns), None)
         if start is None:
             start = min(edge.variables, key=lambda name: len(self._sets[name]) if name in self._sets else float("inf"))
-        if start in self._reduced:
+        if start in self._reduced or self._keeps_pairs(edge, start):
             return False
         self._reduced.add(start)
         among = distinct(columns[start]) if start in columns else self._sets.get(start)
@@ -247,6 +260,12 @@ class _Joining:
         if start in columns and reduced is not None and among is not None and len(reduced) < len(among):
             self._table = self._table.take(inside(columns[start], reduced))
         return True
+
+    def _keeps_pairs(self, edge: Edge, start: str) -> bool:
+        """Whether the rest of the join is expected to keep nearly all pairs of an edge, so reduction saves little."""
+        node, ends = self._node, frozenset(edge.variables)
+        shares = (share_of(node, edge, end, end == edge.object, ends - {end}) for end in edge.variables)
+        return self._sets.keys() <= {start} and prod(shares) > KEPT
 
     def _extend(self, edge: Edge) -> None:
         columns, run = self._table.columns, self._run

@@ -135,10 +135,6 @@ def parts_of(pattern: Pattern) -> Sequence[Pattern]:
     return ()
 
 
-def has_minus(pattern: Pattern) -> bool:
-    return isinstance(pattern, Minus) or any(has_minus(part) for part in parts_of(pattern))
-
-
 def may_be_empty(path: Path) -> bool:
     """Whether a path has length zero for some pairs, so that it links a term with itself."""
     match path:

@@ -77,6 +77,7 @@ class StoreReading:
         root: the operator that returns the answer.
         solutions: that of the solutions of a graph; the root where there is none.
         listed: that whose rows come one by one; a LIMIT may be above it.
+        skipped: rows of an OFFSET, which are read as well.
         whole, streamed: operators that read patterns.
         joins: those that join.
     """
@@ -84,6 +85,7 @@ class StoreReading:
     root: PhysicalOperator
     solutions: PhysicalOperator
     listed: PhysicalOperator
+    skipped: int
     whole: tuple[PhysicalOperator, ...]
     streamed: tuple[PhysicalOperator, ...]
     joins: tuple[PhysicalOperator, ...]
@@ -102,10 +104,11 @@ class StoreReading:
             if isinstance(operator, GraphFragment | FragmentProbe | CountGroups | AnySolution):
                 (whole if is_whole else streamed).append(operator)
             waiting += [(child, is_whole or place > 0) for place, child in enumerate(operator.children)]
-        listed = solutions
+        listed, skipped = solutions, 0
         while isinstance(listed, Slice | Project | Extend):
+            skipped += listed.offset if isinstance(listed, Slice) else 0
             listed = listed.child
-        return cls(root, solutions, listed, tuple(whole), tuple(streamed), tuple(joins))
+        return cls(root, solutions, listed, skipped, tuple(whole), tuple(streamed), tuple(joins))
 
     def read(self, planning: PlannerContext) -> tuple[float, float]:
         """(entries, rows of joins). Every entry costs as much as a row: Oxigraph decodes its terms."""
@@ -113,7 +116,7 @@ class StoreReading:
         wanted = estimates.rows(self.solutions) or 0.0
         if type(listed) not in WHOLE:
             rows = estimates.rows(listed.fragment if isinstance(listed, AnySolution) else listed) or 0.0
-            share = wanted / rows if wanted < rows else 1.0
+            share = min(1.0, (wanted + self.skipped) / rows) if rows else 1.0
         whole = sum([_entries(operator, estimates) for operator in self.whole])
         streamed = sum([_entries(operator, estimates) for operator in self.streamed])
         if share < 1.0:

@@ -15,6 +15,7 @@ from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
     Join,
+    Minus,
     Opaque,
     PredicatePath,
     Restrict,
@@ -137,6 +138,18 @@ def test_a_test_that_would_ask_oxigraph_too_often_is_declined(monkeypatch: pytes
     index = index_of([Triple(NODES[0], P, Literal(text)) for text in "abcdefgh"])
     assert index.compile(Restrict(ONE_SCAN, (Opaque("o", "isNumeric(?x)"),))) is None
     assert index.compile(Restrict(ONE_SCAN, (StringTest("CONTAINS", "o", Literal("a")),))) is not None
+
+
+def test_a_test_beside_a_minus_is_asked_for_the_values_of_the_triples(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hybridkg.graph.match import compile
+
+    monkeypatch.setattr(compile, "MAX_REQUESTED", 5)
+    few = [Triple(NODES[0], P, Literal(text)) for text in ("a", "7", "c")]
+    index = index_of([*few, *(Triple(NODES[0], NamedNode("x:q"), Literal(text)) for text in "defgh")])
+    without = Minus(ONE_SCAN, Scan(Variable("t"), PredicatePath("x:q"), Variable("o")))
+    prepared = index.compile(Restrict(without, (Opaque("o", "STRLEN(?x) > 0"),)))
+    assert prepared is not None
+    assert len(prepared.candidates("o", Meter())) == 3
 
 
 def test_a_condition_is_false_for_an_unbound_variable() -> None:
