@@ -124,7 +124,7 @@ class ModelWording:
         whole = mass(words, idf)
         return whole > 0 and mass([word for word in words if word.term in own], idf) >= HELD_MASS * whole
 
-    def verified(self, candidates: Sequence[str], properties: Properties) -> list[str]:
+    def verified(self, candidates: Sequence[str], properties: Properties, gold: str) -> list[str]:
         left = list(candidates)
         for verifier, instruction in zip(self._verifiers, VERIFY, strict=True):
             left = [

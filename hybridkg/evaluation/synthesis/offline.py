@@ -8,18 +8,26 @@ from collections.abc import Sequence
 from hybridkg.evaluation.synthesis.own_text import OwnText, Passage
 from hybridkg.evaluation.synthesis.properties import MAX_PROPERTIES, best_runs, reworded
 from hybridkg.evaluation.synthesis.sampler import MAX_CANDIDATES
+from hybridkg.evaluation.synthesis.similarity_verifier import SimilarityVerifier
 from hybridkg.evaluation.synthesis.templates import PROPERTIES, REQUEST, Role, fill
 from hybridkg.evaluation.synthesis.verifier import IdfMassVerifier
 from hybridkg.evaluation.synthesis.wording import DrawnSource, Properties
+from hybridkg.interfaces.encoder import Encoder
 
 
 class OfflineWording:
-    """The QuestionWording of a seed alone: the same draws give the same words."""
+    """The QuestionWording of a seed alone: the same draws give the same words.
+
+    Args:
+        texts: of the knowledge base.
+        encoder: of its vectors, which verifies candidates as well; None without vectors.
+    """
 
     max_candidates = MAX_CANDIDATES
 
-    def __init__(self, texts: OwnText):
-        self._texts, self._verifier = texts, IdfMassVerifier(texts)
+    def __init__(self, texts: OwnText, encoder: Encoder | None = None):
+        self._texts, self._by_words = texts, IdfMassVerifier(texts)
+        self._by_vectors = None if encoder is None else SimilarityVerifier(texts, encoder)
 
     def properties(self, source: DrawnSource, draw: random.Random) -> Properties:
         passages = self._texts.passages(source.gold)
@@ -30,8 +38,9 @@ class OfflineWording:
         asked = tuple(reworded(run, idf, draw) for run in runs)
         return Properties(tuple(map(written, runs)), tuple(map(written, asked)), asked)
 
-    def verified(self, candidates: Sequence[str], properties: Properties) -> list[str]:
-        return self._verifier.verified(candidates, properties.runs)
+    def verified(self, candidates: Sequence[str], properties: Properties, gold: str) -> list[str]:
+        left = self._by_words.verified(candidates, properties.runs)
+        return left if self._by_vectors is None else self._by_vectors.verified(left, properties.asked, gold)
 
     def text(self, source: DrawnSource, properties: Properties, role: Role, draw: random.Random) -> str:
         request = fill(draw.choice(source.template.phrasings.of(source.split)), source.anchors)

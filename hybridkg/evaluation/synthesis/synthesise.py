@@ -1,7 +1,8 @@
 """Synthesis of questions with answers: a drawn pattern, properties of one answer, a wording, and verified answers.
 
 Source: Wu et al., "STaRK" (NeurIPS 2024), section 4. Without a language model, the properties are words of the text,
-the wording comes from phrasings and frames of the templates, and candidates are verified by the idf mass of the words.
+the wording comes from phrasings and frames of the templates, and candidates are verified by the idf mass of the words,
+and by the similarity of chunks if the knowledge base has vectors.
 """
 
 from __future__ import annotations
@@ -156,7 +157,9 @@ def synthesise(
     chosen = templates if isinstance(templates, TemplateSet) else load_templates(templates)
     texts = OwnText(kb)
     models = (llm, *verifiers, *([verifiers[-1] if verifiers else llm] * (2 - len(verifiers)))) if llm else ()
-    wording = _model_wording(kb, texts, models, chosen) if models else OfflineWording(texts)
+    vectors = snapshot_of(kb).vectors
+    encoder = None if vectors is None else vectors.encoder
+    wording = _model_wording(kb, texts, models, chosen) if models else OfflineWording(texts, encoder)
     maker = _Maker(kb, chosen, texts, wording, random.Random(seed), max_answers)
     questions: list[SynthesisedQuestion] = []
     progress.start("making questions", None)
@@ -257,7 +260,7 @@ class _Maker:
         properties = self.wording.properties(source, self.draw)
         answers = list(drawn.candidates)
         if properties.asked:
-            answers = self.wording.verified(answers, properties)
+            answers = self.wording.verified(answers, properties, drawn.gold)
             is_verified = drawn.gold in answers
             self.verified += is_verified
             self.rejected += not is_verified

@@ -63,8 +63,8 @@ class QuestionWording(Protocol):
     def properties(self, source: DrawnSource, draw: random.Random) -> Properties:
         """Properties of the answer; none if it has no text. Raises RefusedError."""
 
-    def verified(self, candidates: Sequence[str], properties: Properties) -> list[str]:
-        """The candidates, IRIs, that have all properties, at least one; in their order. Raises RefusedError."""
+    def verified(self, candidates: Sequence[str], properties: Properties, gold: str) -> list[str]:
+        """The candidates, IRIs, that have all properties of the gold answer, in their order. Raises RefusedError."""
 
     def text(self, source: DrawnSource, properties: Properties, role: Role, draw: random.Random) -> str:
         """The question. Raises RefusedError."""
