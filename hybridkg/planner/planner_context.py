@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -78,6 +78,7 @@ class PlannerContext:
         costs: RankingCosts of rankings, by their identity (planner/ranking_costs.py).
         values: of the parameters of the plan.
         template: state shared by all values.
+        ranked: ranked predicates with the values in place, by the identity of those of the plan.
     """
 
     graph: GraphIndex | None = None
@@ -91,6 +92,7 @@ class PlannerContext:
     costs: dict[int, Any] = field(default_factory=dict)
     values: tuple[ast.Value, ...] = ()
     template: PlanTemplate = field(default_factory=PlanTemplate)
+    ranked: Mapping[int, ast.RankedItem] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
     _memo: dict[Hashable, Any] = field(default_factory=dict)
@@ -121,7 +123,8 @@ class PlannerContext:
         """Part of the plan with the values in place."""
         if not self.values:
             return part
-        bound_part: T = self.template.substitution(part)(self)
+        ranked: Any = self.ranked.get(id(part))
+        bound_part: T = ranked or self.template.substitution(part)(self)
         return bound_part
 
     def pattern(self, fragment: Fragment) -> Pattern | DeclinedPattern:
