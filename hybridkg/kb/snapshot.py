@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -337,16 +337,8 @@ class Snapshot:
             question=self.question,
         )
 
-    def planning(
-        self,
-        values: tuple[ast.Value, ...] = (),
-        template: PlanTemplate | None = None,
-        ranked: Mapping[int, ast.RankedItem] | None = None,
-    ) -> PlannerContext:
-        """A new planner context for one query; with a template, for some values of its parameters.
-
-        `ranked` is that of BoundQuery.
-        """
+    def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
+        """A new planner context for one query; with a template, for some values of its parameters."""
         template = PlanTemplate() if template is None else template
         store, statistics = self.remote_store, self.far_statistics
         return PlannerContext(
@@ -358,7 +350,6 @@ class Snapshot:
             repeats_triples=self._repeats_triples,
             values=values,
             template=template,
-            ranked=ranked or {},
         )
 
     @cached_property

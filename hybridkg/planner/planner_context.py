@@ -277,13 +277,14 @@ class PlannerContext:
         Raises:
             UnboundParameterError: the operators depend on a value.
         """
-        return self.memoize(("root", strategy, id(logical)), lambda: self._root(strategy, logical))
-
-    def _root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
-        if not self.values:
-            return strategy_of(strategy).plan(logical, self)
-        template = self._root_template(strategy, logical)
-        root: PhysicalOperator | None = None if template is None else template(self)
+        key = "root", strategy, id(logical)
+        if key not in self._memo:
+            if self.values:
+                template = self._root_template(strategy, logical)
+                self._memo[key] = None if template is None else template(self)
+            else:
+                self._memo[key] = strategy_of(strategy).plan(logical, self)
+        root: PhysicalOperator | None = self._memo[key]
         return root
 
     def _root_template(self, strategy: str, logical: Plan) -> Substitution | None:
