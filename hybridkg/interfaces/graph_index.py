@@ -431,7 +431,7 @@ class GraphIndex(Protocol):
         """The term of each id; None for UNBOUND."""
 
     def tagged(self, ids: Ids) -> TaggedTexts:
-        """Of a few terms; ids in any order."""
+        """The tags and the texts of a few terms; ids in any order."""
 
     def texts(self, ids: Ids) -> TermTexts:
         """The text of each term of ascending ids; UNBOUND may be the last ones."""

@@ -168,7 +168,9 @@ class Substitution:
             parts: Any = same.copy()
             for at, place in found:
                 parts[at] = made[place]
-            if named is None:
+            if make is _tuple:
+                made.append(tuple(parts))
+            elif named is None:
                 new: Any = object.__new__(make)  # type: ignore[arg-type]
                 new.__dict__.update(parts)
                 made.append(new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
@@ -195,8 +195,15 @@ class QueryRun:
 
     def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions, *, are_all: bool = True) -> ResultSet:
         """Makes the result of the solutions; `are_all` is whether no more follow, whose cells may be blank as well."""
-        rows = _RowWork(self._session, self._text, self._options, self._settings, self._progress, self.context, query)
-        result = self._step(self._session.result, query, plan, solutions, self.context, self._limit, self._source, rows)
+        session, context = self._session, self.context
+        of_rows = session, self._text, self._options, self._settings, self._progress  # not self, which has the thread
+
+        def within(work: Callable[[ExecutionContext], T]) -> T:
+            """Work on the rows of a result: a run with the limits of the query, and the whole time limit again."""
+            with QueryRun(*of_rows) as run:
+                return run.resume(work, query, context)
+
+        result = self._step(session.result, query, plan, solutions, context, self._limit, self._source, within)
         return self._with_blanks_explained(result, query, solutions) if are_all and self._explains_blanks else result
 
     def _with_blanks_explained(self, result: ResultSet, query: BoundQuery, solutions: Solutions) -> ResultSet:
@@ -256,20 +263,3 @@ class QueryRun:
 def source_of(name: str, text: str | ParsedQuery) -> SourceName:
     """The text that the places of errors point into, and its name."""
     return SourceName(name, text.text if isinstance(text, ParsedQuery) else text)
-
-
-@dataclass(frozen=True)
-class _RowWork:
-    """Work on the rows of a result: a run with the limits of the query, and the whole time limit again."""
-
-    session: QuerySession
-    text: str | ParsedQuery
-    options: QueryOptions
-    settings: Config
-    progress: Progress
-    context: ExecutionContext
-    query: BoundQuery
-
-    def __call__(self, work: Callable[[ExecutionContext], T]) -> T:
-        with QueryRun(self.session, self.text, self.options, self.settings, self.progress) as run:
-            return run.resume(work, self.query, self.context)

@@ -100,8 +100,10 @@ class QuerySession:
                 cached = with_limit(logical, limit), PlanTemplate(has_parameters=True)
                 self._templates.put(key, cached)
             if cached is not None:
+                planning = self.snapshot.planning(request.values, cached[1])
+                planning.ranked = request.ranked
                 try:
-                    return choose(cached[0], self.snapshot.planning(request.values, cached[1]), strategy)
+                    return choose(cached[0], planning, strategy)
                 except UnboundParameterError:
                     pass
         return choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)

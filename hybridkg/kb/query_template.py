@@ -147,6 +147,7 @@ class BoundQuery:
     ):
         self.template, self.values, self.wording = template, values, wording
         self.identity = values if identity is None else identity
+        self.matches: tuple[ast.RankedItem, ...] = template.matches_of(self) if values else template.matches
 
     @cached_property
     def logical(self) -> nodes.Plan:
@@ -159,14 +160,14 @@ class BoundQuery:
         return query
 
     @property
+    def ranked(self) -> dict[int, ast.RankedItem]:
+        """The matches, by the identity of those of the template."""
+        return dict(zip(map(id, self.template.matches), self.matches, strict=True))
+
+    @property
     def names(self) -> Iterable[tuple[str, ast.Iri]]:
         """("predicate" or "class", IRI) of each name that the query expects in the graph, in the order of the text."""
         names_of = self.template.names_of
         names: Iterable[tuple[str, ast.Iri]]
         names = predicates_and_classes(self.query.form) if names_of is None else names_of(self)
         return names
-
-    @cached_property
-    def matches(self) -> tuple[ast.RankedItem, ...]:
-        matches: tuple[ast.RankedItem, ...] = self.template.matches_of(self) if self.values else self.template.matches
-        return matches

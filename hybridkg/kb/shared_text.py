@@ -87,6 +87,7 @@ class SharedText(ParsedQuery):
         self.text, self.tree, self.prefixes = text, shared.tree, shape.prefixes
         self._names, self._constants = shape.names, shape.constants
         self._shared, self._values, self._known = shared, values, known
+        self._own_names = dict(zip(CANONICAL_NAMES, self._names, strict=False))
 
     @cached_property
     def alone(self) -> ParsedQuery:
@@ -114,10 +115,6 @@ class SharedText(ParsedQuery):
         if signed is None or template is None:
             return self.alone.request(params, folder=folder, services=services)
         return BoundQuery(template, self._values + signed[1], self, (self._constants, signed[1]))
-
-    @cached_property
-    def _own_names(self) -> dict[str, str]:
-        return dict(zip(CANONICAL_NAMES, self._names, strict=False))
 
     # --- the wording of messages -------------------------------------------------
 

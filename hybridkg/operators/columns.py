@@ -245,7 +245,7 @@ class NumberColumn(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether the order of the numbers is that of their terms: no NaN, and not both 0 and -0."""
-        if len(self.numbers) <= FEW and all(number and not isnan(number) for number in self.numbers.tolist()):
+        if len(self.numbers) <= FEW and all(numbers := self.numbers.tolist()) and not any(map(isnan, numbers)):
             return True
         zeros = self.numbers == 0
         signs = np.signbit(self.numbers[zeros])

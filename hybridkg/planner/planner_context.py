@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -78,6 +78,7 @@ class PlannerContext:
         costs: RankingCosts of rankings, by their identity (planner/ranking_costs.py).
         values: of the parameters of the plan.
         template: state shared by all values.
+        ranked: ranked predicates with the values in place, by the identity of those of the plan.
     """
 
     graph: GraphIndex | None = None
@@ -91,6 +92,7 @@ class PlannerContext:
     costs: dict[int, Any] = field(default_factory=dict)
     values: tuple[ast.Value, ...] = ()
     template: PlanTemplate = field(default_factory=PlanTemplate)
+    ranked: Mapping[int, ast.RankedItem] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
     _memo: dict[Hashable, Any] = field(default_factory=dict)
@@ -121,7 +123,8 @@ class PlannerContext:
         """Part of the plan with the values in place."""
         if not self.values:
             return part
-        bound_part: T = self.template.substitution(part)(self)
+        ranked: Any = self.ranked.get(id(part))
+        bound_part: T = ranked or self.template.substitution(part)(self)
         return bound_part
 
     def pattern(self, fragment: Fragment) -> Pattern | DeclinedPattern:
@@ -274,13 +277,14 @@ class PlannerContext:
         Raises:
             UnboundParameterError: the operators depend on a value.
         """
-        return self.memoize(("root", strategy, id(logical)), lambda: self._root(strategy, logical))
-
-    def _root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
-        if not self.values:
-            return strategy_of(strategy).plan(logical, self)
-        template = self._root_template(strategy, logical)
-        root: PhysicalOperator | None = None if template is None else template(self)
+        key = "root", strategy, id(logical)
+        if key not in self._memo:
+            if self.values:
+                template = self._root_template(strategy, logical)
+                self._memo[key] = None if template is None else template(self)
+            else:
+                self._memo[key] = strategy_of(strategy).plan(logical, self)
+        root: PhysicalOperator | None = self._memo[key]
         return root
 
     def _root_template(self, strategy: str, logical: Plan) -> Substitution | None:

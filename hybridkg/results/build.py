@@ -176,6 +176,10 @@ def build_result(
     is_ask, returned = shape.is_ask, solutions.size
     is_short = returned < requested if requested is not None else bool(matches) and not returned
     has_shortfall = is_short and not is_ask and not shape.is_graph
+
+    def reason() -> str:
+        return name_of(shortfall(returned, shape.offset, matches, context))
+
     columns = solutions.variables if shape.columns is None else shape.columns
     return ResultSet(
         columns=tuple(map(name_of, columns)),
@@ -188,7 +192,7 @@ def build_result(
         requested=requested,
         exact=context.exact,
         limits_reached=tuple(map(name_of, limits_reached(matches, context))),
-        shortfall=name_of(shortfall(returned, shape.offset, matches, context)) if has_shortfall else "",
+        _shortfall=reason if has_shortfall else str,
         generation=generation,
         stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,11 @@ class ResultSet(Result, Sequence[Row]):
     Args:
         _solutions: the rows as the engine holds them, in columns of ids where it can: a cell for each column, then
             cells that are not projected, such as scores.
-        shortfall: the reason for fewer rows than requested, or for none of a MATCH or NEAR; else empty.
+        _shortfall: returns `shortfall`.
     """
 
     _solutions: Solutions
-    shortfall: str = ""
+    _shortfall: Callable[[], str] = field(default=str, repr=False, compare=False)
 
     @property
     def cells(self) -> list[Cells]:
@@ -69,6 +69,11 @@ class ResultSet(Result, Sequence[Row]):
     def held(self) -> ResultSet:
         """As Result has it."""
         return self
+
+    @cached_property
+    def shortfall(self) -> str:
+        """The reason for fewer rows than requested, or for none of a MATCH or NEAR; else empty."""
+        return self._shortfall()
 
     @property
     def returned(self) -> int:

@@ -82,8 +82,8 @@ class ResultStream(Result):
 
     def held(self) -> ResultSet:
         """As Result has it; reads the rows, within the limit of the query on memory."""
-        solutions = self._source.held()
-        return ResultSet(**_properties(self), _solutions=solutions, shortfall=self.shortfall or "")
+        solutions, shortfall = self._source.held(), self.shortfall or ""
+        return ResultSet(**_properties(self), _solutions=solutions, _shortfall=lambda: shortfall)
 
     def close(self) -> None:
         """Ends the query; `KnowledgeBase.stream` calls it."""

@@ -353,7 +353,7 @@ def test_the_public_fields_of_a_result_are_few_and_each_is_documented():
     public = {name for name in names if not name.startswith("_")}
     assert public == {
         "boolean", "columns", "exact", "explanation", "generation", "is_graph", "limits_reached", "requested",
-        "reranked", "shortfall", "stale_indexes", "strategy", "warnings",
+        "reranked", "stale_indexes", "strategy", "warnings",
     }  # fmt: skip
     for name in names:
         assert f"\n        {name}: " in f"{Result.__doc__}{ResultSet.__doc__}", name
