@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.stored_strings import StoredStrings
+from hybridkg.graph.stored_strings import StoredStrings, joined_slices
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.storage.arrays import Array, MappedArrays, smallest_unsigned
 from hybridkg.storage.gather import joined
@@ -25,7 +25,7 @@ PIECES = "literal_pieces"
 OF_VERSION_2 = "literals.text", "literals.offsets"
 
 FEW = 64
-"""Forms of a piece up to which a slice for each takes no longer than an array of them."""
+"""Forms up to which a slice for each takes no longer than an array of them."""
 
 
 def piece_name(number: int) -> str:
@@ -133,7 +133,13 @@ class StoredLiterals:
 
     def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The forms at ascending places, as storage.gathered has them."""
-        return joined(list(self._gathered(places))) if len(places) else (np.zeros(0, np.uint8), np.zeros(1, np.int64))
+        if len(places) > FEW:
+            return joined(list(self._gathered(places)))
+        forms = []
+        for place in places.tolist():
+            number = bisect_right(self._firsts, place) - 1
+            forms.append(self._pieces[number].slice(place - self._firsts[number]))
+        return joined_slices(forms)
 
     def _gathered(self, places: Ids) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
         at = 0
@@ -142,5 +148,5 @@ class StoredLiterals:
             last = self._firsts[number + 1] - 1
             end = len(places) if places[-1] <= last else int(places.searchsorted(places.dtype.type(last), "right"))
             piece, own = self._pieces[number], places[at:end] - places.dtype.type(self._firsts[number])
-            yield piece.gathered(own) if end - at > FEW else piece.gathered_few(own)
+            yield piece.gathered(own) if end - at > FEW else joined_slices(list(map(piece.slice, own.tolist())))
             at = end
