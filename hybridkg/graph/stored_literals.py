@@ -70,13 +70,31 @@ class StoredLiterals:
         """The first place of each piece, and the one behind its last."""
         return list(zip(self._firsts[:-1], self._firsts[1:], strict=True))
 
+    def runs(self, most: int) -> Iterator[tuple[int, int, int]]:
+        """(piece, first place, end) of each piece, or of several ranges of one with more than `most` bytes."""
+        for number, (begin, last) in enumerate(self.ranges()):
+            offsets, first = self._pieces[number].offsets, begin
+            while first < last:
+                reach = int(offsets[first - begin]) + most
+                stop = begin + int(offsets.searchsorted(offsets.dtype.type(min(reach, int(offsets[-1]))), "right")) - 1
+                end = min(last, max(first + 1, stop))
+                yield number, first, end
+                first = end
+
     def piece(self, number: int) -> StoredStrings:
         """The forms of a piece."""
         return self._pieces[number]
 
+    def stored(self, number: int, first: int, end: int) -> tuple[Array, Array]:
+        """The bytes of a piece, and the offsets into them of its forms first..end; none where there are none."""
+        if first == end:
+            return np.zeros(0, np.uint8), np.zeros(1, np.uint64)
+        piece, begin = self._pieces[number], self._firsts[number]
+        return piece.text, piece.offsets[first - begin : end - begin + 1]
+
     def size(self, number: int) -> tuple[int, int]:
-        """The number of forms of a piece, and their bytes."""
-        return self._sizes[number]
+        """The number of forms of a piece, and their bytes; (0, 0) where there are none."""
+        return self._sizes[number] if self._sizes else (0, 0)
 
     def path(self, number: int) -> Path:
         """The file of a piece."""
