@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.stored_strings import StoredStrings
+from hybridkg.graph.stored_strings import StoredStrings, joined_slices
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.storage.arrays import Array, MappedArrays, smallest_unsigned
 from hybridkg.storage.gather import joined
@@ -25,7 +25,7 @@ PIECES = "literal_pieces"
 OF_VERSION_2 = "literals.text", "literals.offsets"
 
 FEW = 64
-"""Forms of a piece up to which a slice for each takes no longer than an array of them."""
+"""Forms up to which a slice for each takes no longer than an array of them."""
 
 
 def piece_name(number: int) -> str:
@@ -70,13 +70,31 @@ class StoredLiterals:
         """The first place of each piece, and the one behind its last."""
         return list(zip(self._firsts[:-1], self._firsts[1:], strict=True))
 
+    def runs(self, most: int) -> Iterator[tuple[int, int, int]]:
+        """(piece, first place, end) of each piece, or of several ranges of one with more than `most` bytes."""
+        for number, (begin, last) in enumerate(self.ranges()):
+            offsets, first = self._pieces[number].offsets, begin
+            while first < last:
+                reach = int(offsets[first - begin]) + most
+                stop = begin + int(offsets.searchsorted(offsets.dtype.type(min(reach, int(offsets[-1]))), "right")) - 1
+                end = min(last, max(first + 1, stop))
+                yield number, first, end
+                first = end
+
     def piece(self, number: int) -> StoredStrings:
         """The forms of a piece."""
         return self._pieces[number]
 
+    def stored(self, number: int, first: int, end: int) -> tuple[Array, Array]:
+        """The bytes of a piece, and the offsets into them of its forms first..end; none where there are none."""
+        if first == end:
+            return np.zeros(0, np.uint8), np.zeros(1, np.uint64)
+        piece, begin = self._pieces[number], self._firsts[number]
+        return piece.text, piece.offsets[first - begin : end - begin + 1]
+
     def size(self, number: int) -> tuple[int, int]:
-        """The number of forms of a piece, and their bytes."""
-        return self._sizes[number]
+        """The number of forms of a piece, and their bytes; (0, 0) where there are none."""
+        return self._sizes[number] if self._sizes else (0, 0)
 
     def path(self, number: int) -> Path:
         """The file of a piece."""
@@ -133,7 +151,13 @@ class StoredLiterals:
 
     def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The forms at ascending places, as storage.gathered has them."""
-        return joined(list(self._gathered(places))) if len(places) else (np.zeros(0, np.uint8), np.zeros(1, np.int64))
+        if len(places) > FEW:
+            return joined(list(self._gathered(places)))
+        forms = []
+        for place in places.tolist():
+            number = bisect_right(self._firsts, place) - 1
+            forms.append(self._pieces[number].slice(place - self._firsts[number]))
+        return joined_slices(forms)
 
     def _gathered(self, places: Ids) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
         at = 0
@@ -142,5 +166,5 @@ class StoredLiterals:
             last = self._firsts[number + 1] - 1
             end = len(places) if places[-1] <= last else int(places.searchsorted(places.dtype.type(last), "right"))
             piece, own = self._pieces[number], places[at:end] - places.dtype.type(self._firsts[number])
-            yield piece.gathered(own) if end - at > FEW else piece.gathered_few(own)
+            yield piece.gathered(own) if end - at > FEW else joined_slices(list(map(piece.slice, own.tolist())))
             at = end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,13 @@ class _Cached(dict[int, bytes]):
         return own
 
 
+def joined_slices(strings: Sequence[memoryview]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Strings as storage.gathered has them; 0.2 us each."""
+    offsets = np.zeros(len(strings) + 1, np.int64)
+    np.cumsum([len(string) for string in strings], out=offsets[1:])
+    return np.frombuffer(b"".join(strings), np.uint8), offsets
+
+
 class StoredStrings:
     """Concatenated byte strings, sorted within ranges that the caller passes."""
 
@@ -47,13 +55,9 @@ class StoredStrings:
         """The strings at some places, as storage.gathered has them."""
         return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
 
-    def gathered_few(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """As `gathered`, with 0.4 us for each string and nothing besides."""
-        text, ends = self._view, self._ends
-        strings = [text[ends[place] : ends[place + 1]] for place in places.tolist()]
-        offsets = np.zeros(len(strings) + 1, np.int64)
-        np.cumsum([len(string) for string in strings], out=offsets[1:])
-        return np.frombuffer(b"".join(strings), np.uint8), offsets
+    def slice(self, i: int) -> memoryview:
+        """The bytes of a string, which are not copied."""
+        return self._view[self._ends[i] : self._ends[i + 1]]
 
     def string(self, i: int) -> str:
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")

@@ -100,10 +100,13 @@ def kernels(*, compiled: bool):
         yield
 
 
+SMALL = PieceLimits(least=8, mean=24, most=64)
+
+
 @contextmanager
 def small_pieces():
     """Pieces of literals are so small that a few literals make several."""
-    with patch.object(literal_pieces, "LIMITS", PieceLimits(least=8, mean=24, most=64)):
+    with patch.object(literal_pieces, "LIMITS", SMALL):
         yield
 
 

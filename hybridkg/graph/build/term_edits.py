@@ -32,6 +32,9 @@ Ids = NDArray[np.int64]
 OTHERS = ("others.text", "others.offsets")
 """Arrays of the nodes that are not entities."""
 
+MAX_COPIED = 1 << 26
+"""Bytes of forms that are copied at once: more than a piece has, and less than those of version 2."""
+
 LITERALS = ("literals.values", "literals.kinds", "kinds.text", "kinds.offsets")
 """Arrays of the literals, besides the pieces of their forms."""
 
@@ -174,25 +177,22 @@ class TermEdits:
         """Writes the pieces in which a form has gone or is new; returns the sizes of all of them."""
         pieces, literals, edit = LiteralPieces(out), self._literals, self._literal_edit
         forms = [one.value.encode() for one in self._new_literals]
-        ranges = literals.ranges() or [(0, 0)]
-        for number, (first, end) in enumerate(ranges):
+        for number, first, end in list(literals.runs(MAX_COPIED)) or [
+            (0, 0, 0)
+        ]:  # where there are none, new ones enter
             gone, new = (
                 slice(*places.searchsorted([first, end if end < edit.size else end + 1]).tolist())
                 for places in (edit.removed, edit.inserted)
             )
             own = ArrayEdit(end - first, edit.removed[gone] - first, edit.inserted[new] - first)
-            if literals.is_in_pieces and pieces.is_between and not own and end > first:
+            is_whole = literals.is_in_pieces and end - first == literals.size(number)[0] > 0
+            if is_whole and pieces.is_between and not own:
                 pieces.link(self._reader, literals, number)
                 continue
-            text, lengths = np.zeros(0, np.uint8), np.array([len(form) for form in forms[new]], np.int64)
-            if end > first:
-                check_piece(literals, number)
-                piece = literals.piece(number)
-                text = np.concatenate([text, *own.text_parts(piece.text, piece.offsets, forms[new])])
-                lengths = own.apply(np.diff(piece.offsets.astype(np.int64)), lengths)
-            else:
-                text = np.frombuffer(b"".join(forms), np.uint8)
-            pieces.append(text, lengths)
+            check_piece(literals, number)
+            text, offsets = literals.stored(number, first, end)
+            lengths = own.apply(np.diff(offsets.astype(np.int64)), np.array([len(form) for form in forms[new]]))
+            pieces.append(np.concatenate([text[:0], *own.text_parts(text, offsets, forms[new])]), lengths)
         pieces.close()
         return pieces.sizes
 

@@ -7,6 +7,7 @@ whose tables carry creation times, and the time in the description of an endpoin
 from __future__ import annotations
 
 import json
+import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
@@ -190,11 +191,12 @@ def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> 
     Raises:
         CorruptError: names the first file that is missing or of another size.
     """
+    place = os.fspath(folder)
     for name, entry in manifest.files.items():
         if name.startswith(but):
             continue
         try:
-            size = (folder / name).stat().st_size
+            size = os.stat(f"{place}/{name}").st_size  # noqa: PTH116 - runs for each file, and a Path takes 6 us more
         except OSError as e:
             raise CorruptError(f"{str(folder / name)!r} is missing", hint=_hint(name)) from e
         if size != entry.size:

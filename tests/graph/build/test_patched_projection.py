@@ -29,6 +29,7 @@ from projection_cases import (
 from sampling import examples
 
 from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build import term_edits
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
@@ -137,7 +138,9 @@ def test_a_new_literal_leaves_the_pieces_before_and_behind_it(folder, number):
     assert len(after - before) <= 4
 
 
-def test_a_projection_of_version_2_is_read_and_followed_by_one_of_this_version(folder):
+@pytest.mark.parametrize("most", [30, 1 << 26])
+def test_a_projection_of_version_2_is_read_and_followed_by_one_of_this_version(folder, monkeypatch, most):
+    monkeypatch.setattr(term_edits, "MAX_COPIED", most)
     first = [*_with_words(range(20)), Quad(NamedNode("e:b"), NamedNode("p:q"), Literal(7))]
     old, known = _state(folder, first, set())
     as_version_2(old / "projection")
@@ -145,6 +148,15 @@ def test_a_projection_of_version_2_is_read_and_followed_by_one_of_this_version(f
     for second in (first, first[1:], [*first, Quad(NamedNode("e:b"), NamedNode("p:q"), Literal("x"))]):
         patched = _patched(folder, old, known, known, first, second)
         assert same_bytes(patched, _state(folder, second, set())[0] / "projection")
+
+
+def test_a_piece_longer_than_what_is_copied_at_once_is_not_linked_twice(folder, monkeypatch):
+    monkeypatch.setattr(term_edits, "MAX_COPIED", 20)
+    first = _with_words(range(1000, 1100))
+    second = stored([*first, Quad(NamedNode("e:b"), NamedNode("p:p"), Literal("word 1001"))])
+    old, known = _state(folder, first, set())
+    patched = _patched(folder, old, known, known, first, second)
+    assert same_bytes(patched, _state(folder, second, set())[0] / "projection")
 
 
 def test_damage_of_a_piece_is_not_copied(folder):

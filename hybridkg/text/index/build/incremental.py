@@ -38,6 +38,9 @@ MAX_ANALYSED = 2_000
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
 
+POSITIONS_AT_ONCE = 1 << 17
+"""Positions among which large ones are looked for at once; most texts have one among the first."""
+
 I64 = NDArray[np.int64]
 
 
@@ -315,7 +318,7 @@ class _Lists:
         """The largest position of an entity that stays, to the width of its type."""
         positions, tokens = self.old.all_positions, self.old.arrays[1]
         for width in range(positions.dtype.itemsize - 1, 0, -1):
-            for place in np.flatnonzero(positions >= 1 << 8 * width).tolist():
+            for place in _places_from(1 << 8 * width, positions):
                 number = int(np.searchsorted(tokens, place, "right")) - 1
                 postings = self.old.postings(number)
                 ends = np.cumsum(postings.tf, dtype=np.int64) + int(tokens[number])
@@ -323,6 +326,12 @@ class _Lists:
                 if self.old_to_new[number % self.n_fields][entity] >= 0:
                     return int(positions[place])
         return 0
+
+
+def _places_from(least: int, positions: Array) -> Iterator[int]:
+    """The places of positions that are at least `least`, ascending; found as they are asked for."""
+    for begin in range(0, len(positions), POSITIONS_AT_ONCE):
+        yield from (np.flatnonzero(positions[begin : begin + POSITIONS_AT_ONCE] >= least) + begin).tolist()
 
 
 def _write_terms(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_for
 from hybridkg.text.index.topk.block_max_levels import quantised
 from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 from hybridkg.text.models.additive import Floats
+
+ArrayPiece: TypeAlias = "Array | tuple[int, int]"
+"""New rows of an array, or a range of rows of the earlier one."""
 
 COMMON = 64
 """A word has block maxima if at least one in this many entities has it."""
@@ -92,19 +95,20 @@ def write_block_maxima(
     if terms and earlier is not None and earlier.ids_stay:
         kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, text_lengths)
     term_maxima = _TermMaxima(lists, lengths, text_lengths, forms, kept)
-    members = out.stream("peaks.members", "<u8", words_of(-(-n_nodes // DOC_BLOCK)))
-    levels = out.stream("peaks.levels", "<u1")
+    members: list[ArrayPiece] = []
+    levels: list[ArrayPiece] = []
     codes, starts = [], [0]
     with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
         for own in [term_maxima.kept(term) or pool.submit(term_maxima.of, term) for term in terms]:
             found = own.result() if isinstance(own, Future) else own
-            members.append(found.members[None, :])
+            members.append(found.members)
             codes += found.codes
             for part in found.levels:
                 levels.append(part)
-                starts.append(levels.rows)
-    members.close()
-    levels.close()
+                starts.append(starts[-1] + (part[1] - part[0] if isinstance(part, tuple) else len(part)))
+    source = None if kept is None else kept.reader
+    _write_pieces(out, "peaks.members", ("<u8", words_of(-(-n_nodes // DOC_BLOCK))), members, source)
+    _write_pieces(out, "peaks.levels", ("<u1", 0), levels, source)
     out.write("peaks.starts", np.array(starts, np.uint64))
     out.write("peaks.terms", np.array(terms, np.uint32))
     n_levels = sum(form.levels for form in forms)
@@ -114,13 +118,40 @@ def write_block_maxima(
     return [form.to_json() for form in forms]
 
 
+def _write_pieces(
+    out: ArrayWriter,
+    name: str,
+    columns: tuple[str, int],
+    pieces: Sequence[ArrayPiece],
+    earlier: ArrayReader | None,
+) -> None:
+    """Writes an array of new rows and of ranges of rows of the `earlier` one; `columns` are its type and their number.
+
+    Adjacent ranges are copied as one.
+    """
+    if earlier is None:
+        stream = out.stream(name, *columns)
+        for piece in pieces:
+            stream.append(cast(Array, piece))
+        stream.close()
+        return
+    merged: list[ArrayPiece] = []
+    for piece in pieces:
+        last = merged[-1] if merged else None
+        if isinstance(piece, tuple) and isinstance(last, tuple) and last[1] == piece[0]:
+            merged[-1] = last[0], piece[1]
+        else:
+            merged.append(piece)
+    out.splice(name, earlier, merged)
+
+
 class _Maxima(NamedTuple):
     """The block maxima of a word as arrays have them: `members`, the levels of each form and behind them the sets of
     fields, and the x of each level of each form.
     """
 
-    members: NDArray[np.uint64]
-    levels: list[Array]
+    members: ArrayPiece
+    levels: list[ArrayPiece]
     codes: list[Array]
 
 
@@ -151,7 +182,8 @@ class _TermMaxima:
         if kept is None or row is None:
             blocks = self._blocks(term, self._forms)
             found = [_quantised(form, maxima) for form, maxima in zip(self._forms, blocks.maxima, strict=True)]
-            return _Maxima(blocks.members, [*(one[1] for one in found), blocks.sets.copy()], [one[0] for one in found])
+            levels: list[ArrayPiece] = [*(one[1] for one in found), blocks.sets.copy()]
+            return _Maxima(blocks.members[None, :], levels, [one[0] for one in found])
         changed = [form for form in self._forms if not kept.keeps(row, form)]
         anew = {}
         if changed:
@@ -159,10 +191,10 @@ class _TermMaxima:
             anew = {id(form): _quantised(form, maxima) for form, maxima in zip(changed, maxima_of_each, strict=True)}
         levels, codes = [], []
         for number, form in enumerate(self._forms):
-            code, level = anew.get(id(form)) or (kept.codes_of(row, number), kept.levels_of(row, number))
+            code, level = anew.get(id(form)) or (kept.codes_of(row, number), kept.range_of(row, number))
             levels.append(level)
             codes.append(code)
-        return _Maxima(kept.members[row], [*levels, kept.levels_of(row, len(self._forms))], codes)
+        return _Maxima((row, row + 1), [*levels, kept.range_of(row, len(self._forms))], codes)
 
     def _blocks(self, term: int, forms: Sequence[BlockMaxForm]) -> TermBlocks:
         """The blocks of a word, valid until the next call of the same thread."""

@@ -37,7 +37,7 @@ class EarlierBlockMaxima:
         forms: Sequence[BlockMaxForm],
         changed: NDArray[np.int64],
     ):
-        self._forms, self._same = forms, same
+        self.reader, self._forms, self._same = reader, forms, same
         self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
         self.codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts").tolist()
         self._row = {term: row for row, term in enumerate(reader.array("peaks.terms").tolist())}
@@ -71,8 +71,12 @@ class EarlierBlockMaxima:
 
     def levels_of(self, row: int, number: int) -> Array:
         """The levels of a row in a form; behind the last form, the sets of fields."""
+        return self.levels[slice(*self.range_of(row, number))]
+
+    def range_of(self, row: int, number: int) -> tuple[int, int]:
+        """The places of `levels_of` in the earlier array."""
         place = row * (len(self._forms) + 1) + number
-        return self.levels[self._starts[place] : self._starts[place + 1]]
+        return self._starts[place], self._starts[place + 1]
 
     def codes_of(self, row: int, number: int) -> Array:
         """The x of each level of a row in a form."""
