@@ -43,6 +43,11 @@ def correlated_part(group: ast.Group, outer: frozenset[str]) -> ast.Element | No
                 if not shared or not read <= shared:
                     return element
                 inner = (pattern,)
+            case ast.SubSelect(query):
+                limits = (query.modifiers.limit, query.modifiers.offset, query.modifiers.rank_by)
+                if read and (limits != (None, None, None) or not read <= _bound(ast.Group((element,)))):
+                    return element
+                inner = (query.where,) if read else ()
             case ast.Filter(condition) if not (variables(condition) & outer) - _bound(group):
                 continue
             case ast.OptionalPattern(pattern):

@@ -28,6 +28,9 @@ OVER_COLUMNS = (
     "?p :a ?x OPTIONAL { ?p :b ?y }",
     "?p :a ?x OPTIONAL { ?p :b ?x }",
     "?p :a ?x OPTIONAL { ?p :b ?y FILTER(?y > 1) } ?m :b ?y",
+    "?p :a ?x { SELECT DISTINCT ?p { ?p :b ?y } }",
+    "?p :a ?x { SELECT ?p ?x { ?p :a ?x ; :b ?y MINUS { ?p :b ?x } } }",
+    "?p :a ?x { SELECT ?p (COUNT(?y) AS ?k) { ?p :b ?y } GROUP BY ?p HAVING(COUNT(?y) > 0) }",
     "?p :a ?x { SELECT ?x { ?m :a ?x MINUS { ?w :b 7 } } }",
 )
 LEFT_TO_OXIGRAPH = (
@@ -69,7 +72,16 @@ def test_a_minus_whose_sides_share_nothing_but_the_row_is_left_to_oxigraph(kb, b
 
 @pytest.mark.parametrize(
     "inside",
-    ["?p :a ?x OPTIONAL { ?m :d ?d }", "?p :a ?x OPTIONAL { ?p :d ?d } ?m :b ?d", "?p :a ?x MINUS { ?p :b ?d }"],
+    [
+        "?p :a ?x { SELECT ?x { ?p :b ?x } }",
+        "?p :a ?x { SELECT ?p ?x { ?p :b ?x } LIMIT 1 }",
+        "?p :a ?x { SELECT ?p (COUNT(?n) AS ?k) { ?p :b ?n } GROUP BY ?p }",
+        "?p :a ?x { SELECT (COUNT(?p) AS ?k) { ?p :b ?y } }",
+        "?p :a ?x { SELECT ?p ?d { ?p :b ?y OPTIONAL { ?p :d ?d } } }",
+        "?p :a ?x OPTIONAL { ?m :d ?d }",
+        "?p :a ?x OPTIONAL { ?p :d ?d } ?m :b ?d",
+        "?p :a ?x MINUS { ?p :b ?d }",
+    ],
 )
 @pytest.mark.parametrize("before", BEFORE)
 def test_a_variable_that_the_row_may_bind_as_well_makes_no_difference_to_the_rows(kb, before, inside):
