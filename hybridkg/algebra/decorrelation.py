@@ -23,7 +23,7 @@ def correlated_part(group: ast.Group, outer: frozenset[str]) -> ast.Element | No
 
     >>> from hybridkg.query.parser import parse
     >>> group = parse("SELECT * { ?x <e:p> ?y MINUS { ?x <e:q> ?z } OPTIONAL { ?y <e:r> ?w } }").form.where
-    >>> correlated_part(group, frozenset("x")) is None, type(correlated_part(group, frozenset("xw"))).__name__
+    >>> correlated_part(group, frozenset("xy")) is None, type(correlated_part(group, frozenset("xw"))).__name__
     (True, 'OptionalPattern')
     """
     for place, element in enumerate(group.elements):
@@ -43,10 +43,18 @@ def correlated_part(group: ast.Group, outer: frozenset[str]) -> ast.Element | No
                 if not shared or not read <= shared:
                     return element
                 inner = (pattern,)
+            case ast.SubSelect(query):
+                limits = (query.modifiers.limit, query.modifiers.offset, query.modifiers.rank_by)
+                if read and (limits != (None, None, None) or not read <= _bound(ast.Group((element,)))):
+                    return element
+                inner = (query.where,) if read else ()
             case ast.Filter(condition) if not (variables(condition) & outer) - _bound(group):
                 continue
-            case ast.OptionalPattern() if any(isinstance(node, ast.MinusPattern) for node in walk(element)):
-                return element
+            case ast.OptionalPattern(pattern):
+                has_minus = any(isinstance(node, ast.MinusPattern) for node in walk(pattern))
+                if has_minus or not read <= _bound(ast.Group(group.elements[:place])):
+                    return element
+                inner = (pattern,)
             case _ if read:
                 return element
         for part in inner:

@@ -11,10 +11,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from hybridkg.operators.column_groups import ColumnGroups, Divide
 from hybridkg.operators.columns import Column, InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.expressions import column_of, evaluate, true_rows
+from hybridkg.operators.expressions import column_of, evaluate, true_in_columns
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.rdf.solutions import Row, Solutions
@@ -92,8 +94,8 @@ class PlainGroups:
         """Groups under HAVING, projected."""
         yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
         for condition in self.having:
-            values = evaluate(ast.Call("IF", (condition, yes, no)), groups, context)
-            groups = groups.take([n for n, keep in enumerate(true_rows(values)) if keep])
+            keep = true_in_columns(ast.Call("IF", (condition, yes, no)), groups, context)
+            groups = groups.take(np.flatnonzero(keep))
         columns: dict[str, Column] = {}
         for name, expression in self.projection:
             known = InColumns({**groups.columns, **columns}, groups.size, context.made)

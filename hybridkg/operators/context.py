@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice, repeat
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -18,6 +19,7 @@ from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedReq
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns, columns_of
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import NamedNode, Node, Triple
 
@@ -192,6 +194,12 @@ class ExecutionContext:
             if len(questions) > 1:
                 self._answers = dict(zip(questions, self.text.batch(questions), strict=True))
         return self.run(root)
+
+    @cached_property
+    def estimates(self) -> EstimationContext:
+        """Row estimates of the indexes of the run; without a text index that is a request away."""
+        text = None if self.text is None or self.text.is_remote else self.text
+        return EstimationContext(text, self.graph)
 
     def spent(self) -> float:
         """Microseconds of the work counted so far, by the cost model; deterministic."""

@@ -162,10 +162,14 @@ NARROW_SHARE = 0.1
 def sides_of(
     left: PhysicalOperator, right: PhysicalOperator, shared: Sequence[str], context: ExecutionContext
 ) -> tuple[Solutions, Solutions]:
-    """(left rows, right rows) of a join. Right rows that join no left row may be left out, or left ones instead where
-    only those can be.
+    """(left rows, right rows) of a join. Rows of the side with more expected rows that join no other row may be left
+    out; of the right side where neither is known to have more.
     """
-    if not any(right.restrictable(name) for name in shared):
+    is_left, is_right = (any(side.restrictable(name) for name in shared) for side in (left, right))
+    if is_left and is_right and context.slice is None:
+        expected, others_expected = map(context.estimates.rows, (left, right))
+        is_right = expected is None or others_expected is None or expected <= others_expected
+    if not is_right:
         others = context.run(right)
         return joining(left, others, shared, context), others
     rows = context.run(left)

@@ -20,6 +20,7 @@ from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
+from hybridkg.operators.extend import Extend
 from hybridkg.operators.first_values import rows_of_first_values
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.partition import FEW, Places, lexical_order
@@ -325,6 +326,6 @@ def wanted_first(context: ExecutionContext) -> int | None:
     for above in reversed(context.running[:-1]):
         if isinstance(above, Slice):
             return None if above.limit is None else above.offset + above.limit
-        if not isinstance(above, Project) or above.distinct:
+        if not isinstance(above, Project | Extend) or (isinstance(above, Project) and above.distinct):
             return None
     return None

@@ -12,6 +12,7 @@ from hybridkg.operators.blocks import blocks_over, whole_or_blocks
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
+from hybridkg.operators.extend import Extend
 from hybridkg.operators.first_values import growing_rows
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join_size import combinations
@@ -103,7 +104,7 @@ class Slice(OneChild):
     def _of_some_rows(self, context: ExecutionContext) -> Solutions | None:
         """Rows of the child for some values of a pattern, if they are enough; None otherwise."""
         pattern = self.child
-        while isinstance(pattern, Project):
+        while isinstance(pattern, Project | Extend):
             pattern = pattern.child
         if not self._end or not context.declines or not isinstance(pattern, GraphFragment):
             return None

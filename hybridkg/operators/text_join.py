@@ -252,8 +252,6 @@ def scored_rows(
 ) -> ScoredRows:
     """Scores of rows, of which `entities` are the ids of one variable."""
     distinct = distinct_ids(entities)
-    if context.graph is not None:
-        distinct = below(distinct, context.graph.n_entities)
     ids, scores = scores_of_ids(distinct, query, index, context)
     matches = held(entities, ids)
     return ScoredRows(solutions, matches, scores[places(entities[matches], ids)], int(held(distinct, ids).sum()))
@@ -263,6 +261,8 @@ def scores_of_ids(ids: Ids, query: RankedQuery, index: RankedIndex, context: Exe
     """(ids, scores) of at least those of some entities that match, ascending; requested as in `scores_of_entities`."""
     import numpy as np
 
+    if context.graph is not None:
+        ids = below(ids, context.graph.n_entities)
     is_remote = is_remote_relation(index, query) and not context.is_answered(RankedRequest(query))
     if not is_remote and len(ids) * MATCHES_PER_PROBE >= index.match_count_bound(query):
         return every_match(index, query, context)

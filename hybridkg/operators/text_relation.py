@@ -15,6 +15,7 @@ from hybridkg.operators.context import ExecutionContext, Nodes
 from hybridkg.operators.estimation_context import EstimationContext, work_of
 from hybridkg.operators.index_access import best_matches, every_entity, every_match
 from hybridkg.operators.late_scores import LateScores, is_late
+from hybridkg.operators.text_join import scores_of_ids
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -26,12 +27,14 @@ from hybridkg.rdf.terms import Term, double
 class TextRelation(PhysicalOperator):
     """Every entity that matches, in node order; with `top` the best only, in ranked order.
 
-    `top` comes from `TOP n` (a smaller relation) or from a LIMIT directly above.
+    `top` comes from `TOP n` (a smaller relation) or from a LIMIT directly above. With `scores_some`, a join above may
+    want the scores of its own entities only.
     """
 
     match: ast.RankedItem
     score: str
     top: int | None = None
+    scores_some: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -53,8 +56,16 @@ class TextRelation(PhysicalOperator):
             return ()
         return (question(self.match, top=self.top),)
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        return (self,) if self.scores_some and variable == self.match.entity.name else ()
+
     def run(self, context: ExecutionContext) -> Solutions:
         index = checked_index(context.text, self.match)
+        bound = context.bounds.get(id(self))
+        if bound is not None:
+            (wanted,) = bound.values()
+            answer = scores_of_ids(wanted, ranked_query(self.match), index, context)
+            return rows_of(self.match, self.score, answer, context)
         request = question(self.match, top=self.top)
         if request.k is None and is_late(self.match, index):
             ids = every_entity(index, request.query, context)

@@ -30,6 +30,7 @@ from hybridkg.operators.minus import BindMinus
 from hybridkg.operators.score_rows import ScoreRows
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_join import TextJoin
+from hybridkg.operators.text_relation import TextRelation
 from hybridkg.operators.topk.relation_prefix import PrefixScan
 from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
 from hybridkg.planner.planner_context import PlannerContext
@@ -85,6 +86,8 @@ class _Joins:
                 operator = PrefixScan(match, score)
                 if early and isinstance(match, ast.Match):
                     operator = Snippet(operator, match, score)
+            case Match(match, score, False) if match.top is None:
+                operator = TextRelation(match, score, scores_some=True)
             case Join(left, right):
                 operator = self._fragment_join(left, right) or self._fragment_join(right, left)
                 operator = operator or self._scored_join(right, left) or self._scored_join(left, right)

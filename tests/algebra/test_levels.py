@@ -31,7 +31,7 @@ PARTS = {
 def query(part: str, n: int, around: str = "%s") -> str:
     parts = "".join(part.replace("%d", str(i)) for i in range(n))
     inner = f'?e :p ?c . ?e MATCH "red" AS ?s . {parts}'
-    return f"PREFIX : <http://e/> SELECT ?e {{ {around.replace('%s', inner)} }} RANK BY ?s LIMIT 3"
+    return f"PREFIX : <http://e/> SELECT * {{ {around.replace('%s', inner)} }} RANK BY ?s LIMIT 3"
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)

@@ -6,7 +6,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
-from hybridkg.algebra.nodes import Extend, Join, Plan, Project, SparqlQuery, children
+from hybridkg.algebra.nodes import Extend, Join, OrderBy, Plan, Project, SparqlQuery, children
 from hybridkg.algebra.render import render
 from hybridkg.algebra.rules import rewrite
 from hybridkg.algebra.rules.delay_binds import delay_binds
@@ -42,6 +42,9 @@ SUB_SELECT = "{ SELECT DISTINCT ?s { ?s :t ?t } }"
         ("?s :v ?v BIND(?v + 1 AS ?w) OPTIONAL { ?s :t ?t FILTER(?t > ?v) }", True),
         ("?s :v ?v BIND(?v + 1 AS ?w) MINUS { ?s :t ?t FILTER(STRLEN(?t) > 3) }", True),
         (f"?s :v ?v BIND(?v + 1 AS ?w) BIND(?v + 2 AS ?x) {SUB_SELECT}", True),
+        ("?s :v ?v BIND(?v + 1 AS ?w) FILTER(?v > 1)", True),
+        ("?s :v ?v BIND(?v + 1 AS ?w) FILTER NOT EXISTS { ?s :t ?t }", True),
+        ("?s :v ?v BIND(?v + 1 AS ?w) FILTER(?w > 1)", False),
         # What is behind it binds a variable of the expression, or its own.
         ("?s :t ?t OPTIONAL { ?s :v ?v } BIND(?v + 1 AS ?w) { SELECT ?v { ?o :v ?v } }", False),
         ("?s :v ?v BIND(?v + 1 AS ?w) { SELECT DISTINCT ?w { ?o :v ?w } }", False),
@@ -65,6 +68,27 @@ def test_a_bind_is_evaluated_after_the_joins_that_do_not_depend_on_it(group, is_
         )
     else:
         assert after == before
+
+
+@pytest.mark.parametrize(
+    ("text", "is_delayed"),
+    [
+        ("SELECT * { ?s :v ?v BIND(?v + 1 AS ?w) } ORDER BY ?v LIMIT 3", True),
+        ("SELECT (STR(?v) AS ?w) { ?s :v ?v } ORDER BY ?s LIMIT 3", True),
+        ("SELECT * { ?s :v ?v BIND(?v + 1 AS ?w) } ORDER BY ?v ?w LIMIT 3", False),
+        ("SELECT * { ?s :v ?v . ?s MATCH 'x' BIND(RAND() AS ?w) } ORDER BY ?v", False),
+        ("SELECT ?s ?v ?w { ?s :v ?v . ?s MATCH 'x' BIND(?v + 1 AS ?w) } ORDER BY ?s", True),
+        # The variable breaks ties before what it is computed from; or the order is that of a ranked relation.
+        ("SELECT ?s ?w ?v { ?s :v ?v . ?s MATCH 'x' BIND(?v + 1 AS ?w) } ORDER BY ?s", False),
+        ("SELECT ?s ?v ?w { ?s :v ?v . ?s MATCH 'x' AS ?m BIND(?v + 1 AS ?w) } ORDER BY DESC(?m)", False),
+    ],
+)
+def test_a_bind_is_evaluated_after_an_order_that_is_the_same_without_it(text, is_delayed):
+    query = from_ast(parse(f"PREFIX : <e:> {text}"))
+    plan = query.relational if isinstance(query, SparqlQuery) else query
+    assert plan is not None
+    (order,) = [node for node in nodes(delay_binds(plan)) if isinstance(node, OrderBy)]
+    assert any(isinstance(below, Extend) for below in nodes(order)) != is_delayed
 
 
 @pytest.mark.parametrize(("expression", "is_delayed"), [("?m * 2", True), ("?m * RAND()", False)])
@@ -95,6 +119,7 @@ ROWS = """PREFIX : <http://e/> INSERT DATA {
         "?s :v ?v BIND(?v + 1 AS ?w) OPTIONAL { ?s :t ?t FILTER(STRLEN(?t) > 2) }",
         "?s :v ?v BIND(?v + 1 AS ?w) MINUS { { SELECT DISTINCT ?s { ?s :t 'uno' } } }",
         "?s :t ?t OPTIONAL { ?s :v ?v } BIND(?v + 1 AS ?w) { SELECT ?v { ?o :v ?v } }",
+        "?s :t ?t OPTIONAL { ?s :v ?v } BIND(?v + 1 AS ?w) FILTER(?t != 'two')",
     ],
 )
 def test_delayed_binds_have_the_rows_of_oxigraph(tmp_path, group):
