@@ -7,6 +7,7 @@ from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import FEW_MATCHES, MATCHES_PER_PROBE, TextJoin
 from hybridkg.planner.cardinality import CandidateEstimate
@@ -37,7 +38,10 @@ class BindJoinStrategy(Strategy):
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         root = joined(logical, planning)
-        return root if any(isinstance(op, TextJoin | BindJoin | BindLeftJoin) for op in root.walk()) else None
+        own: tuple[type[PhysicalOperator], ...] = (TextJoin, BindJoin, BindLeftJoin)
+        if planning.ranking(logical) is not None:
+            own += (GraphFragment,)  # as of an EXISTS alone; where nothing is ranked, `columns` has it
+        return root if any(isinstance(operator, own) for operator in root.walk()) else None
 
 
 BIND_JOIN = BindJoinStrategy()
