@@ -119,7 +119,7 @@ def read_one(kb: KnowledgeBase, question: str, names: Sequence[str]) -> Read:
     kinds += ["strict"] * (reading.strict is not None) + ["unresolved name"] * bool(reading.unresolved)
     marked = {one.casefold() for one in (*reading.unresolved, *(anchor.text for anchor in reading.anchors))}
     seen = sum(name.casefold() in marked for name in names)
-    target = "" if reading.target is None else reading.target.name
+    target = reading.target.name if reading.target is not None and reading.slots.constraints else ""
     return Read("", tuple(kinds), target, len(names), seen, ms)
 
 

@@ -126,7 +126,8 @@ class Arrays:
 
     def _numbers(self, ids: NDArray[Any]) -> list[int]:
         """The integers of literals."""
-        values: list[int] = self._terms.values[ids.astype(np.int64) - self._n_nodes].astype(np.int64).tolist()
+        first, _ = self._terms.segments["number"]
+        values: list[int] = self._terms.values("number")[ids.astype(np.int64) - first].astype(np.int64).tolist()
         return values
 
     def _most_cited(self) -> Any:
