@@ -77,7 +77,7 @@ def made(share: float, seed: int = 1) -> Graph:
         questions.append(Question(f"papers by {name}", name, name, "", (paper,)))
     names = {0: "author", 1: "institution", 2: "field_of_study", 3: "paper"}
     kinds = np.repeat(np.arange(4), np.diff(first))
-    return Graph(nodes, kinds, edges, names, {}, questions)  # type: ignore[arg-type]
+    return Graph(nodes, kinds, edges, names, {}, questions)
 
 
 def step(name: str, out: Path, share: float, count: int) -> dict[str, Any]:

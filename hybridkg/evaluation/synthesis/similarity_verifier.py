@@ -7,6 +7,7 @@ chance, such as `time date`, are in many texts that are not about them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from hybridkg.interfaces.encoder import Encoder
 
 MAX_LESS_SIMILAR = 0.05
 """Cosine by which the best chunk of an answer may be below that of the gold."""
+
+CHUNKS_AT_ONCE = 1_024
+"""Chunks that are encoded together, which bounds the memory for 5,000 candidates with long texts."""
 
 
 class SimilarityVerifier:
@@ -35,14 +39,13 @@ class SimilarityVerifier:
         others = [iri for iri in candidates if iri != gold]
         if not others:
             return list(candidates)
-        chunks = [(iri, chunk) for iri in (gold, *others) for chunk in self._chunks(iri)]
-        if not chunks:
-            return list(candidates)
+        chunks = ((iri, chunk) for iri in (gold, *others) for chunk in self._chunks(iri))
         question = _unit(self._encoder.queries([", ".join(properties)]))[0]
-        cosines = (_unit(self._encoder.passages([chunk for _, chunk in chunks])) @ question).tolist()
         best: dict[str, float] = {}
-        for (iri, _), cosine in zip(chunks, cosines, strict=True):
-            best[iri] = max(best.get(iri, -1.0), cosine)
+        while some := list(islice(chunks, CHUNKS_AT_ONCE)):
+            cosines = (_unit(self._encoder.passages([chunk for _, chunk in some])) @ question).tolist()
+            for (iri, _), cosine in zip(some, cosines, strict=True):
+                best[iri] = max(best.get(iri, -1.0), cosine)
         least = best.get(gold, -1.0) - MAX_LESS_SIMILAR
         return [iri for iri in candidates if iri == gold or best.get(iri, -2.0) >= least]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hybridkg import KnowledgeBase
+from hybridkg.evaluation.synthesis import similarity_verifier
 from hybridkg.evaluation.synthesis.own_text import OwnText
 from hybridkg.evaluation.synthesis.similarity_verifier import MAX_LESS_SIMILAR, SimilarityVerifier
 from hybridkg.evaluation.synthesis.synthesise import synthesise
@@ -41,6 +42,7 @@ def texts(tmp_path_factory):
         yield OwnText(kb)
 
 
+@pytest.mark.parametrize("at_once", [1, 3, 1_024])
 @pytest.mark.parametrize(
     ("candidates", "kept"),
     [
@@ -50,7 +52,8 @@ def texts(tmp_path_factory):
         (["none", "gold"], ["gold"]),
     ],
 )
-def test_an_answer_has_a_chunk_about_as_similar_as_the_best_of_the_gold(texts, candidates, kept):
+def test_an_answer_has_a_chunk_about_as_similar_as_the_best_of_the_gold(texts, candidates, kept, at_once, monkeypatch):
+    monkeypatch.setattr(similarity_verifier, "CHUNKS_AT_ONCE", at_once)
     verifier = SimilarityVerifier(texts, Bags())
     found = verifier.verified([NS + name for name in candidates], ["alpha beta", "gamma delta"], NS + "gold")
     assert found == [NS + name for name in kept]
