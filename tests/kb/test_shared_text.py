@@ -206,6 +206,16 @@ def test_a_text_of_a_known_shape_is_answered_as_if_it_were_alone(films, text, se
             assert planned(films, shared) == planned(films, alone), other
 
 
+@pytest.mark.parametrize("condition", ["?l != 'Alien'@en", "LANG(?l) = 'en'"])
+def test_a_condition_on_an_unbound_variable_has_one_place_in_all_plans_of_a_shape(films, condition):
+    """The values of the other condition decide whether a pattern can express it; those of this one never do."""
+    for year in (1979, 1980, 1981):
+        text = f"{PREFIX}SELECT * {{ ?x f:year ?y FILTER(?y - 1 > {year}.5 || ?y = 1e3) FILTER({condition}) }}"
+        shared = query_text(text)
+        assert planned(films, shared) == planned(films, ParsedQuery(text))
+    assert isinstance(shared, SharedText)
+
+
 def seen(kb: KnowledgeBase, prologue: str, text: str) -> Any:
     """All that a user sees of an answer and of its plan, apart from the lines of places."""
     whole = prologue + text

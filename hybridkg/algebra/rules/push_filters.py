@@ -9,7 +9,7 @@ from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
-from hybridkg.interfaces.parameter import UnboundParameterError
+from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 
@@ -45,7 +45,15 @@ def _into(fragment: Fragment, condition: ast.Expression) -> Fragment | None:
 def _into_pattern(fragment: Fragment, condition: ast.Expression) -> Fragment | None:
     pushed = _into(fragment, condition)
     assert pushed is not None
-    return None if is_declined(pushed) and not is_declined(fragment) else pushed
+    is_declined_inside = _asks_unbound(condition, fragment) or is_declined(pushed)
+    return None if is_declined_inside and not is_declined(fragment) else pushed
+
+
+def _asks_unbound(condition: ast.Expression, fragment: Fragment) -> bool:
+    """Whether a condition has a variable that the fragment cannot bind, whatever its parameters."""
+    nodes = [*walk(condition)]
+    names = {node.name for node in nodes if isinstance(node, ast.Var)}
+    return not names <= fragment.variables and not any(isinstance(node, ast.Exists) for node in nodes)
 
 
 def is_declined(fragment: Fragment) -> bool:
@@ -53,7 +61,10 @@ def is_declined(fragment: Fragment) -> bool:
     try:
         return isinstance(pattern_of(_with_constants(fragment.group), fragment.dataset), DeclinedPattern)
     except UnboundParameterError:
-        return False
+        # Such a filter removes solutions, but it does not make the rest expressible.
+        elements = fragment.group.elements
+        known = tuple(one for one in elements if not (isinstance(one, ast.Filter) and Substitution(one).parameters))
+        return len(known) < len(elements) and is_declined(Fragment(ast.Group(known), fragment.dataset))
 
 
 def _with_constants(group: ast.Group) -> ast.Group:
