@@ -66,6 +66,8 @@ class Unbound:
         raise UnboundParameterError("the value of a parameter decides", getattr(node, "number", None))
 
 
+_set_attribute = object.__setattr__
+
 _PLAIN = frozenset((str, int, float, bool, type(None), Span))
 """Classes of values without parts."""
 
@@ -113,20 +115,20 @@ def _only_assigns(kind: type) -> bool:
 
 
 class _Step(NamedTuple):
-    """Makes one part of a tree.
+    """Makes one part of a tree from its fields.
 
     Args:
-        make: makes it from its fields; that of a parameter, from what gives it its value.
+        make: makes it from its fields.
         same: its fields in their order, or by name where `named` is None; those with parameters are open.
         named: fields that are given by name; None for a class whose fields are set without its constructor, which takes
             five times as long.
-        found: the places or names of the open ones, with the number of the step that makes each; None for a parameter.
+        found: the places or names of the open ones, with the number of the part that belongs there.
     """
 
     make: Callable[..., Any]
     same: list[Any] | dict[str, Any]
     named: Mapping[str, Any] | None
-    found: Sequence[tuple[int | str, int]] | None
+    found: Sequence[tuple[int | str, int]]
 
 
 class Substitution:
@@ -151,6 +153,13 @@ class Substitution:
         """Those of the tree."""
         places: dict[int, int | None] = {}
         self._place(tree, places)
+        # The values come first, then the parts in the order of the steps.
+        n = len(self.parameters)
+        self._values = [parameter.value_in for parameter in self.parameters]
+        self._steps = [
+            step._replace(found=tuple((at, place if place >= 0 else n + ~place) for at, place in step.found))
+            for step in self._steps
+        ]
 
     def __call__(self, bindings: Any) -> Any:
         """The tree with values in place.
@@ -158,41 +167,39 @@ class Substitution:
         Args:
             bindings: what the parameters take their values from: has `values`.
         """
-        if not self._steps:
+        if not self._values:
             return self.tree
-        made: list[Any] = []
+        made: list[Any] = [value_in(bindings) for value_in in self._values]
         for make, same, named, found in self._steps:
-            if found is None:
-                made.append(make(bindings))
-                continue
             parts: Any = same.copy()
             for at, place in found:
                 parts[at] = made[place]
-            if make is _tuple:
-                made.append(tuple(parts))
-            elif named is None:
+            if named is None:
                 new: Any = object.__new__(make)  # type: ignore[arg-type]
-                new.__dict__.update(parts)
+                _set_attribute(new, "__dict__", parts)  # frozen classes refuse the plain assignment
                 made.append(new)
             else:
-                made.append(make(*parts, **named))
+                made.append(tuple(parts) if make is _tuple else make(*parts, **named))
         return made[-1]
 
     def _place(self, tree: Any, places: dict[int, int | None]) -> int | None:
-        """The number of the step that makes a part, after those of its own parts; None for one that stays."""
+        """The number of a part: that of its value, or ~number of the step that makes it, after those of its own parts;
+        None for one that stays.
+        """
         if type(tree) in _PLAIN:
             return None
         key = id(tree)
         if key not in places:
+            if isinstance(tree, Parameter):
+                places[key] = len(self.parameters)
+                self.parameters.append(tree)
+                return places[key]
             step = self._step(tree, places)
-            places[key] = None if step is None else len(self._steps)
+            places[key] = None if step is None else ~len(self._steps)
             self._steps += [] if step is None else [step]
         return places[key]
 
     def _step(self, tree: Any, places: dict[int, int | None]) -> _Step | None:
-        if isinstance(tree, Parameter):
-            self.parameters.append(tree)
-            return _Step(tree.value_in, [], {}, None)
         if isinstance(tree, tuple):
             if len(tree) == 1:
                 match tree:

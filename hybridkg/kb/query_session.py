@@ -50,6 +50,9 @@ Prefixes = tuple[tuple[str, str], ...]
 Kinds = tuple[tuple[str | None, bool] | None, ...]
 """(datatype, whether it has a language) of each literal among the values of parameters, None for the others."""
 
+NameWarnings = tuple[tuple[QueryWarning, ...] | None, tuple[QueryWarning, ...]]
+"""Warnings about the names of a query, None where parameters stand for some, and about the kinds of its values."""
+
 
 class QuerySession:
     """Thread-safe execution of queries over one state; `folder` is that of the knowledge base, with files of model
@@ -64,8 +67,7 @@ class QuerySession:
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
             MAX_PLANS
         )
-        self._names: LruCache[tuple[QueryTemplate, Prefixes], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
-        self._kinds: LruCache[tuple[QueryTemplate, Prefixes, Kinds], tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
+        self._names: LruCache[tuple[QueryTemplate, Prefixes, Kinds], NameWarnings] = LruCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
         """The query with values for its parameters, as a logical plan; `services` allows SERVICE.
@@ -210,19 +212,16 @@ class QuerySession:
     def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
         """Warnings about predicates, classes and the kinds of values, cached as far as they do not read parameters."""
         template, prefixes, advisor = request.template, request.wording.prefixes, self.snapshot.advisor
-        is_cached, parameters = template.is_cached, template.parameter_names
-        names = self._names.get((template, prefixes)) if is_cached and not parameters else None
+        # Of values, the warnings about kinds read only the datatypes and languages.
+        key = template, prefixes, tuple([_kind(value) for value in request.values[template.constants :]])
+        cached = self._names.get(key)
+        names, kinds = (None, None) if cached is None else cached
         if names is None:
             names = tuple(advisor.names(request.names, lambda: self._prefixes_under(request)))
-            if is_cached and not parameters:
-                self._names.put((template, prefixes), names)
-        # Of values, these warnings read only the datatypes and languages.
-        key = template, prefixes, tuple([_kind(value) for value in request.values[template.constants :]])
-        kinds = self._kinds.get(key) if is_cached and "predicate" not in parameters else None
         if kinds is None:
             kinds = tuple(advisor.kinds(request.query, self._prefixes_under(request)))
-            if is_cached and "predicate" not in parameters:
-                self._kinds.put(key, kinds)
+        if cached is None and template.is_cached and "predicate" not in template.parameter_names:
+            self._names.put(key, (None if template.parameter_names else names, kinds))
         return (*names, *kinds)
 
 

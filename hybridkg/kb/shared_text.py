@@ -10,6 +10,7 @@ parsed alone, so that an error is that of the text. The law: rows, warnings, err
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -153,20 +154,31 @@ class SharedText(ParsedQuery):
 _TEXTS: LruCache[tuple[str, KnownPrefixes], ParsedQuery] = LruCache(MAX_TEXTS)
 """By text and the prefixes that it need not declare: knowledge bases may keep different ones."""
 
-_FIXED: LruCache[object, tuple[int, ...]] = LruCache(MAX_TEXTS)
-"""Numbers of the fixed constants of a shape."""
+@dataclass(frozen=True, eq=False)
+class FixedConstants:
+    """The numbers of the fixed constants of a shape. It is equal to itself only: the key of a shape is long to hash."""
 
-NO_TREE = (-1,)
+    numbers: tuple[int, ...] = ()
+
+    def key(self, shape: TextShape) -> object:
+        """The key of the shared tree of a text of the shape."""
+        return self, tuple([shape.constants[number] for number in self.numbers])
+
+
+_FIXED: LruCache[object, FixedConstants] = LruCache(MAX_TEXTS)
+"""By the key of a shape."""
+
+NO_TREE = FixedConstants()
 """In place of the fixed constants of a shape that has no shared tree."""
 
-SEEN_ONCE = (-2,)
+SEEN_ONCE = FixedConstants()
 """The same of a shape of which one text is known. That one is planned alone, in 0.6 of the time that a shared tree and
 its template take; many texts stay the only one of their shape. PostgreSQL plans a statement five times before it
 considers a generic plan.
 """
 
 _SHARED: LruCache[object, SharedQuery] = LruCache(MAX_TEXTS)
-"""Shared trees, by shape and fixed constants."""
+"""Shared trees, by the fixed constants of their shape and the values of these."""
 
 
 def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPrefixes = ONLY_WELL_KNOWN) -> ParsedQuery:
@@ -195,26 +207,23 @@ def _by_shape(text: str, prefixes: KnownPrefixes) -> SharedText | None:
     fixed = _FIXED.get(shape.key)
     if fixed is None:
         _FIXED.put(shape.key, SEEN_ONCE)
-    if fixed is None or fixed == NO_TREE:
+    if fixed is None or fixed is NO_TREE:
         return None
-    known = () if fixed == SEEN_ONCE else fixed
-    shared = None if fixed == SEEN_ONCE else _SHARED.get(_key(shape, known))
+    shared = None if fixed is SEEN_ONCE else _SHARED.get(fixed.key(shape))
     if shared is None:
         try:
-            shared = _new_shared(text, shape, frozenset(known))
+            shared = _new_shared(text, shape, frozenset(fixed.numbers))
         except NoSharedTreeError:
             _FIXED.put(shape.key, NO_TREE)
             return None
         except (HybridkgError, UnexpectedTokenError, RecursionError):
             return None
-        _FIXED.put(shape.key, shared.parsed.fixed)
-        _SHARED.put(_key(shape, shared.parsed.fixed), shared)
+        if fixed is SEEN_ONCE or fixed.numbers != shared.parsed.fixed:
+            fixed = FixedConstants(shared.parsed.fixed)
+            _FIXED.put(shape.key, fixed)
+        _SHARED.put(fixed.key(shape), shared)
     values = shared.values(shape)
     return None if values is None else SharedText(text, shape, shared, values, prefixes)
-
-
-def _key(shape: TextShape, fixed: tuple[int, ...]) -> object:
-    return shape.key, tuple([shape.constants[number] for number in fixed])
 
 
 def _new_shared(text: str, shape: TextShape, fixed: frozenset[int]) -> SharedQuery:

@@ -142,44 +142,44 @@ class ExecutionContext:
     encoded_fields: Sequence[str] = ()
     anchors: Callable[[str], Sequence[NamedNode]] | None = None
     question: Callable[[str, NDArray[np.int64]], NDArray[np.float64]] | None = None
-    counts_by_match: dict[tuple[str, int], int] = field(default_factory=dict)
+    counts_by_match: dict[tuple[str, int], int] = field(init=False, default_factory=dict)
     """Counts recorded by `record_count`."""
-    found: dict[RankedQuery, MatchCount] = field(default_factory=dict)
+    found: dict[RankedQuery, MatchCount] = field(init=False, default_factory=dict)
     """Match counts observed, by query."""
-    actuals: dict[int, Actual] = field(default_factory=dict)
-    details: dict[int, dict[str, int]] = field(default_factory=dict)
+    actuals: dict[int, Actual] = field(init=False, default_factory=dict)
+    details: dict[int, dict[str, int]] = field(init=False, default_factory=dict)
     """Figures recorded by `record_detail`."""
-    reasons: dict[int, str] = field(default_factory=dict)
+    reasons: dict[int, str] = field(init=False, default_factory=dict)
     """Why an operator left its work to the store, by the identity of the operator."""
-    query_strings: dict[TextQuery, Span] = field(default_factory=dict)
+    query_strings: dict[TextQuery, Span] = field(init=False, default_factory=dict)
     """Texts of rows parsed as query strings (MATCH QUERY ?text), and the span of their variable."""
-    declines: bool = False
+    declines: bool = field(init=False, default=False)
     """Whether operators raise ColumnsDeclined where an answer of the SPARQL engine is not certain to be theirs."""
-    brief_us: float | None = None
+    brief_us: float | None = field(init=False, default=None)
     """Microseconds that are left to a run that has to be brief; None for any other run."""
-    exact: bool = True
+    exact: bool = field(init=False, default=True)
     """Whether every index answer was certainly exact."""
-    reorderings: dict[str, Reordering] = field(default_factory=dict)
+    reorderings: dict[str, Reordering] = field(init=False, default_factory=dict)
     """Report of each RERANK, by its score variable."""
-    warnings: list[QueryWarning] = field(default_factory=list)
+    warnings: list[QueryWarning] = field(init=False, default_factory=list)
     """Warnings about the query raised during the run."""
-    running: list[PhysicalOperator] = field(default_factory=list)
+    running: list[PhysicalOperator] = field(init=False, default_factory=list)
     """Operators in progress, innermost last."""
-    slice: RelationPrefix | None = None
+    slice: RelationPrefix | None = field(init=False, default=None)
     """Prefix of the ranked relations for the plan below a TopKRows."""
-    slice_depth: int = 0
+    slice_depth: int = field(init=False, default=0)
     """Number of operators in progress, down to that TopKRows."""
-    blocks: dict[int, InColumns] = field(default_factory=dict)
+    blocks: dict[int, InColumns] = field(init=False, default_factory=dict)
     """The block of rows of an operator that is worked on, by the identity of the operator."""
-    bounds: dict[int, Mapping[str, Ids]] = field(default_factory=dict)
+    bounds: dict[int, Mapping[str, Ids]] = field(init=False, default_factory=dict)
     """Ids to which an operator is restricted, for a block or for the rows that it joins, by its identity."""
-    whole_fragments: dict[int, InColumns | None] = field(default_factory=dict)
+    whole_fragments: dict[int, InColumns | None] = field(init=False, default_factory=dict)
     """Rows of fragments that no pattern expresses, by the identity of the operator."""
-    narrow_runs: dict[int, int] = field(default_factory=dict)
+    narrow_runs: dict[int, int] = field(init=False, default_factory=dict)
     """How often operators over columns have run for such a fragment and some ids only, by its identity."""
-    _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
-    _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(default_factory=dict)
-    _below_ns: list[int] = field(default_factory=lambda: [0])
+    _prepared: dict[int, PreparedPattern | None] = field(init=False, default_factory=dict)
+    _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(init=False, default_factory=dict)
+    _below_ns: list[int] = field(init=False, default_factory=lambda: [0])
 
     def run_plan(self, root: PhysicalOperator) -> Solutions:
         """Rows of a whole plan. Requests to a remote index that are certain are sent first, in one batch; an operator

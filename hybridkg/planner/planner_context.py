@@ -89,14 +89,14 @@ class PlannerContext:
     switching: bool = True
     may_sample: bool = True
     repeats_triples: bool = False
-    costs: dict[int, Any] = field(default_factory=dict)
+    costs: dict[int, Any] = field(init=False, default_factory=dict)
     values: tuple[ast.Value, ...] = ()
     template: PlanTemplate = field(default_factory=PlanTemplate)
-    ranked: Mapping[int, ast.RankedItem] = field(default_factory=dict)
-    _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
-    _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
-    _memo: dict[Hashable, Any] = field(default_factory=dict)
-    _bounds: dict[int, tuple[ast.RankedItem, int]] = field(default_factory=dict)
+    ranked: Mapping[int, ast.RankedItem] = field(init=False, default_factory=dict)
+    _fragments: dict[int, tuple[Plan, GraphFragment]] = field(init=False, default_factory=dict)
+    _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(init=False, default_factory=dict)
+    _memo: dict[Hashable, Any] = field(init=False, default_factory=dict)
+    _bounds: dict[int, tuple[ast.RankedItem, int]] = field(init=False, default_factory=dict)
     """By the identity of the node, which is referenced so that its id is not reused."""
 
     def ranking(self, plan: Plan) -> RankedPlan | None:

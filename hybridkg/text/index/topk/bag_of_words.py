@@ -271,11 +271,15 @@ class BagOfWords:
         if kernel is None or arrays is None:
             return self._look_up_numpy(shape, terms, counts)
         wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
-        lists, cf, numbers_df, postings = kernel.look_up(wanted, len(counts), shape.rows, self._n_fields, *arrays)
-        numbers, df = numbers_df.tolist()
+        t, f = len(counts), len(shape.fields)
+        found = np.empty(t * (2 + 6 * f), np.int64)
+        n, postings = kernel.look_up(wanted, t, shape.rows, self._n_fields, *arrays, found)
+        numbers_df, begin = found[: 2 * t].tolist(), t * (2 + f)
+        numbers, df = numbers_df[:t], numbers_df[t:]
         if DAMAGED in numbers:
             raise damaged_terms()
-        return _Words(terms, counts, numbers, df, cf, lists, postings)
+        lists = found[begin : begin + 5 * n].reshape(5, n)
+        return _Words(terms, counts, numbers, df, found[2 * t : begin].reshape(t, f), lists, postings)
 
     def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
         """The numpy reference of the kernel `look_up`."""

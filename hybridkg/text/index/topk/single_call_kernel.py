@@ -83,13 +83,16 @@ def rank_words(
         The number of postings of the words, DAMAGED where their terms are; ids and scores, empty where there are more
         than `max_postings`.
     """
-    lists, cf, numbers_df, n_postings = look_up(
+    found, begin_lists = np.empty(n_terms * (2 + 6 * fields.shape[1]), np.int64), n_terms * (2 + fields.shape[1])
+    n_lists, n_postings = look_up(
         wanted, n_terms, fields[0], n_fields, prefixes, offsets, text, postings, tokens, blocks, set_offsets,
-        set_fields, set_entities,
+        set_fields, set_entities, found,
     )  # fmt: skip
-    df, max_df = numbers_df[1], int64(0)
+    numbers, df, max_df = found[:n_terms], found[n_terms : 2 * n_terms], int64(0)
+    cf = found[2 * n_terms : begin_lists].reshape((n_terms, fields.shape[1]))
+    lists = found[begin_lists : begin_lists + 5 * n_lists].reshape((5, n_lists))
     for t in range(n_terms):
-        if numbers_df[0, t] == DAMAGED:
+        if numbers[t] == DAMAGED:
             return int64(DAMAGED), np.empty(0, np.uint32), np.empty(0)
         max_df = max(max_df, df[t])
     if n_postings > max_postings or max_df > max_postings:

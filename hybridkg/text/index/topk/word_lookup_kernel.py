@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import int64, njit, uint8, uint32, uint64
 from numba.core import types
 
 from hybridkg.text.index.codec.cursor_kernel import HELPER, OPTIONS
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 
-_LOOKUP: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))  # type: ignore[no-untyped-call, unused-ignore]
+_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
 
 END = 0x0A
 """Terminator of each term; no word contains it."""
@@ -91,15 +90,15 @@ def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text
 
 
 @njit(
-    _LOOKUP(
+    _TWO(
         _input(uint8), int64, _input(int64), int64, _input(uint64), _input(uint64), _input(uint8), _input(uint32),
-        _input(uint32), _input(uint32), _input(uint32), _input(uint8), _input(uint32),
+        _input(uint32), _input(uint32), _input(uint32), _input(uint8), _input(uint32), int64[::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def look_up(
     wanted: Any, n_terms: Any, fields: Any, n_fields: Any, prefixes: Any, offsets: Any, text: Any, postings: Any,
-    tokens: Any, blocks: Any, set_offsets: Any, set_fields: Any, set_entities: Any,
+    tokens: Any, blocks: Any, set_offsets: Any, set_fields: Any, set_entities: Any, found: Any,
 ) -> Any:  # fmt: skip
     """Posting lists and statistics of words.
 
@@ -107,16 +106,20 @@ def look_up(
         wanted: uint8[...], the UTF-8 of the terms, each followed by END.
         fields: int64[f], numbers of the queried fields.
         n_fields: of the index, at most 8.
+        found: int64[t * (2 + 6 * f)], written: the number of each term, MISSING or DAMAGED; its df in any of the
+            fields; cf[t, f]; and [5, l], the term, field, first block, 0 and postings of each non-empty list. numba
+            calls Python for each array that it returns, which takes as long as looking up a word.
 
     Returns:
-        int64[5, l], term, field, first block, 0 and postings of each non-empty list; cf int64[t, f]; int64[2, t], the
-        number of each term, MISSING or DAMAGED, and its df in any of the fields; the postings in all.
+        l, and the postings in all lists.
     """
-    numbers_df, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
-    lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), numbers_df[0], numbers_df[1]
-    mask, n, begin, n_postings = 0, 0, int64(0), int64(0)
+    numbers, df = found[:n_terms], found[n_terms : 2 * n_terms]
+    width, begin_lists = n_terms * len(fields), n_terms * (2 + len(fields))
+    cf, lists = found[2 * n_terms : begin_lists], found[begin_lists:]
+    mask, n, begin, n_postings = 0, int64(0), int64(0), int64(0)
     for f in range(len(fields)):
         mask |= 1 << fields[f]
+    df[:], cf[:] = 0, 0
     for t in range(n_terms):
         end = begin
         while wanted[end] != END:
@@ -129,10 +132,11 @@ def look_up(
         for f in range(len(fields)):
             list_number = number * n_fields + fields[f]
             size = int64(postings[list_number + 1]) - int64(postings[list_number])
-            cf[t, f] = int64(tokens[list_number + 1]) - int64(tokens[list_number])
+            cf[t * len(fields) + f] = int64(tokens[list_number + 1]) - int64(tokens[list_number])
             largest, total = max(largest, size), total + size
             if size:
-                lists[0, n], lists[1, n], lists[2, n], lists[3, n], lists[4, n] = t, f, blocks[list_number], 0, size
+                lists[n], lists[width + n], lists[2 * width + n] = t, f, blocks[list_number]
+                lists[3 * width + n], lists[4 * width + n] = 0, size
                 n += 1
                 n_postings += size
         for i in range(int64(set_offsets[number]), min(int64(set_offsets[number + 1]), len(set_fields))):
@@ -140,4 +144,7 @@ def look_up(
                 df[t] += set_entities[i]
         if df[t] < largest or df[t] > total:
             numbers[t] = DAMAGED
-    return lists[:, :n].copy(), cf, numbers_df, n_postings
+    for row in range(1, 5):  # rows of `width` become rows of l
+        for i in range(n):
+            lists[row * n + i] = lists[row * width + i]
+    return n, n_postings

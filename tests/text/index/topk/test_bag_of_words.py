@@ -179,13 +179,15 @@ def test_the_kernel_finds_each_term_by_its_bytes(kernel, terms, others):
     text = np.frombuffer(b"".join(stored), np.uint8)
     n, t = len(stored), len(wanted)
     ends, sets, none = np.arange(n + 1, dtype=np.uint32), np.arange(n + 1, dtype=np.uint32), np.zeros(n, np.uint8)
-    lists, cf, found, postings = kernel.look_up(
+    found = np.full(8 * t, 99, np.int64)
+    n_lists, postings = kernel.look_up(
         np.frombuffer(b"".join(word + END.encode() for word in wanted), np.uint8), t, np.zeros(1, np.int64), 1,
-        prefixes_of(stored), offsets, text, 7 * ends, 3 * ends, ends, sets, none + 1, np.full(n, 7, np.uint32),
+        prefixes_of(stored), offsets, text, 7 * ends, 3 * ends, ends, sets, none + 1, np.full(n, 7, np.uint32), found,
     )  # fmt: skip
+    lists = found[3 * t : 3 * t + 5 * n_lists].reshape(5, n_lists)
     number = {term: place for place, term in enumerate(stored)}
-    assert found[0].tolist() == [number.get(term, -1) for term in wanted]
-    assert found[1].tolist() == [7 if term in number else 0 for term in wanted]
-    assert cf[:, 0].tolist() == [3 if term in number else 0 for term in wanted]
+    assert found[:t].tolist() == [number.get(term, -1) for term in wanted]
+    assert found[t : 2 * t].tolist() == [7 if term in number else 0 for term in wanted]
+    assert found[2 * t : 3 * t].tolist() == [3 if term in number else 0 for term in wanted]
     assert lists.T.tolist() == [[t, 0, number[term], 0, 7] for t, term in enumerate(wanted) if term in number]
     assert postings == 7 * lists.shape[1]
