@@ -161,7 +161,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The ranked relation: (ids uint32[m] ascending, scores float64[m])."""
-        return self._scored(self._resolve(query), None)
+        return self._scores_of(query, None)
 
     def matches(self, query: TextQuery) -> Ids:
         """The matching entities by the union of their posting lists: uint32[m], ascending."""
@@ -253,12 +253,12 @@ class EmbeddedTextIndex(FieldsOfIndex):
         answer[ids.searchsorted(matching)] = scores
         return answer
 
-    def _scores_of(self, query: TextQuery, wanted: Ids) -> tuple[Ids, Scores]:
-        """Ids and scores of the matching candidates, which ascend."""
+    def _scores_of(self, query: TextQuery, wanted: Ids | None) -> tuple[Ids, Scores]:
+        """Ids, ascending, and scores of the matching entities, among the candidates if there are any."""
         plain = self._plain_query(query)
         if plain is None:
             return self._scored(self._resolve(query), wanted)
-        kernel = KERNEL.for_work(len(wanted) + QUERY_AS_POSTINGS)
+        kernel = KERNEL.for_work((plain.postings if wanted is None else len(wanted)) + QUERY_AS_POSTINGS)
         if kernel is None:
             return self._score_plain(plain, wanted)
         return scores_of(kernel, plain, self._lists.packed, wanted)

@@ -15,7 +15,7 @@ from sampling import examples
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import CorruptError, ProfileError, UnknownNameError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex, reader
 from hybridkg.text.index.build.builder import BuildLimits
 from hybridkg.text.index.topk import block_max_writer
 from hybridkg.text.models import additive
@@ -255,8 +255,10 @@ def test_an_index_answers_the_same_through_the_kernel(build, kernel, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(LazyKernel, "for_work", lambda self, work: None)
         plain = [index.score_all(query) for query in queries]
-    used, score_compiled = [], additive.score_compiled
-    monkeypatch.setattr(additive, "score_compiled", lambda *given: used.append(given) or score_compiled(*given))
+    used: list[object] = []
+    for module, name in ((reader, "scores_of"), (additive, "score_compiled")):  # of a bag of words, of any other query
+        compiled = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, compiled=compiled: used.append(given) or compiled(*given))
     for query, (ids, scores) in zip(queries, plain, strict=True):
         compiled_ids, compiled_scores = index.score_all(query)
         assert (compiled_ids.tobytes(), compiled_scores.tobytes()) == (ids.tobytes(), scores.tobytes())

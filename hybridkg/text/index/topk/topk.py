@@ -159,21 +159,21 @@ def rank_with_block_max(
     return empty_doc_score, unit
 
 
-def scores_of(kernel: Any, query: BagQuery, packed: PackedPostings, wanted: Ids) -> tuple[Ids, Scores]:
-    """The scores of the matching candidates: (ids ascending, scores).
+def scores_of(kernel: Any, query: BagQuery, packed: PackedPostings, wanted: Ids | None) -> tuple[Ids, Scores]:
+    """The scores of the matching entities: (ids ascending, scores).
 
     Args:
         kernel: `additive.KERNEL`, loaded.
         query: any.
         packed: the postings of packed lists.
-        wanted: uint32[n], ascending candidates.
+        wanted: uint32[n], ascending candidates; None for all entities.
     """
     form, lists, postings = query[:3]
-    allowed: Ids | None = wanted
-    if look_ups(wanted, lists) <= postings:
-        (lists, postings), allowed = restricted(kernel, lists, packed, wanted), None
-    heap = TopKHeap(min(len(wanted), postings))
-    rank(kernel, form, lists, heap, packed=packed, allowed=allowed, complete=True)
+    room = postings if wanted is None else min(len(wanted), postings)
+    if wanted is not None and look_ups(wanted, lists) <= postings:
+        (lists, _), wanted = restricted(kernel, lists, packed, wanted), None
+    heap = TopKHeap(room)
+    rank(kernel, form, lists, heap, packed=packed, allowed=wanted, complete=True)
     return heap.found()
 
 

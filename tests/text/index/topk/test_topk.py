@@ -371,6 +371,7 @@ def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, r
     texts = {e: {"body": "red " * (1 + (e // 512) % 3) + "sea " * (3 - (e // 512) % 3)} for e in range(n)}
     index = build(texts, rank=lambda ids: ranks[ids])
     order = exhaustive(index, TextQuery("red"), n, lambda ids: ranks[ids])[0].tolist()
+    ranked.clear()
     for k in (1, 2, 1023, 1024, 1025, 2047, 2048, 2049, 3071, 3072, 3073):
         assert index.topk(TextQuery("red"), k)[0].tolist() == order[:k]
     assert ranked[0].best.scored < n
