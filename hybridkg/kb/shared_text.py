@@ -154,6 +154,7 @@ class SharedText(ParsedQuery):
 _TEXTS: LruCache[tuple[str, KnownPrefixes], ParsedQuery] = LruCache(MAX_TEXTS)
 """By text and the prefixes that it need not declare: knowledge bases may keep different ones."""
 
+
 @dataclass(frozen=True, eq=False)
 class FixedConstants:
     """The numbers of the fixed constants of a shape. It is equal to itself only: the key of a shape is long to hash."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from hybridkg.query import ast
 
 Node = TypeVar("Node", bound=ast.Syntax)
 
+
+MAX_LISTED = 200
+"""Nodes of a tree that is listed."""
 
 _PLAIN = frozenset(("str", "int", "float", "bool", "str | None", "int | None", "float | None", "tuple[float, ...]"))
 """Annotations of fields that hold no nodes."""
@@ -52,14 +56,26 @@ def _collect(values: tuple[object, ...], nodes: list[ast.Syntax]) -> None:
 
 
 def walk(node: ast.Syntax) -> Iterator[ast.Syntax]:
-    """The node and its descendants in preorder, in the order of the text."""
-    waiting = [node]
+    """The node and its descendants in preorder, in the order of the text.
+
+    A query is walked about twenty times before its first run. A tree that does not change is listed once; only small
+    trees are, because a list for each node of a deep tree would take memory that grows with the square of its depth.
+    """
+    return chain((node,), node.descendants) if node.descendants else _walked(node)
+
+
+def _walked(node: ast.Syntax) -> Iterator[ast.Syntax]:
+    yield node
+    waiting, seen = children(node)[::-1], list[ast.Syntax]()
     while waiting:
         below = waiting.pop()
+        seen.append(below)
         yield below
         if more := children(below):
             more.reverse()
             waiting += more
+    if len(seen) <= MAX_LISTED:
+        object.__setattr__(node, "descendants", tuple(seen))
 
 
 def variables(node: ast.Syntax) -> frozenset[str]:

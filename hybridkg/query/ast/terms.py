@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from hybridkg.errors import Span
 from hybridkg.interfaces.parameter import Parameter, Unbound
@@ -17,6 +17,8 @@ class Syntax:
     """A node of the syntax tree."""
 
     span: Span = field(default=Span(), compare=False, kw_only=True, repr=False)
+    descendants: ClassVar[tuple[Syntax, ...]] = ()
+    """The nodes below in preorder, of some nodes that have been walked (query/walk.py)."""
 
 
 @dataclass(frozen=True)
