@@ -287,7 +287,7 @@ class _Builder:
     def _early(self, query: ast.SelectQuery, outermost: bool) -> frozenset[str]:
         """Snippets that expressions of the query read; the others wait for the surviving rows."""
         snippets = {m.snippet.name for m in walk(query.where) if isinstance(m, ast.Match) and m.snippet}
-        if not outermost or query.reduction or query.modifiers.group_by:
+        if not snippets or not outermost or query.reduction or query.modifiers.group_by:
             return frozenset(snippets)
         branches = (node for node in walk(query.where) if isinstance(node, ast.UnionPattern))
         in_branches = {m.snippet.name for b in branches for m in walk(b) if isinstance(m, ast.Match) and m.snippet}

@@ -37,6 +37,8 @@ def without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
     1.1 section 4.1.4). The columns of a `SELECT DISTINCT *` of a sub-select become explicit, because DISTINCT compares
     the values of variables, but not of blank nodes.
     """
+    if not any(isinstance(node, ast.Blank) for node in walk(form)):
+        return form
     variable_of: dict[str, ast.Var] = {}
 
     def change(node: ast.Syntax) -> ast.Syntax:

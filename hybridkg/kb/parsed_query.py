@@ -64,7 +64,7 @@ class CheckedTree:
         """Whether the tree has a SERVICE, a file of parameters, patterns that planning compares for equality."""
         has_service = has_files = has_exists = False
         snippets = 0
-        for node in walk(self.written):
+        for node in walk(self.written.form):
             match node:
                 case ast.ServicePattern():
                     has_service = True
@@ -93,7 +93,7 @@ class CheckedTree:
 
     @cached_property
     def _compared_constants(self) -> frozenset[str]:
-        return frozenset(_word(node) for node in walk(self.written) if isinstance(node, ast.Iri | ast.Lit))
+        return frozenset(_word(node) for node in walk(self.written.form) if isinstance(node, ast.Iri | ast.Lit))
 
     def template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate | None:
         """The template for parameters with these values; None if they cannot be bound, or a value decides the plan."""

@@ -25,7 +25,8 @@ def order_warnings(form: ast.QueryForm) -> Iterator[QueryWarning]:
     if isinstance(form, ast.AskQuery) or form.where is None:
         return
     yield from _worst_first(form)
-    for query in _sub_selects(form.where):
+    has_sub_select = any(isinstance(node, ast.SubSelect) for node in walk(form.where))
+    for query in _sub_selects(form.where) if has_sub_select else ():
         yield from arbitrary_rows(query)
         yield from order_warnings(query)
 

@@ -34,7 +34,12 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     ['nothing uses the score ?s']
     """
     nodes = tuple(walk(query.form))
-    unbound = [*_unbound(nodes, given), *_forgotten(nodes, given), *_lost_in_groups(nodes, given)]
+    bound = bound_somewhere(nodes)
+    unbound = [
+        *_unbound(nodes, given, bound),
+        *_forgotten(nodes, given, bound),
+        *_lost_in_groups(nodes, given, bound),
+    ]
     having = _aliases_in_having(nodes, dict(query.prefixes))
     ranked = [*_unused_scores(nodes), *_literals(nodes), *_mixed(nodes), *order_warnings(query.form)]
     warnings = [*_products(nodes), *unbound, *having, *ranked]
@@ -145,9 +150,8 @@ def _has_one_row(query: ast.SelectQuery) -> bool:
     return modifiers.limit in (0, 1) or (aggregates and not modifiers.group_by)
 
 
-def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+def _unbound(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
     """Variables that are read but never bound: mostly misspellings."""
-    bound = bound_somewhere(nodes)
     names = [f"?{name}" for name in sorted(bound)]
     in_having = _named_in_having(nodes)
     seen: set[str] = set()
@@ -215,12 +219,12 @@ def _replaced(node: ast.Expression, aliases: Mapping[str, ast.Expression]) -> as
     return change(node)  # type: ignore[return-value]  # an expression for an expression
 
 
-def _forgotten(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+def _forgotten(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
     """Parameters without a value that a pattern binds, in a query that writes other variables with `?`."""
     named = [node for node in nodes if isinstance(node, ast.Var)]
     if all(node.is_marked for node in named):
         return
-    bound, unmarked = bound_somewhere(nodes), {node.name for node in named if not node.is_marked}
+    unmarked = {node.name for node in named if not node.is_marked}
     seen: set[str] = set()
     for node in named:
         name = node.name
@@ -234,9 +238,8 @@ def _forgotten(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
             )
 
 
-def _lost_in_groups(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+def _lost_in_groups(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
     """Variables that are bound in the rows, but read in clauses that see only groups."""
-    bound = bound_somewhere(nodes)
     for query in nodes:
         if not isinstance(query, ast.SelectQuery) or not is_grouped(query):
             continue
