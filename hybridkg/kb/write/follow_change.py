@@ -21,15 +21,17 @@ from numpy.typing import NDArray
 from hybridkg import __version__
 from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
+from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
+from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
+from hybridkg.graph.projected_triples import projected_triples
 from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
 from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
@@ -200,7 +202,7 @@ class IndexFollower:
     def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts, list[Node]]:
         """The texts of the dirty entities, before and after, and those of them whose stored filters have changed."""
         assert self.live.nodes is not None
-        union, store = self.live.union_default_graph, self._store_after()
+        union, states = self.live.union_default_graph, self._states(change)
         source = SourceChange(
             [_stated(triple) for triple in change.added],
             [_stated(triple) for triple in change.removed],
@@ -208,19 +210,26 @@ class IndexFollower:
         )
         limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
         profile = self._profile()
-        dirty = dirty_entities(profile, source, store, limit=limit)
+        dirty = dirty_entities(profile, source, states.after_streamed, limit=limit)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
         filtered = dirty.filtered if self.step.engine[1].stores_filters else ()
         nodes = {*dirty.nodes, *filtered}
         self.progress.start("reading text of changed entities", None)
         documents = self.live.documents, self._documents_after()
-        before, after = texts_before_and_after(nodes, profile, source, store, documents, union_default_graph=union)
+        before, after = texts_before_and_after(nodes, profile, states, documents, union_default_graph=union)
         self.progress.done(len(nodes))
         return before, after, [node for node in filtered if node in after.texts]
 
-    def _store_after(self) -> OxigraphStore:
-        return OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+    def _states(self, change: TripleChange) -> TwoStates:
+        """The graph before and after the change: read from the earlier projection where that has all of it."""
+        triples = list(map(_stated, change.added)), list(map(_stated, change.removed))
+        assert self.live.projection is not None
+        before = projected_triples(self.live.projection)
+        if before is not None:
+            return TwoStates.from_before(before, *triples)
+        store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+        return TwoStates.from_after(TripleLookups(store), *triples)
 
     # --- how ------------------------------------------------------------------------------
 
