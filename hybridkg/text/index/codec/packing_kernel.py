@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import float64, int64, njit, types, uint8, uint32, uint64, void
+from numba import float64, int32, int64, njit, types, uint8, uint32, uint64, void
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS, lowest_bit
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT, FIELD_SETS
 
@@ -298,15 +298,18 @@ WINDOW = 4096
 @njit(
     int64(
         _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(uint32), _input(float64, 3),
-        _input(int64), uint64[::1], uint8[::1], float64[:, ::1],
+        _input(int64), _input(float64, 3), uint64[::1], uint8[::1], float64[:, ::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def block_maxima(
-    sizes: Any, ids: Any, tf: Any, lengths: Any, text_lengths: Any, numbers: Any, together: Any, members: Any,
-    sets: Any, maxima: Any,
+    sizes: Any, ids: Any, tf: Any, lengths: Any, text_lengths: Any, numbers: Any, together: Any, shares: Any,
+    members: Any, sets: Any, maxima: Any,
 ) -> Any:  # fmt: skip
-    """Fills the members, sets and maxima of the blocks of a term, as `block_max_writer.block_maxima_numpy`."""
+    """Fills the members, sets and maxima of the blocks of a term, as `block_max_writer.block_maxima_numpy`.
+
+    `shares` are the 1 / (base + slope * length) of each form, field and short length: a division takes 4 ns.
+    """
     n_fields, n_forms, n_nodes = len(sizes), len(numbers), len(text_lengths)
     x, seen = np.zeros((n_forms, WINDOW)), np.zeros(WINDOW >> DOC_BLOCK_SHIFT, np.uint8)
     cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
@@ -333,39 +336,53 @@ def block_maxima(
             for k in range(n_forms):
                 coefficient, base, slope = numbers[k, 0, f], numbers[k, 1, f], numbers[k, 2, f]
                 length = text_lengths if together[k] else lengths[f]
-                own = x[k]
+                own, of_short = x[k], shares[k, f]
                 for j in range(uint64(begin), uint64(i)):
                     entity = uint64(ids[j])
-                    own[entity - uint64(low)] += (
-                        coefficient * float64(tf[j]) * (1.0 / (base + slope * float64(length[entity])))
-                    )
+                    tokens = uint64(length[entity])
+                    if tokens < uint64(len(of_short)):
+                        share = of_short[tokens]
+                    else:
+                        share = 1.0 / (base + slope * float64(tokens))
+                    own[entity - uint64(low)] += coefficient * float64(tf[j]) * share
         if is_empty:
             continue
         first = low >> DOC_BLOCK_SHIFT
-        for r in range(uint64(len(seen))):
-            if not seen[r]:
-                continue
-            block = uint64(first) + r
-            members[block >> uint64(6)] |= uint64(1) << (block & uint64(63))
-            sets[blocks] = seen[r]
-            seen[r] = 0
-            for k in range(n_forms):
-                largest = 0.0
-                for d in range(r << uint64(DOC_BLOCK_SHIFT), (r + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
-                    largest = max(largest, x[k, d])
-                    x[k, d] = 0.0
-                maxima[k, blocks] = largest
-            blocks += 1
+        for word in range(uint64(len(seen) >> 6)):
+            bits = uint64(0)
+            for j in range(uint64(64)):
+                bits |= uint64(seen[(word << uint64(6)) + j] != 0) << j
+            if bits:
+                members[uint64(first >> 6) + word] = bits
+            while bits:
+                r = (word << uint64(6)) + lowest_bit(bits)
+                bits &= bits - uint64(1)
+                sets[blocks] = seen[r]
+                seen[r] = 0
+                for k in range(n_forms):
+                    largest = 0.0
+                    for d in range(r << uint64(DOC_BLOCK_SHIFT), (r + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
+                        largest = x[k, d] if x[k, d] > largest else largest
+                        x[k, d] = 0.0
+                    maxima[k, blocks] = largest
+                blocks += 1
     return blocks
 
 
 @njit(int64(_input(float64), int64, float64, float64, uint8[::1], int64[::1], float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def classes(maxima: Any, wanted: Any, mean: Any, scale: Any, out: Any, counts: Any, highest: Any) -> Any:
     """Fills the classes of maxima, their counts and the highest of them, as `block_max_levels.classes_numpy`."""
-    for j in range(uint64(len(maxima))):
-        own = min(int64(maxima[j] / (maxima[j] + mean) * scale), len(counts) - 1)
-        out[j] = own
-        counts[own] += 1
+    n, last = uint64(len(maxima)), int32(len(counts) - 1)
+    for j in range(n):  # int32, because the processor converts several at once
+        out[j] = uint8(min(int32(maxima[j] / (maxima[j] + mean) * scale), last))
+    others = np.zeros(len(counts), np.int64)  # two tables, because equal classes follow one another
+    for j in range(n >> uint64(1)):
+        counts[out[uint64(2) * j]] += 1
+        others[out[uint64(2) * j + uint64(1)]] += 1
+    if n & uint64(1):
+        counts[out[n - uint64(1)]] += 1
+    for c in range(len(counts)):
+        counts[c] += others[c]
     lowest, found = len(counts), 0
     while found < wanted:
         lowest -= 1
@@ -381,18 +398,21 @@ def classes(maxima: Any, wanted: Any, mean: Any, scale: Any, out: Any, counts: A
 @njit(void(_input(float64), _input(uint8), _input(float64), float64, float64, int64, uint8[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def levels(maxima: Any, classes: Any, code: Any, mean: Any, scale: Any, halves: Any, out: Any) -> None:
     """Fills the levels of maxima, 0 before, as `block_max_levels.levels_numpy`."""
-    guess = np.zeros(256, np.int64)
-    level = 0
+    guess = np.zeros(257, np.int64)
+    level, guess[256] = 0, len(code) - 1
     for c in range(256):
         share = c / scale
         while level < len(code) - 1 and code[level] * (1.0 - share) < mean * share:
             level += 1
         guess[c] = level
     for j in range(uint64(len(maxima))):
-        level = guess[classes[j]]
-        while level > 0 and code[level - 1] >= maxima[j]:
+        x, c = maxima[j], uint64(classes[j])
+        level = guess[c]
+        while level > 0 and code[level - 1] >= x:
             level -= 1
-        while code[level] < maxima[j]:
+        for _ in range(guess[c + uint64(1)] - guess[c]):  # a sum, because the branch of a search is not predicted
+            level += int64(code[level] < x)
+        while code[level] < x:
             level += 1
         if halves:
             out[j >> uint64(1)] |= uint8(level << 4 * int64(j & uint64(1)))

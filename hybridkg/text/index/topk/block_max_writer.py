@@ -31,6 +31,9 @@ COMMON = 64
 MAX_THREADS = 4
 """Threads that compute block maxima; each holds 32 bytes for four entities."""
 
+SHORT = 2_048
+"""Lengths whose share of each form is computed once, 16 kB for each field of a form."""
+
 MIN_NODES = 20_000
 """Entities below which an index has no block maxima."""
 
@@ -224,6 +227,8 @@ class _BlockReader:
         self._sets, self._maxima = np.empty(n_blocks, np.uint8), np.empty((len(forms), n_blocks))
         self._numbers = np.array([(form.coefficient, form.base, form.slope) for form in forms])
         self._together = np.array([form.together for form in forms], np.int64)
+        short = np.maximum(np.arange(SHORT), 1)  # no entity with a posting has length 0, where a share may be infinite
+        self._shares = 1.0 / (self._numbers[:, 1, :, None] + self._numbers[:, 2, :, None] * short)
 
     def blocks(self, term: int) -> TermBlocks:
         """The blocks of a term."""
@@ -234,8 +239,8 @@ class _BlockReader:
             return block_maxima_numpy(sizes, ids, tf, self._lengths, self._text_lengths, self._forms)
         members = np.zeros(self._words, np.uint64)
         n = kernel.block_maxima(
-            sizes, ids, tf, self._lengths, self._text_lengths, self._numbers, self._together, members, self._sets,
-            self._maxima,
+            sizes, ids, tf, self._lengths, self._text_lengths, self._numbers, self._together, self._shares, members,
+            self._sets, self._maxima,
         )  # fmt: skip
         return TermBlocks(members, self._sets[:n], self._maxima[:, :n])
 
