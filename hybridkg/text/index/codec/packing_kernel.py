@@ -13,7 +13,7 @@ from numba import float64, int32, int64, njit, types, uint8, uint32, uint64, voi
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS, lowest_bit
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, NEVER, OPTIONS, lowest_bit
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT, FIELD_SETS
 
@@ -250,11 +250,16 @@ def unpack(words: Any, first: Any, at: Any, widths: Any, sizes: Any, ids: Any, t
         start += size
 
 
+SETS_WINDOW = 1 << 14
+"""Entities whose sets of fields are in the cache at once."""
+
+
 @njit(int64(_input(int64), _input(uint32), int64, int64[::1], uint64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, entities: Any) -> Any:
     """Counts the entities of each set of at most 8 fields, as `term_field_sets.count_numpy`; returns the sets."""
     counts = np.zeros(1 << n_fields, np.int64)
-    cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    of_entity = np.zeros(SETS_WINDOW, np.uint8)
+    cursor, stop, end = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
     n_sets = start = 0
     for term in range(len(per_term)):
         lists = 0
@@ -270,18 +275,26 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
             n_sets += 1
             continue
         while True:
-            lowest = int64(1) << 40
+            low = int64(NEVER)
             for f in range(n_fields):
-                if cursor[f] < stop[f] and int64(ids[cursor[f]]) < lowest:
-                    lowest = int64(ids[cursor[f]])
-            if lowest == int64(1) << 40:
+                if cursor[f] < stop[f]:
+                    low = min(low, int64(ids[cursor[f]]))
+            if low == NEVER:
                 break
-            members = 0
+            base = uint64(low)
             for f in range(n_fields):
-                if cursor[f] < stop[f] and int64(ids[cursor[f]]) == lowest:
-                    members |= 1 << f
-                    cursor[f] += 1
-            counts[members] += 1
+                i, last, field = uint64(cursor[f]), uint64(stop[f]), uint8(1 << f)
+                while i < last and uint64(ids[i]) < base + uint64(SETS_WINDOW):
+                    of_entity[uint64(ids[i]) - base] |= field
+                    i += uint64(1)
+                end[f] = i
+            for f in range(n_fields):  # the first posting of an entity counts it, and the others find 0
+                for i in range(uint64(cursor[f]), uint64(end[f])):
+                    entity = uint64(ids[i]) - base
+                    counts[of_entity[entity]] += 1
+                    of_entity[entity] = 0
+                cursor[f] = end[f]
+        counts[0] = 0
         for members in range(1 << n_fields):
             if counts[members]:
                 sets[n_sets], entities[n_sets] = members, counts[members]
