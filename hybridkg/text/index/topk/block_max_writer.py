@@ -17,7 +17,7 @@ from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import TermSets
-from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, words_of
+from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, rounded_lengths, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
 from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 from hybridkg.text.models.additive import Floats
@@ -94,10 +94,11 @@ def write_block_maxima(
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
     text_lengths = lengths.sum(axis=0, dtype=np.uint32)
+    rounded = rounded_lengths(text_lengths)
     kept = None
     if terms and earlier is not None and earlier.ids_stay:
-        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, text_lengths)
-    term_maxima = _TermMaxima(lists, lengths, text_lengths, forms, kept)
+        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, rounded)
+    term_maxima = _TermMaxima(lists, lengths, rounded, forms, kept)
     members: list[ArrayPiece] = []
     levels: list[ArrayPiece] = []
     codes, starts = [], [0]
@@ -260,7 +261,7 @@ def block_maxima_numpy(
         ids: uint32[sum(sizes)].
         tf: uint32[sum(sizes)].
         lengths: uint32[fields, nodes].
-        text_lengths: uint32[nodes], of all fields.
+        text_lengths: uint32[nodes], of all fields, rounded.
         forms: of x.
     """
     n_blocks, ends = -(-len(text_lengths) // DOC_BLOCK), np.cumsum(sizes).tolist()
