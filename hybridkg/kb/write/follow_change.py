@@ -8,7 +8,7 @@ graph or analysed. An index on a server is a clone of the earlier one, with the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -97,13 +97,14 @@ class IndexFollower:
         change = self._source_change()
         before, after, filtered = self._texts(change)
         changed = changed_nodes(before, after)
-        nodes, ids = self._write_nodes(changed, after)
+        old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
+        nodes, ids = self._write_nodes(changed, old_ids, after)
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
             written = beside.submit(self.graph.flush), beside.submit(self._write_projection, change, nodes, ids)
-            counts = self._write_text(in_term_order({*changed, *filtered}), before, after, nodes, ids)
+            counts = self._write_text(old_ids, before, after, nodes, ids)
             for part in written:
                 part.result()
-        vectors = self._write_vectors(changed, after, nodes, ids)
+        vectors = self._write_vectors(changed, old_ids, after, nodes, ids)
         self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
         return IndexReport(
@@ -233,13 +234,14 @@ class IndexFollower:
 
     # --- how ------------------------------------------------------------------------------
 
-    def _write_nodes(self, changed: Collection[Node], after: SelectedTexts) -> tuple[NodeTable, NDArray[np.int64]]:
+    def _write_nodes(
+        self, changed: Collection[Node], old_ids: Mapping[Node, int], after: SelectedTexts
+    ) -> tuple[NodeTable, NDArray[np.int64]]:
         """Writes the node table; returns it, and the next id of each earlier entity, -1 for one without text."""
         nodes = self.live.nodes
         assert nodes is not None
-        known = dict(zip(changed, nodes.find_many([*changed]).tolist(), strict=True))
-        gone = sorted(id for node, id in known.items() if id >= 0 and node not in after.texts)
-        new = [node for node, id in known.items() if id < 0 and node in after.texts]
+        gone = sorted(old_ids[node] for node in changed if old_ids[node] >= 0 and node not in after.texts)
+        new = [node for node in changed if old_ids[node] < 0 and node in after.texts]
         if gone or new:
             ids = nodes.write_changed(self.building.path, np.array(gone, np.int64), new)
         else:
@@ -250,29 +252,40 @@ class IndexFollower:
 
     def _write_text(
         self,
-        changed: Collection[Node],
+        old_ids: Mapping[Node, int],
         before: SelectedTexts,
         after: SelectedTexts,
         nodes: NodeTable,
         ids: NDArray[np.int64],
     ) -> dict[str, int]:
-        """Writes the text index of `changed` entities, and returns its counts."""
+        """Writes the text index of changed entities, and returns its counts.
+
+        Args:
+            old_ids: the entities with their ids in the earlier node table, -1 for a new one.
+            before: texts of the state before.
+            after: texts of the state after.
+            nodes: the next node table.
+            ids: the next id of each earlier entity.
+        """
         assert self.live.nodes is not None
         assert self.live.text is not None
         folder, previous = self.building.path / "text", self._previous / "text"
-        if not changed:
+        if not old_ids:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
         name, engine = self.step.engine
+        changed = in_term_order(old_ids)
         own, earlier = after.only(changed), before.only(changed)
-        new_ids = nodes.find_many([*own.texts])
+        staying = [node for node in own.texts if old_ids[node] >= 0]
+        new_ids = dict(zip(staying, ids[[old_ids[node] for node in staying]].tolist(), strict=True))
+        new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
         change = TextChange(
             earlier,
             own,
-            self._staying(changed, ids),
-            new_ids.astype(np.uint32),
-            self._field_changes(changed, earlier, own, ids, new_ids),
+            _staying(changed, old_ids, ids),
+            np.array([new_ids[node] for node in own.texts], np.uint32),
+            _field_changes(changed, earlier, own, ids, old_ids, new_ids),
             len(nodes),
             self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(earlier),
         )
@@ -286,43 +299,13 @@ class IndexFollower:
             (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
         return counts
 
-    def _field_changes(
+    def _write_vectors(
         self,
         changed: Collection[Node],
-        before: SelectedTexts,
+        old_ids: Mapping[Node, int],
         after: SelectedTexts,
+        nodes: NodeTable,
         ids: NDArray[np.int64],
-        new_ids: NDArray[np.int64],
-    ) -> list[FieldChange]:
-        """The changes of each field; `ids` are the next ids of the earlier entities, `new_ids` those of `after`."""
-        assert self.live.nodes is not None
-        id_of = dict(zip(after.texts, new_ids.tolist(), strict=True))
-        old_id_of = dict(zip(before.texts, self.live.nodes.find_many([*before.texts]).tolist(), strict=True))
-        return [
-            FieldChange(
-                self._staying(own, ids),
-                [
-                    (old_id_of[node], before.texts[node][i])
-                    for node in own
-                    if node in old_id_of
-                    if before.texts[node][i]
-                ],
-                [(id_of[node], values) for node, values in own.items() if values],
-            )
-            for i, own in enumerate(changed_values(changed, before, after))
-        ]
-
-    def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The next id of each earlier entity that has not changed; -1 for the others."""
-        assert self.live.nodes is not None
-        if not changed:
-            return ids
-        known, staying = self.live.nodes.find_many([*changed]), ids.copy()
-        staying[known[known >= 0]] = -1
-        return staying
-
-    def _write_vectors(
-        self, changed: Collection[Node], after: SelectedTexts, nodes: NodeTable, ids: NDArray[np.int64]
     ) -> VectorReport | None:
         """Writes the vectors; None where there are none."""
         if self.step.vectors is None:
@@ -333,7 +316,7 @@ class IndexFollower:
             previous,
             folder,
             self.step.vectors,
-            self._staying(changed, ids),
+            _staying(changed, old_ids, ids),
             own,
             nodes.find_many([*own.texts]).tolist(),
             self.progress,
@@ -392,6 +375,50 @@ class IndexFollower:
                 degrees = changed.setdefault(cast(Node, triple.subject), {})
                 degrees[triple.predicate.value] = degrees.get(triple.predicate.value, 0) + sign
         return EarlierStatistics(statistics, changed)
+
+
+def _field_changes(
+    changed: Collection[Node],
+    before: SelectedTexts,
+    after: SelectedTexts,
+    ids: NDArray[np.int64],
+    old_ids: Mapping[Node, int],
+    new_ids: Mapping[Node, int],
+) -> list[FieldChange]:
+    """The changes of each field.
+
+    Args:
+        changed: the entities.
+        before: their texts before.
+        after: their texts after.
+        ids: the next id of each earlier entity.
+        old_ids: the earlier ids of the entities.
+        new_ids: the next ids of those that have text.
+    """
+    return [
+        FieldChange(
+            _staying(own, old_ids, ids),
+            [(old_ids[node], before.texts[node][i]) for node in own if node in before.texts if before.texts[node][i]],
+            [(new_ids[node], values) for node, values in own.items() if values],
+        )
+        for i, own in enumerate(changed_values(changed, before, after))
+    ]
+
+
+def _staying(changed: Iterable[Node], old_ids: Mapping[Node, int], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The next id of each earlier entity that has not changed, by the next ids of all of them; -1 for the others."""
+    known = [id for id in map(old_ids.__getitem__, changed) if id >= 0]
+    if not known:
+        return ids
+    staying = ids.copy()
+    staying[known] = -1
+    return staying
+
+
+def _ids_by_node(table: NodeTable | None, nodes: Collection[Node]) -> dict[Node, int]:
+    """The id of each node in a table; -1 for one that it does not have."""
+    assert table is not None
+    return dict(zip(nodes, table.find_many([*nodes]).tolist(), strict=True))
 
 
 def _stated(triple: Triple) -> StatedTriple:

@@ -119,7 +119,8 @@ def rounded_lengths(lengths: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """
     whole = lengths.astype(np.int64) + int(TEXT_MU)
     unit = np.int64(1) << np.maximum(np.frexp(whole)[1] - LENGTH_BITS, 0)
-    return np.maximum(whole // unit * unit - int(TEXT_MU), 0).astype(np.uint32)
+    rounded: NDArray[np.uint32] = np.maximum(whole // unit * unit - int(TEXT_MU), 0).astype(np.uint32)
+    return rounded
 
 
 class BlockMaxBounds(NamedTuple):

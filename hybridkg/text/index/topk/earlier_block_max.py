@@ -110,4 +110,5 @@ def ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     pairs = words - (words >> np.uint64(1) & np.uint64(0x5555555555555555))
     fours = (pairs & np.uint64(0x3333333333333333)) + (pairs >> np.uint64(2) & np.uint64(0x3333333333333333))
     each = fours + (fours >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (each * np.uint64(0x0101010101010101) >> np.uint64(56)).astype(np.int64)
+    found: NDArray[np.int64] = (each * np.uint64(0x0101010101010101) >> np.uint64(56)).astype(np.int64)
+    return found
