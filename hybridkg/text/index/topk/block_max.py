@@ -117,6 +117,13 @@ def rounded_lengths(lengths: NDArray[np.uint32]) -> NDArray[np.uint32]:
     >>> rounded_lengths(np.array([0, 35, 36, 99, 100, 548, 675], np.uint32)).tolist()
     [0, 0, 36, 36, 100, 548, 548]
     """
+    largest = int(lengths.max(initial=0))
+    if largest < len(lengths):  # a table of all lengths takes less time
+        return _rounded(np.arange(largest + 1))[lengths]
+    return _rounded(lengths)
+
+
+def _rounded(lengths: NDArray[Any]) -> NDArray[np.uint32]:
     whole = lengths.astype(np.int64) + int(TEXT_MU)
     unit = np.int64(1) << np.maximum(np.frexp(whole)[1] - LENGTH_BITS, 0)
     rounded: NDArray[np.uint32] = np.maximum(whole // unit * unit - int(TEXT_MU), 0).astype(np.uint32)
