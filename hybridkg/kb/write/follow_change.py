@@ -37,7 +37,7 @@ from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
+from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, Values, engine_name
 from hybridkg.interfaces.vector_index import encoded_fields, kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
@@ -203,14 +203,14 @@ class IndexFollower:
     def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts, list[Node]]:
         """The texts of the dirty entities, before and after, and those of them whose stored filters have changed."""
         assert self.live.nodes is not None
-        union, states = self.live.union_default_graph, self._states(change)
+        union = self.live.union_default_graph
         source = SourceChange(
             [_stated(triple) for triple in change.added],
             [_stated(triple) for triple in change.removed],
             [NamedNode(iri) for iri in self.documents],
         )
         limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
-        profile = self._profile()
+        profile, states = self._profile(), self._states(source)
         dirty = dirty_entities(profile, source, states.after_streamed, limit=limit)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
@@ -222,15 +222,14 @@ class IndexFollower:
         self.progress.done(len(nodes))
         return before, after, [node for node in filtered if node in after.texts]
 
-    def _states(self, change: TripleChange) -> TwoStates:
+    def _states(self, change: SourceChange) -> TwoStates:
         """The graph before and after the change: read from the earlier projection where that has all of it."""
-        triples = list(map(_stated, change.added)), list(map(_stated, change.removed))
         assert self.live.projection is not None
         before = projected_triples(self.live.projection)
         if before is not None:
-            return TwoStates.from_before(before, *triples)
+            return TwoStates.from_before(before, change.added, change.removed)
         store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
-        return TwoStates.from_after(TripleLookups(store), *triples)
+        return TwoStates.from_after(TripleLookups(store), change.added, change.removed)
 
     # --- how ------------------------------------------------------------------------------
 
@@ -280,14 +279,15 @@ class IndexFollower:
         staying = [node for node in own.texts if old_ids[node] >= 0]
         new_ids = dict(zip(staying, ids[[old_ids[node] for node in staying]].tolist(), strict=True))
         new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
+        fields = _field_changes(changed, earlier, own, ids, old_ids, new_ids)
         change = TextChange(
             earlier,
             own,
             _staying(changed, old_ids, ids),
             np.array([new_ids[node] for node in own.texts], np.uint32),
-            _field_changes(changed, earlier, own, ids, old_ids, new_ids),
+            fields,
             len(nodes),
-            self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(earlier),
+            self.live.text.counts["text_bytes"] + sum(_bytes(one.values) - _bytes(one.before) for one in fields),
         )
         try:
             counts = engine.follow(previous, folder, change, self.progress)
@@ -450,11 +450,7 @@ def _graphs_by_triple(quads: Collection[Quad]) -> dict[Triple, set[object]]:
     return found
 
 
-def _bytes(texts: SelectedTexts) -> int:
+def _bytes(values_by_id: Iterable[tuple[int, Values]]) -> int:
     """UTF-8 bytes of all values."""
-    return sum(
-        len(text.encode("utf-8", "surrogatepass"))
-        for values in texts.texts.values()
-        for field in values
-        for text, _ in field
-    )
+    texts = (text for _, values in values_by_id for text, _ in values)
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
