@@ -228,8 +228,8 @@ class _BlockReader:
         self._sets, self._maxima = np.empty(n_blocks, np.uint8), np.empty((len(forms), n_blocks))
         self._numbers = np.array([(form.coefficient, form.base, form.slope) for form in forms])
         self._together = np.array([form.together for form in forms], np.int64)
-        short = np.maximum(np.arange(SHORT), 1)  # no entity with a posting has length 0, where a share may be infinite
-        self._shares = 1.0 / (self._numbers[:, 1, :, None] + self._numbers[:, 2, :, None] * short)
+        with np.errstate(divide="ignore"):  # by a base of 0 at length 0, which no field with a posting has
+            self._shares = 1.0 / (self._numbers[:, 1, :, None] + self._numbers[:, 2, :, None] * np.arange(SHORT))
 
     def blocks(self, term: int) -> TermBlocks:
         """The blocks of a term."""
