@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hybridkg.entities.dirty import SourceChange
-from hybridkg.entities.earlier_triples import EarlierTriples, RememberedTriples
+from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import TextDocuments
 from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
 from hybridkg.entities.path_walks import ends_of
@@ -161,32 +160,27 @@ def texts_of(
 def texts_before_and_after(
     nodes: Iterable[Node],
     profile: Profile,
-    change: SourceChange,
-    store_after: GraphStore,
+    states: TwoStates,
     documents: tuple[TextDocuments | None, TextDocuments | None] = (None, None),
     *,
     union_default_graph: bool = False,
 ) -> tuple[SelectedTexts, SelectedTexts]:
     """The texts of the entities among some nodes in the two states of a change, as `texts_of` gives them.
 
-    The store is read once, because the triples of the state before follow from those after.
-
     Args:
         nodes: in any order, repeats allowed.
         profile: of the index, with the fields of the documents of both states.
-        change: exact; the state after has none of `removed`, and that before none of `added`.
-        store_after: the graph in the state after.
+        states: the graph in both; the one that is read is read once.
         documents: of the state before, and of that after.
         union_default_graph: how the store is configured, for the text engine.
     """
-    later = RememberedTriples(store_after)
-    lookups = EarlierTriples(later, change.added, change.removed), later
+    lookups = states.before, states.after
     readers = [_TextReader(profile, *state) for state in zip(lookups, documents, strict=True)]
     texts: tuple[dict[Node, FieldValues], dict[Node, FieldValues]] = {}, {}
     for batch in _batches(nodes):
         for held, reader in zip(texts, readers, strict=True):
             held.update(reader.read(batch))
-        later.forget()
+        states.read.forget()
     before, after = (
         SelectedTexts(profile, held, union_default_graph, own) for held, own in zip(texts, lookups, strict=True)
     )

@@ -21,7 +21,6 @@ from hybridkg.entities.profile.paths import Path, alternatives, can_be_empty, si
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
-from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
 
@@ -70,13 +69,13 @@ class DirtyEntities:
     reason: str = ""
 
 
-def dirty_entities(profile: Profile, change: SourceChange, store_after: GraphStore, *, limit: int) -> DirtyEntities:
+def dirty_entities(profile: Profile, change: SourceChange, after: TripleLookups, *, limit: int) -> DirtyEntities:
     """All entities whose text a change may have changed, and few others.
 
     Args:
         profile: of the index, with the documents' fields.
         change: the changed triples and documents.
-        store_after: the graph with the change; its default graph as it is configured.
+        after: lookups in the graph with the change.
         limit: maximum number of dirty entities. Counting stops there.
 
     Returns:
@@ -89,10 +88,10 @@ def dirty_entities(profile: Profile, change: SourceChange, store_after: GraphSto
     >>> film, title, words = NamedNode("x:film"), NamedNode("x:title"), Literal("Alien")
     >>> profile = Profile("films", (Field("title", path=ShaclPredicate("x:title")),))
     >>> store = OxigraphStore.memory([Quad(film, title, words)])
-    >>> dirty_entities(profile, SourceChange(added=[(film, title, words)]), store, limit=100).nodes
+    >>> dirty_entities(profile, SourceChange(added=[(film, title, words)]), TripleLookups(store), limit=100).nodes
     (<NamedNode value=x:film>,)
     """
-    search = _DirtySearch(profile, change, TripleLookups(store_after), limit)
+    search = _DirtySearch(profile, change, after, limit)
     filters = frozenset(profile.filters)
     filtered = in_term_order({s for s, p, _ in change.triples if p.value in filters} if filters else ())
     for stage, reason in search.stages():

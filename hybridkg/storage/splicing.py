@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from io import FileIO
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -18,7 +18,7 @@ from hybridkg.storage.checksums import joined, known_checksum, middle, remember
 from hybridkg.storage.durable import start_writing
 
 BLOCK = 1 << 20
-"""Bytes that are read and written at once: they stay in the processor's cache between the two."""
+"""Bytes whose checksum is computed, and that are written, at once."""
 
 MAX_JOINED = 64
 """Pieces up to which checksums of parts are joined: 30 us each, the time of the checksum of 100 kB."""
@@ -41,9 +41,8 @@ def splice(target: Path, source: Path, pieces: Sequence[Piece]) -> int:
         OSError: the disk is full or fails, or the earlier file ends inside a range.
     """
     with ExitStack() as stack:
-        file = stack.enter_context(source.open("rb", buffering=0))
         out = stack.enter_context(target.open("wb", buffering=BLOCK))
-        splicing, whole, end = _Splicing(file, out), known_checksum(source), source.stat().st_size
+        splicing, whole, end = _Splicing(source, out), known_checksum(source), source.stat().st_size
         place, (first, last) = _longest(pieces)
         if whole is None or 2 * (last - first) <= end:
             crc, size, _ = splicing.write(pieces)
@@ -72,18 +71,15 @@ def _longest(pieces: Sequence[Piece]) -> tuple[int, Range]:
 class _Splicing:
     """An earlier file and the new one."""
 
-    def __init__(self, source: FileIO, out: IO[bytes]):
-        self._source, self._out, self._room = source, out, memoryview(bytearray(BLOCK))
+    def __init__(self, source: Path, out: IO[bytes]):
+        self._name, self._source, self._out = str(source), memoryview(_mapped(source)), out
 
     def blocks(self, begin: int, end: int) -> Iterator[memoryview]:
-        """The bytes of a range; each block is valid until the next one."""
-        self._source.seek(begin)
-        while begin < end:
-            read = self._source.readinto(self._room[: min(BLOCK, end - begin)])
-            if not read:
-                raise OSError(f"{str(self._source.name)!r} ends at {begin:,} bytes")
-            yield self._room[:read]
-            begin += read
+        """The bytes of a range, in parts that stay in the processor's cache."""
+        if end > len(self._source):
+            raise OSError(f"{self._name!r} ends at {len(self._source):,} bytes")
+        for at in range(begin, end, BLOCK):
+            yield self._source[at : min(at + BLOCK, end)]
 
     def write(self, pieces: Sequence[Piece], part: Range | None = None) -> tuple[int, int, int]:
         """Writes pieces; returns their checksum, their size, and the checksum of a part of the source.
@@ -114,3 +110,9 @@ class _Splicing:
         for block in self.blocks(begin, end):
             crc = zlib.crc32(block, crc)
         return crc
+
+
+def _mapped(path: Path) -> mmap | bytes:
+    """The content of a file, mapped, which spares a copy; an empty one cannot be mapped."""
+    with path.open("rb") as file:
+        return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""

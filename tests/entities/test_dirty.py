@@ -12,10 +12,12 @@ from sampling import examples
 
 from hybridkg.entities import dirty
 from hybridkg.entities.changed_text import changed_nodes, texts_before_and_after, texts_of
+from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.dirty import DirtyEntities, SourceChange, dirty_entities
 from hybridkg.entities.profile.paths import Path, Repeat, Sequence, ShaclInverse, ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import load_profile
+from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -50,15 +52,25 @@ def check_that_changed_texts_are_dirty(profile, states, held, union, whole_graph
         if held[0] != held[1]
         else (),
     )
-    found = dirty_entities(profile.with_documents(documents[0].fields()), change, stores[1], limit=1_000)
+    after = TripleLookups(stores[1])
+    found = dirty_entities(profile.with_documents(documents[0].fields()), change, after, limit=1_000)
     assert not found.too_many
     want = {node for node in old.keys() | new.keys() if old.get(node) != new.get(node)}
     assert want <= set(found.nodes)
     one, other = (texts_of(found.nodes, profile, *state) for state in zip(stores, documents, strict=True))
     assert set(changed_nodes(one, other)) == want
     if not whole_graphs:
-        both = texts_before_and_after(found.nodes, one.profile, change, stores[1], documents)
-        assert [texts.texts for texts in both] == [one.texts, other.texts]
+        triples = change.added, change.removed
+        for both in (
+            TwoStates.from_after(after, *triples),
+            TwoStates.from_before(TripleLookups(stores[0]), *triples),
+        ):
+            again = dirty_entities(
+                profile.with_documents(documents[0].fields()), change, both.after_streamed, limit=1_000
+            )
+            assert again == found
+            texts = texts_before_and_after(found.nodes, one.profile, both, documents)
+            assert [own.texts for own in texts] == [one.texts, other.texts]
     filtered = {s for s, p, _ in change.triples if p.value in profile.filters}
     assert set(found.filtered) == filtered
 
@@ -82,7 +94,7 @@ def dirty_after(
     change = SourceChange(
         [(q.subject, q.predicate, q.object) for q in added], [(q.subject, q.predicate, q.object) for q in removed]
     )
-    return dirty_entities(profile, change, OxigraphStore.memory([*after, *added]), limit=limit)
+    return dirty_entities(profile, change, TripleLookups(OxigraphStore.memory([*after, *added])), limit=limit)
 
 
 def quad(subject, iri, end):

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency import write_directions
+from hybridkg.graph.build.renumbering import Renumbering
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
-from hybridkg.graph.columns import Adjacency
+from hybridkg.graph.columns import Adjacency, PredicateColumns
 from hybridkg.graph.stored_projection import LAYOUT, StoredPredicates, StoredTerms
 from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.storage.array_edit import edit_of_sorted
@@ -99,9 +100,7 @@ class _Adjacencies:
         old_terms = StoredTerms(reader, before)
         self._removed = _pairs_by_predicate(change.removed, old_terms.id_of)
         self._added = _pairs_by_predicate(change.added, ids.of)
-        self._of_old = ids.of_old.astype(np.uint32)
-        differs = ids.of_old != np.arange(len(ids.of_old))
-        self._first = int(differs.argmax()) if differs.any() else len(differs)
+        self._renumbering = Renumbering.of(ids.of_old)
         self._has_moved = bool(ids.moved.any())
         for iri, pairs in self._removed.items():
             if iri not in self._old:
@@ -132,11 +131,13 @@ class _Adjacencies:
         old = columns.backward if direction else columns.forward
         if self._has_moved and (self._ids.moved[old.keys].any() or self._ids.moved[old.targets].any()):
             return _adjacency_of(self._pairs(iri, direction))
-        return Adjacency(self._renumbered(old.keys), old.offsets, self._renumbered(old.targets))
+        return self._renumbered(columns, direction)
 
-    def _renumbered(self, ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The next ids of terms that stay."""
-        return self._of_old[ids] if len(ids) and int(ids.max()) >= self._first else ids
+    def _renumbered(self, columns: PredicateColumns, direction: int) -> Adjacency:
+        """A direction of a predicate with the next ids, in the order of before."""
+        old, opposite = (columns.backward, columns.forward) if direction else (columns.forward, columns.backward)
+        keys, largest = self._renumbering.of_sorted(old.keys), int(opposite.keys[-1])  # the targets are its keys
+        return Adjacency(keys, old.offsets, self._renumbering.apply(old.targets, largest))
 
     def _pairs(self, iri: str, direction: int) -> Pairs:
         """The sorted pairs of a predicate in a direction."""
@@ -145,11 +146,11 @@ class _Adjacencies:
             return added
         columns = self._old[iri]
         old = columns.backward if direction else columns.forward
-        sources = _sources(old)
-        pairs = (self._of_old[sources].astype(np.uint64) << _HALF) | self._of_old[old.targets]
+        after = self._renumbered(columns, direction)
+        pairs = (_sources(after).astype(np.uint64) << _HALF) | after.targets
         if (removed := self._removed.get(iri)) is not None:
-            pairs = np.delete(pairs, _places(sources, old, _directed(removed, direction)))
-        if self._has_moved and (self._ids.moved[sources].any() or self._ids.moved[old.targets].any()):
+            pairs = np.delete(pairs, _places(_sources(old), old, _directed(removed, direction)))
+        if self._has_moved and (self._ids.moved[old.keys].any() or self._ids.moved[old.targets].any()):
             pairs.sort()
         return edit_of_sorted(pairs, pairs[:0], added).apply(pairs, added)
 

@@ -8,7 +8,7 @@ graph or analysed. An index on a server is a clone of the earlier one, with the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -21,21 +21,23 @@ from numpy.typing import NDArray
 from hybridkg import __version__
 from hybridkg.config.settings import EMBEDDED
 from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
+from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.entities.triple_lookups import StatedTriple, in_term_order
+from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
+from hybridkg.graph.projected_triples import projected_triples
 from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
 from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
+from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, Values, engine_name
 from hybridkg.interfaces.vector_index import encoded_fields, kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
@@ -95,13 +97,14 @@ class IndexFollower:
         change = self._source_change()
         before, after, filtered = self._texts(change)
         changed = changed_nodes(before, after)
-        nodes, ids = self._write_nodes(changed, after)
+        old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
+        nodes, ids = self._write_nodes(changed, old_ids, after)
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
             written = beside.submit(self.graph.flush), beside.submit(self._write_projection, change, nodes, ids)
-            counts = self._write_text(in_term_order({*changed, *filtered}), before, after, nodes, ids)
+            counts = self._write_text(old_ids, before, after, nodes, ids)
             for part in written:
                 part.result()
-        vectors = self._write_vectors(changed, after, nodes, ids)
+        vectors = self._write_vectors(changed, old_ids, after, nodes, ids)
         self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
         return IndexReport(
@@ -200,37 +203,44 @@ class IndexFollower:
     def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts, list[Node]]:
         """The texts of the dirty entities, before and after, and those of them whose stored filters have changed."""
         assert self.live.nodes is not None
-        union, store = self.live.union_default_graph, self._store_after()
+        union = self.live.union_default_graph
         source = SourceChange(
             [_stated(triple) for triple in change.added],
             [_stated(triple) for triple in change.removed],
             [NamedNode(iri) for iri in self.documents],
         )
         limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
-        profile = self._profile()
-        dirty = dirty_entities(profile, source, store, limit=limit)
+        profile, states = self._profile(), self._states(source)
+        dirty = dirty_entities(profile, source, states.after_streamed, limit=limit)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
         filtered = dirty.filtered if self.step.engine[1].stores_filters else ()
         nodes = {*dirty.nodes, *filtered}
         self.progress.start("reading text of changed entities", None)
         documents = self.live.documents, self._documents_after()
-        before, after = texts_before_and_after(nodes, profile, source, store, documents, union_default_graph=union)
+        before, after = texts_before_and_after(nodes, profile, states, documents, union_default_graph=union)
         self.progress.done(len(nodes))
         return before, after, [node for node in filtered if node in after.texts]
 
-    def _store_after(self) -> OxigraphStore:
-        return OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+    def _states(self, change: SourceChange) -> TwoStates:
+        """The graph before and after the change: read from the earlier projection where that has all of it."""
+        assert self.live.projection is not None
+        before = projected_triples(self.live.projection)
+        if before is not None:
+            return TwoStates.from_before(before, change.added, change.removed)
+        store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
+        return TwoStates.from_after(TripleLookups(store), change.added, change.removed)
 
     # --- how ------------------------------------------------------------------------------
 
-    def _write_nodes(self, changed: Collection[Node], after: SelectedTexts) -> tuple[NodeTable, NDArray[np.int64]]:
+    def _write_nodes(
+        self, changed: Collection[Node], old_ids: Mapping[Node, int], after: SelectedTexts
+    ) -> tuple[NodeTable, NDArray[np.int64]]:
         """Writes the node table; returns it, and the next id of each earlier entity, -1 for one without text."""
         nodes = self.live.nodes
         assert nodes is not None
-        known = dict(zip(changed, nodes.find_many([*changed]).tolist(), strict=True))
-        gone = sorted(id for node, id in known.items() if id >= 0 and node not in after.texts)
-        new = [node for node, id in known.items() if id < 0 and node in after.texts]
+        gone = sorted(old_ids[node] for node in changed if old_ids[node] >= 0 and node not in after.texts)
+        new = [node for node in changed if old_ids[node] < 0 and node in after.texts]
         if gone or new:
             ids = nodes.write_changed(self.building.path, np.array(gone, np.int64), new)
         else:
@@ -241,31 +251,43 @@ class IndexFollower:
 
     def _write_text(
         self,
-        changed: Collection[Node],
+        old_ids: Mapping[Node, int],
         before: SelectedTexts,
         after: SelectedTexts,
         nodes: NodeTable,
         ids: NDArray[np.int64],
     ) -> dict[str, int]:
-        """Writes the text index of `changed` entities, and returns its counts."""
+        """Writes the text index of changed entities, and returns its counts.
+
+        Args:
+            old_ids: the entities with their ids in the earlier node table, -1 for a new one.
+            before: texts of the state before.
+            after: texts of the state after.
+            nodes: the next node table.
+            ids: the next id of each earlier entity.
+        """
         assert self.live.nodes is not None
         assert self.live.text is not None
         folder, previous = self.building.path / "text", self._previous / "text"
-        if not changed:
+        if not old_ids:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
         name, engine = self.step.engine
+        changed = in_term_order(old_ids)
         own, earlier = after.only(changed), before.only(changed)
-        new_ids = nodes.find_many([*own.texts])
+        staying = [node for node in own.texts if old_ids[node] >= 0]
+        new_ids = dict(zip(staying, ids[[old_ids[node] for node in staying]].tolist(), strict=True))
+        new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
+        fields = _field_changes(changed, earlier, own, ids, old_ids, new_ids)
         change = TextChange(
             earlier,
             own,
-            self._staying(changed, ids),
-            new_ids.astype(np.uint32),
-            self._field_changes(changed, earlier, own, ids, new_ids),
+            _staying(changed, old_ids, ids),
+            np.array([new_ids[node] for node in own.texts], np.uint32),
+            fields,
             len(nodes),
-            self.live.text.counts["text_bytes"] + _bytes(own) - _bytes(earlier),
+            self.live.text.counts["text_bytes"] + sum(_bytes(one.values) - _bytes(one.before) for one in fields),
         )
         try:
             counts = engine.follow(previous, folder, change, self.progress)
@@ -277,43 +299,13 @@ class IndexFollower:
             (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
         return counts
 
-    def _field_changes(
+    def _write_vectors(
         self,
         changed: Collection[Node],
-        before: SelectedTexts,
+        old_ids: Mapping[Node, int],
         after: SelectedTexts,
+        nodes: NodeTable,
         ids: NDArray[np.int64],
-        new_ids: NDArray[np.int64],
-    ) -> list[FieldChange]:
-        """The changes of each field; `ids` are the next ids of the earlier entities, `new_ids` those of `after`."""
-        assert self.live.nodes is not None
-        id_of = dict(zip(after.texts, new_ids.tolist(), strict=True))
-        old_id_of = dict(zip(before.texts, self.live.nodes.find_many([*before.texts]).tolist(), strict=True))
-        return [
-            FieldChange(
-                self._staying(own, ids),
-                [
-                    (old_id_of[node], before.texts[node][i])
-                    for node in own
-                    if node in old_id_of
-                    if before.texts[node][i]
-                ],
-                [(id_of[node], values) for node, values in own.items() if values],
-            )
-            for i, own in enumerate(changed_values(changed, before, after))
-        ]
-
-    def _staying(self, changed: Collection[Node], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The next id of each earlier entity that has not changed; -1 for the others."""
-        assert self.live.nodes is not None
-        if not changed:
-            return ids
-        known, staying = self.live.nodes.find_many([*changed]), ids.copy()
-        staying[known[known >= 0]] = -1
-        return staying
-
-    def _write_vectors(
-        self, changed: Collection[Node], after: SelectedTexts, nodes: NodeTable, ids: NDArray[np.int64]
     ) -> VectorReport | None:
         """Writes the vectors; None where there are none."""
         if self.step.vectors is None:
@@ -324,7 +316,7 @@ class IndexFollower:
             previous,
             folder,
             self.step.vectors,
-            self._staying(changed, ids),
+            _staying(changed, old_ids, ids),
             own,
             nodes.find_many([*own.texts]).tolist(),
             self.progress,
@@ -385,6 +377,50 @@ class IndexFollower:
         return EarlierStatistics(statistics, changed)
 
 
+def _field_changes(
+    changed: Collection[Node],
+    before: SelectedTexts,
+    after: SelectedTexts,
+    ids: NDArray[np.int64],
+    old_ids: Mapping[Node, int],
+    new_ids: Mapping[Node, int],
+) -> list[FieldChange]:
+    """The changes of each field.
+
+    Args:
+        changed: the entities.
+        before: their texts before.
+        after: their texts after.
+        ids: the next id of each earlier entity.
+        old_ids: the earlier ids of the entities.
+        new_ids: the next ids of those that have text.
+    """
+    return [
+        FieldChange(
+            _staying(own, old_ids, ids),
+            [(old_ids[node], before.texts[node][i]) for node in own if node in before.texts if before.texts[node][i]],
+            [(new_ids[node], values) for node, values in own.items() if values],
+        )
+        for i, own in enumerate(changed_values(changed, before, after))
+    ]
+
+
+def _staying(changed: Iterable[Node], old_ids: Mapping[Node, int], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The next id of each earlier entity that has not changed, by the next ids of all of them; -1 for the others."""
+    known = [id for id in map(old_ids.__getitem__, changed) if id >= 0]
+    if not known:
+        return ids
+    staying = ids.copy()
+    staying[known] = -1
+    return staying
+
+
+def _ids_by_node(table: NodeTable | None, nodes: Collection[Node]) -> dict[Node, int]:
+    """The id of each node in a table; -1 for one that it does not have."""
+    assert table is not None
+    return dict(zip(nodes, table.find_many([*nodes]).tolist(), strict=True))
+
+
 def _stated(triple: Triple) -> StatedTriple:
     return cast(StatedTriple, (triple.subject, triple.predicate, triple.object))
 
@@ -414,11 +450,7 @@ def _graphs_by_triple(quads: Collection[Quad]) -> dict[Triple, set[object]]:
     return found
 
 
-def _bytes(texts: SelectedTexts) -> int:
+def _bytes(values_by_id: Iterable[tuple[int, Values]]) -> int:
     """UTF-8 bytes of all values."""
-    return sum(
-        len(text.encode("utf-8", "surrogatepass"))
-        for values in texts.texts.values()
-        for field in values
-        for text, _ in field
-    )
+    texts = (text for _, values in values_by_id for text, _ in values)
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)

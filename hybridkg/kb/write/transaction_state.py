@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from shutil import rmtree
+from typing import cast
 
 from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
@@ -57,7 +58,9 @@ class TransactionState:
     ):
         self._rebuilds = rebuilds
         self.folder, self.building, self.live, self.step = folder, building, live, step
-        self.graph = ChangingGraph(building.writable_graph)
+        is_open = isinstance(live.store, OxigraphStore) and live.generation.name == building.previous.name
+        link = cast(OxigraphStore, live.store).link_into if is_open else None
+        self.graph = ChangingGraph(lambda: building.writable_graph(link))
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]

@@ -6,7 +6,7 @@ A crash before the last step leaves the old state; the next writer removes the u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
@@ -64,14 +64,19 @@ class Building:
         self.is_compact = False
         """Whether the graph is known to be compact, and has not been opened for writing since."""
 
-    def writable_graph(self) -> Store:
+    def writable_graph(self, link: Callable[[Path], None] | None = None) -> Store:
         """The graph for writing: on the first call a copy of the live one, made of hard links.
+
+        Args:
+            link: links the live graph into a new folder, for a caller that has it open: another opening takes 15 ms.
 
         The caller must drop the store (`del`, also after an exception, whose frames keep locals alive) before the
         block of `building` ends.
         """
         if not (self.path / "graph").exists():
             self.changed("graph")
+            if link is not None and self.previous.graph.exists():
+                link(self.path / "graph")
         self.is_compact = False
         return self._own_graph()
 

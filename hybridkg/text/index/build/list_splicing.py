@@ -6,6 +6,7 @@ Ids stay, so the bytes of a list depend on nothing but its postings; only offset
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,11 +61,14 @@ class ListSplice:
         Raises:
             OverflowError: the segment has more than 64 GB of packed postings.
         """
-        groups = list(self._groups())
-        self._write_blocks(out, reader, groups)
-        edited, tokens = self.edited, _ends(self.edited.cf)
-        out.splice("positions", reader, _pieces(groups, self.old.arrays[1], tokens, edited.positions))
-        return self._write_offsets(out)
+        groups, tokens = list(self._groups()), _ends(self.edited.cf)
+        positions = _pieces(groups, self.old.arrays[1], tokens, self.edited.positions)
+        with ThreadPoolExecutor(1, "hybridkg-commit") as beside:
+            written = beside.submit(out.splice, "positions", reader, positions)
+            self._write_blocks(out, reader, groups)
+            lists = self._write_offsets(out)
+            written.result()
+        return lists
 
     def _groups(self) -> Iterator[tuple[int, int, int, int]]:
         """(first, end) of adjacent earlier lists that are replaced, and (first, end) of those that replace them."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import float64, int64, njit, types, uint8, uint32, uint64, void
+from numba import float64, int32, int64, njit, types, uint8, uint32, uint64, void
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, NEVER, OPTIONS, lowest_bit
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT, FIELD_SETS
 
@@ -250,11 +250,16 @@ def unpack(words: Any, first: Any, at: Any, widths: Any, sizes: Any, ids: Any, t
         start += size
 
 
+SETS_WINDOW = 1 << 14
+"""Entities whose sets of fields are in the cache at once."""
+
+
 @njit(int64(_input(int64), _input(uint32), int64, int64[::1], uint64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, entities: Any) -> Any:
     """Counts the entities of each set of at most 8 fields, as `term_field_sets.count_numpy`; returns the sets."""
     counts = np.zeros(1 << n_fields, np.int64)
-    cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    of_entity = np.zeros(SETS_WINDOW, np.uint8)
+    cursor, stop, end = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
     n_sets = start = 0
     for term in range(len(per_term)):
         lists = 0
@@ -270,18 +275,26 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
             n_sets += 1
             continue
         while True:
-            lowest = int64(1) << 40
+            low = int64(NEVER)
             for f in range(n_fields):
-                if cursor[f] < stop[f] and int64(ids[cursor[f]]) < lowest:
-                    lowest = int64(ids[cursor[f]])
-            if lowest == int64(1) << 40:
+                if cursor[f] < stop[f]:
+                    low = min(low, int64(ids[cursor[f]]))
+            if low == NEVER:
                 break
-            members = 0
+            base = uint64(low)
             for f in range(n_fields):
-                if cursor[f] < stop[f] and int64(ids[cursor[f]]) == lowest:
-                    members |= 1 << f
-                    cursor[f] += 1
-            counts[members] += 1
+                i, last, field = uint64(cursor[f]), uint64(stop[f]), uint8(1 << f)
+                while i < last and uint64(ids[i]) < base + uint64(SETS_WINDOW):
+                    of_entity[uint64(ids[i]) - base] |= field
+                    i += uint64(1)
+                end[f] = i
+            for f in range(n_fields):  # the first posting of an entity counts it, and the others find 0
+                for i in range(uint64(cursor[f]), uint64(end[f])):
+                    entity = uint64(ids[i]) - base
+                    counts[of_entity[entity]] += 1
+                    of_entity[entity] = 0
+                cursor[f] = end[f]
+        counts[0] = 0
         for members in range(1 << n_fields):
             if counts[members]:
                 sets[n_sets], entities[n_sets] = members, counts[members]
@@ -298,15 +311,18 @@ WINDOW = 4096
 @njit(
     int64(
         _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(uint32), _input(float64, 3),
-        _input(int64), uint64[::1], uint8[::1], float64[:, ::1],
+        _input(int64), _input(float64, 3), uint64[::1], uint8[::1], float64[:, ::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def block_maxima(
-    sizes: Any, ids: Any, tf: Any, lengths: Any, text_lengths: Any, numbers: Any, together: Any, members: Any,
-    sets: Any, maxima: Any,
+    sizes: Any, ids: Any, tf: Any, lengths: Any, text_lengths: Any, numbers: Any, together: Any, shares: Any,
+    members: Any, sets: Any, maxima: Any,
 ) -> Any:  # fmt: skip
-    """Fills the members, sets and maxima of the blocks of a term, as `block_max_writer.block_maxima_numpy`."""
+    """Fills the members, sets and maxima of the blocks of a term, as `block_max_writer.block_maxima_numpy`.
+
+    `shares` are the 1 / (base + slope * length) of each form, field and short length: a division takes 4 ns.
+    """
     n_fields, n_forms, n_nodes = len(sizes), len(numbers), len(text_lengths)
     x, seen = np.zeros((n_forms, WINDOW)), np.zeros(WINDOW >> DOC_BLOCK_SHIFT, np.uint8)
     cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
@@ -333,39 +349,53 @@ def block_maxima(
             for k in range(n_forms):
                 coefficient, base, slope = numbers[k, 0, f], numbers[k, 1, f], numbers[k, 2, f]
                 length = text_lengths if together[k] else lengths[f]
-                own = x[k]
+                own, of_short = x[k], shares[k, f]
                 for j in range(uint64(begin), uint64(i)):
                     entity = uint64(ids[j])
-                    own[entity - uint64(low)] += (
-                        coefficient * float64(tf[j]) * (1.0 / (base + slope * float64(length[entity])))
-                    )
+                    tokens = uint64(length[entity])
+                    if tokens < uint64(len(of_short)):
+                        share = of_short[tokens]
+                    else:
+                        share = 1.0 / (base + slope * float64(tokens))
+                    own[entity - uint64(low)] += coefficient * float64(tf[j]) * share
         if is_empty:
             continue
         first = low >> DOC_BLOCK_SHIFT
-        for r in range(uint64(len(seen))):
-            if not seen[r]:
-                continue
-            block = uint64(first) + r
-            members[block >> uint64(6)] |= uint64(1) << (block & uint64(63))
-            sets[blocks] = seen[r]
-            seen[r] = 0
-            for k in range(n_forms):
-                largest = 0.0
-                for d in range(r << uint64(DOC_BLOCK_SHIFT), (r + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
-                    largest = max(largest, x[k, d])
-                    x[k, d] = 0.0
-                maxima[k, blocks] = largest
-            blocks += 1
+        for word in range(uint64(len(seen) >> 6)):
+            bits = uint64(0)
+            for j in range(uint64(64)):
+                bits |= uint64(seen[(word << uint64(6)) + j] != 0) << j
+            if bits:
+                members[uint64(first >> 6) + word] = bits
+            while bits:
+                r = (word << uint64(6)) + lowest_bit(bits)
+                bits &= bits - uint64(1)
+                sets[blocks] = seen[r]
+                seen[r] = 0
+                for k in range(n_forms):
+                    largest = 0.0
+                    for d in range(r << uint64(DOC_BLOCK_SHIFT), (r + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
+                        largest = x[k, d] if x[k, d] > largest else largest
+                        x[k, d] = 0.0
+                    maxima[k, blocks] = largest
+                blocks += 1
     return blocks
 
 
 @njit(int64(_input(float64), int64, float64, float64, uint8[::1], int64[::1], float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def classes(maxima: Any, wanted: Any, mean: Any, scale: Any, out: Any, counts: Any, highest: Any) -> Any:
     """Fills the classes of maxima, their counts and the highest of them, as `block_max_levels.classes_numpy`."""
-    for j in range(uint64(len(maxima))):
-        own = min(int64(maxima[j] / (maxima[j] + mean) * scale), len(counts) - 1)
-        out[j] = own
-        counts[own] += 1
+    n, last = uint64(len(maxima)), int32(len(counts) - 1)
+    for j in range(n):  # int32, because the processor converts several at once
+        out[j] = uint8(min(int32(maxima[j] / (maxima[j] + mean) * scale), last))
+    others = np.zeros(len(counts), np.int64)  # two tables, because equal classes follow one another
+    for j in range(n >> uint64(1)):
+        counts[out[uint64(2) * j]] += 1
+        others[out[uint64(2) * j + uint64(1)]] += 1
+    if n & uint64(1):
+        counts[out[n - uint64(1)]] += 1
+    for c in range(len(counts)):
+        counts[c] += others[c]
     lowest, found = len(counts), 0
     while found < wanted:
         lowest -= 1
@@ -381,18 +411,21 @@ def classes(maxima: Any, wanted: Any, mean: Any, scale: Any, out: Any, counts: A
 @njit(void(_input(float64), _input(uint8), _input(float64), float64, float64, int64, uint8[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def levels(maxima: Any, classes: Any, code: Any, mean: Any, scale: Any, halves: Any, out: Any) -> None:
     """Fills the levels of maxima, 0 before, as `block_max_levels.levels_numpy`."""
-    guess = np.zeros(256, np.int64)
-    level = 0
+    guess = np.zeros(257, np.int64)
+    level, guess[256] = 0, len(code) - 1
     for c in range(256):
         share = c / scale
         while level < len(code) - 1 and code[level] * (1.0 - share) < mean * share:
             level += 1
         guess[c] = level
     for j in range(uint64(len(maxima))):
-        level = guess[classes[j]]
-        while level > 0 and code[level - 1] >= maxima[j]:
+        x, c = maxima[j], uint64(classes[j])
+        level = guess[c]
+        while level > 0 and code[level - 1] >= x:
             level -= 1
-        while code[level] < maxima[j]:
+        for _ in range(guess[c + uint64(1)] - guess[c]):  # a sum, because the branch of a search is not predicted
+            level += int64(code[level] < x)
+        while code[level] < x:
             level += 1
         if halves:
             out[j >> uint64(1)] |= uint8(level << 4 * int64(j & uint64(1)))

@@ -17,7 +17,7 @@ from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import TermSets
-from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, words_of
+from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, rounded_lengths, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
 from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 from hybridkg.text.models.additive import Floats
@@ -30,6 +30,9 @@ COMMON = 64
 
 MAX_THREADS = 4
 """Threads that compute block maxima; each holds 32 bytes for four entities."""
+
+SHORT = 2_048
+"""Lengths whose share of each form is computed once, 16 kB for each field of a form."""
 
 MIN_NODES = 20_000
 """Entities below which an index has no block maxima."""
@@ -91,10 +94,11 @@ def write_block_maxima(
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
     text_lengths = lengths.sum(axis=0, dtype=np.uint32)
+    rounded = rounded_lengths(text_lengths)
     kept = None
     if terms and earlier is not None and earlier.ids_stay:
-        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, text_lengths)
-    term_maxima = _TermMaxima(lists, lengths, text_lengths, forms, kept)
+        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, rounded)
+    term_maxima = _TermMaxima(lists, lengths, rounded, forms, kept)
     members: list[ArrayPiece] = []
     levels: list[ArrayPiece] = []
     codes, starts = [], [0]
@@ -224,6 +228,8 @@ class _BlockReader:
         self._sets, self._maxima = np.empty(n_blocks, np.uint8), np.empty((len(forms), n_blocks))
         self._numbers = np.array([(form.coefficient, form.base, form.slope) for form in forms])
         self._together = np.array([form.together for form in forms], np.int64)
+        with np.errstate(divide="ignore"):  # by a base of 0 at length 0, which no field with a posting has
+            self._shares = 1.0 / (self._numbers[:, 1, :, None] + self._numbers[:, 2, :, None] * np.arange(SHORT))
 
     def blocks(self, term: int) -> TermBlocks:
         """The blocks of a term."""
@@ -234,8 +240,8 @@ class _BlockReader:
             return block_maxima_numpy(sizes, ids, tf, self._lengths, self._text_lengths, self._forms)
         members = np.zeros(self._words, np.uint64)
         n = kernel.block_maxima(
-            sizes, ids, tf, self._lengths, self._text_lengths, self._numbers, self._together, members, self._sets,
-            self._maxima,
+            sizes, ids, tf, self._lengths, self._text_lengths, self._numbers, self._together, self._shares, members,
+            self._sets, self._maxima,
         )  # fmt: skip
         return TermBlocks(members, self._sets[:n], self._maxima[:, :n])
 
@@ -255,7 +261,7 @@ def block_maxima_numpy(
         ids: uint32[sum(sizes)].
         tf: uint32[sum(sizes)].
         lengths: uint32[fields, nodes].
-        text_lengths: uint32[nodes], of all fields.
+        text_lengths: uint32[nodes], of all fields, rounded.
         forms: of x.
     """
     n_blocks, ends = -(-len(text_lengths) // DOC_BLOCK), np.cumsum(sizes).tolist()

@@ -3,7 +3,7 @@
 The maxima of a word depend on its postings, on the lengths of the entities that have it, and on the form. Where no
 entity has entered or left the index, ids stay. Then a word without an edited posting keeps its blocks and its maxima in
 every form that takes the length of a field, because an entity whose field has another length has other postings there.
-A form that takes the length of the whole text changes with every field of an entity.
+A form that takes the length of the whole text changes with every field of an entity, unless the rounded length stays.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader
-from hybridkg.text.index.topk.block_max import BlockMaxForm
+from hybridkg.text.index.topk.block_max import BlockMaxForm, rounded_lengths
 
-MAX_LOOKED_UP = 16
+MAX_LOOKED_UP = 1_000
 """Entities of another length that are looked up in the blocks of each word; of more, a word is taken to have one."""
 
 
@@ -54,11 +54,11 @@ class EarlierBlockMaxima:
             reader: of the earlier segment.
             same: int64[terms], as in the class.
             forms: of the next segment.
-            lengths: uint32[nodes], of the whole texts of the next segment.
+            lengths: uint32[nodes], of the whole texts of the next segment, rounded.
         """
         if reader.about("peaks") != [form.to_json() for form in forms]:
             return None
-        before = reader.array("lengths").sum(axis=0, dtype=np.uint32)
+        before = rounded_lengths(reader.array("lengths").sum(axis=0, dtype=np.uint32))
         return cls(reader, same, forms, np.flatnonzero(before != lengths))
 
     def row(self, term: int) -> int | None:
@@ -87,12 +87,28 @@ class EarlierBlockMaxima:
         block = entities // DOC_BLOCK
         words = self.members[:, block >> 6] >> (block & 63).astype(np.uint64) & np.uint64(1)
         found: NDArray[np.bool_] = np.asarray(words.any(axis=1))
-        if len(entities) > MAX_LOOKED_UP:
+        if len(entities) > MAX_LOOKED_UP or not found.any():
             return found
-        for row in np.flatnonzero(found).tolist():
-            bits = np.unpackbits(self.members[row].view(np.uint8), bitorder="little")
-            own = np.flatnonzero(bits[block])
-            places = [int(np.count_nonzero(bits[:before])) for before in block[own].tolist()]
-            sets = self.levels_of(row, len(self._forms))[places]
-            found[row] = (sets >> (FIELD_SETS + entities[own] % DOC_BLOCK) & 1).any()
+        blocks_of_word = ones(self.members)
+        before = np.cumsum(blocks_of_word, axis=1) - blocks_of_word
+        place, bit = block >> 6, (block & 63).astype(np.uint64)
+        rank = before[:, place] + ones(self.members[:, place] & ((np.uint64(1) << bit) - np.uint64(1)))
+        starts = np.array(self._starts, np.int64)[len(self._forms) :: len(self._forms) + 1]
+        rows, own = np.nonzero(words)
+        sets = self.levels[starts[rows] + rank[rows, own]]
+        found[:] = False
+        found[rows[(sets >> (FIELD_SETS + entities[own] % DOC_BLOCK) & 1).astype(bool)]] = True
         return found
+
+
+def ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The number of set bits of each word, as `np.bitwise_count` of numpy 2; counted in pairs, fours and bytes.
+
+    >>> ones(np.array([0, 7, 1 << 63 | 1], np.uint64)).tolist()
+    [0, 3, 2]
+    """
+    pairs = words - (words >> np.uint64(1) & np.uint64(0x5555555555555555))
+    fours = (pairs & np.uint64(0x3333333333333333)) + (pairs >> np.uint64(2) & np.uint64(0x3333333333333333))
+    each = fours + (fours >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    found: NDArray[np.int64] = (each * np.uint64(0x0101010101010101) >> np.uint64(56)).astype(np.int64)
+    return found

@@ -5,11 +5,13 @@ import pytest
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS
+from hybridkg.text.index.build.segment_tail import SEGMENT
+from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, ArrayReader
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max_writer, topk
-from hybridkg.text.index.topk.block_max import COARSE, FINE, BlockMaxForm
+from hybridkg.text.index.topk.block_max import COARSE, FINE, LENGTH_BITS, TEXT_MU, BlockMaxForm, rounded_lengths
 from hybridkg.text.index.topk.block_max_levels import quantised
+from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 
 pytestmark = pytest.mark.quick
 
@@ -60,7 +62,7 @@ def test_levels_sets_and_members_are_those_of_the_postings(index):
         for form, begin in zip(kept._forms, starts, strict=False):
             x = np.zeros(len(sets) * DOC_BLOCK)
             for f, own in enumerate(postings):
-                length = (lengths.sum(axis=0) if form.together else lengths[f])[own.ids]
+                length = (rounded_lengths(lengths.sum(axis=0)) if form.together else lengths[f])[own.ids]
                 x[own.ids] += form.coefficient[f] * own.tf / (form.base[f] + form.slope[f] * length)
             highest = x.reshape(-1, DOC_BLOCK).max(axis=1)[sets > 0]
             code = kept.codes[place, column : column + form.levels]
@@ -68,6 +70,27 @@ def test_levels_sets_and_members_are_those_of_the_postings(index):
             assert (code[level] >= highest * (1 - 1e-12)).all()
             assert (code[level - 1] < highest * (1 + 1e-12)).all()
             column += form.levels
+
+
+def test_a_rounded_length_is_a_little_shorter_and_mostly_that_of_the_next_length():
+    lengths = np.concatenate([np.arange(20_000), np.array([10**6, 2**32 - 1])]).astype(np.uint32)
+    rounded = rounded_lengths(lengths).astype(np.float64)
+    assert (rounded <= lengths).all()
+    assert ((TEXT_MU + lengths) / (TEXT_MU + rounded) < 1 + 2.0 ** (1 - LENGTH_BITS)).all()
+    assert (np.diff(rounded[:20_000]) > 0).mean() < 1 / 32
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_words_of_some_entities_are_found_by_their_blocks(build, index, seed):
+    reader = ArrayReader(build.folder, SEGMENT)
+    earlier = EarlierBlockMaxima(reader, np.arange(10), index._block_maxima._forms, np.zeros(0, np.int64))
+    entities = np.sort(np.random.default_rng(seed).choice(N, 1 + 2 * seed, replace=False))
+    terms = reader.array("peaks.terms").tolist()
+    wanted = [
+        any(np.isin(index._lists.postings(t * len(FIELDS) + f).ids, entities).any() for f in range(len(FIELDS)))
+        for t in terms
+    ]
+    assert earlier._rows_with(entities).tolist() == wanted
 
 
 def drawn_maxima(seed):
@@ -115,7 +138,8 @@ def test_a_maximum_beyond_the_largest_number_is_below_its_level():
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("n_nodes", [1, 130, 4_096, 9_001])
-def test_the_kernel_finds_the_blocks_of_numpy(kernel, n_nodes, seed):
+def test_the_kernel_finds_the_blocks_of_numpy(kernel, monkeypatch, n_nodes, seed):
+    monkeypatch.setattr(block_max_writer, "SHORT", (50, 1_000)[seed % 2])
     rng, n_fields = np.random.default_rng(seed), 1 + seed % 6
     own = [np.flatnonzero(rng.random(n_nodes) < rng.choice([0, 0.001, 0.1, 0.9])) for _ in range(n_fields)]
     ids = np.concatenate(own).astype(np.uint32)
@@ -123,7 +147,7 @@ def test_the_kernel_finds_the_blocks_of_numpy(kernel, n_nodes, seed):
     lengths = rng.integers(1, 99, (n_fields, n_nodes)).astype(np.uint32)
     parts = rng.random((3, n_fields)) + 0.01
     forms = [BlockMaxForm(*parts, together=together, levels=COARSE) for together in (False, True, False)]
-    text_lengths = lengths.sum(axis=0, dtype=np.uint32)
+    text_lengths = rounded_lengths(lengths.sum(axis=0, dtype=np.uint32))  # some are 0
     sizes = np.array([len(one) for one in own], np.int64)
 
     class Lists:
