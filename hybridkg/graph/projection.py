@@ -239,8 +239,9 @@ class Prepared:
     ) -> IdTable:
         hints, run = dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
         table = self.node.rows(frozenset(columns) | frozenset(hints), hints, run)
+        kept = self.node.shape.restricted if isinstance(self.node, JoinNode) else frozenset[str]()
         for name, ids in hints.items():
-            if np.array_equal(table.columns[name], ids):  # one row for each id, as of a predicate with one value each
+            if name in kept or np.array_equal(table.columns[name], ids):
                 continue
             mask = inside(table.columns[name], ids)
             if not mask.all():

@@ -13,6 +13,9 @@ from numba.core.types import Array
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
+FEW = 4
+"""Neighbours of an id that are copied without a loop."""
+
 GALLOP = 8
 """One list is searched in another by galloping when it is this many times shorter, otherwise both are merged."""
 
@@ -27,14 +30,24 @@ _RUNS = (_input(int64), _input(int64), _input(uint32))
 
 @njit(void(*_RUNS, int64[::1], uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def expand(starts: Any, counts: Any, targets: Any, index: Any, found: Any) -> None:
-    """All neighbours, and the place of the id of each."""
-    n = 0
+    """All neighbours, and the place of the id of each.
+
+    Of most ids, FEW places are written whatever their count, so that the processor has no end of a loop to guess:
+    0.45 ms for 97,000 ids of one to three neighbours, and 0.7 with a loop (2-core machine).
+    """
+    n, last, last_target = 0, len(index) - FEW, len(targets) - FEW
     for i in range(len(starts)):
-        start = starts[i]
-        for j in range(counts[i]):
-            index[n] = i
-            found[n] = targets[start + j]
-            n += 1
+        start, count = starts[i], counts[i]
+        done = int64(0)
+        if n <= last and start <= last_target:
+            for j in range(FEW):
+                index[n + j] = i
+                found[n + j] = targets[start + j]
+            done = int64(FEW)
+        for j in range(done, count):
+            index[n + j] = i
+            found[n + j] = targets[start + j]
+        n += count
 
 
 @njit(void(*_RUNS, _input(int64), int64, int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
