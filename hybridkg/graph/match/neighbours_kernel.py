@@ -50,6 +50,27 @@ def expand(starts: Any, counts: Any, targets: Any, index: Any, found: Any) -> No
         n += count
 
 
+@njit(void(_input(uint32), int64, _input(uint32), int64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def runs_of(ids: Any, first: Any, offsets: Any, starts: Any, counts: Any) -> None:
+    """The start and the length of the run of each id, of which the id `first` has the first run; 0 for any other id."""
+    n, low = uint32(len(offsets) - 1), uint32(first)
+    for i in range(len(ids)):
+        place = uint32(ids[i] - low)  # ids below the first wrap around to large numbers
+        is_key = place < n
+        starts[i] = offsets[place] if is_key else 0
+        counts[i] = int64(offsets[place + 1]) - starts[i] if is_key else 0
+
+
+@njit(void(_input(uint32), int64, _input(uint32), uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def look_up(ids: Any, first: Any, targets: Any, found: Any) -> None:
+    """The one target of each id, of which the id `first` has targets[0], the next one targets[1]; else UNBOUND."""
+    n, unbound = uint32(len(targets)), uint32(0xFFFFFFFF)
+    low = uint32(first)
+    for i in range(len(ids)):
+        place = uint32(ids[i] - low)  # ids below the first wrap around to large numbers
+        found[i] = targets[place] if place < n else unbound
+
+
 @njit(void(*_RUNS, _input(int64), int64, int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def sum_neighbours(starts: Any, counts: Any, targets: Any, weights: Any, low: Any, sums: Any) -> None:
     """The sum of the weights of the neighbours of each id; that of id x is weights[x - low], 0 outside."""
