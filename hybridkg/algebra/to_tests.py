@@ -36,7 +36,7 @@ _COMPLEMENT = {"=": "!=", "!=": "="}
 """Operators of which SPARQL defines one as the negation of the other; `<` and `>=` are both false of NaN."""
 
 _STRING_TESTS = frozenset({"CONTAINS", "STRSTARTS", "STRENDS"})
-_PLAIN_REGEX = re.compile(r"(?P<start>\^)?(?P<text>[\w ,;:/'\"=<>@%&_-]+)(?(start)|(?P<end>\$)?)")
+PLAIN_REGEX = re.compile(r"(?P<start>\^)?(?P<text>[\w ,;:/'\"=<>@%&_-]+)(?(start)|(?P<end>\$)?)")
 """Regular expressions that find one text, perhaps at one end, which the projection tests on bytes."""
 _SIMPLE = frozenset({None, XSD + "string"})
 _SIGNED = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
@@ -168,7 +168,7 @@ def _test(node: ast.Expression, scope: Scope, negated: bool) -> Test:
         ):
             return _test(ast.Binary("=", v, iri), scope, negated)
         case ast.Call("REGEX", (ast.Var() as v, ast.Lit(pattern, datatype, None))) if (
-            not negated and datatype in _SIMPLE and (plain := _PLAIN_REGEX.fullmatch(pattern))
+            not negated and datatype in _SIMPLE and (plain := PLAIN_REGEX.fullmatch(pattern))
         ):
             name = "STRSTARTS" if plain["start"] else "STRENDS" if plain["end"] else "CONTAINS"
             return _test(ast.Call(name, (v, ast.Lit(plain["text"]))), scope, negated)

@@ -72,13 +72,17 @@ from hybridkg.interfaces.graph_index import (
     Values,
     Variable,
 )
+from hybridkg.rdf.term_texts import TermsOfTexts
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Term
 
 MAX_CACHED = 1_000
 """Compiled tests in the cache of a projection; a comparison takes about 0.1 ms to compile."""
 
-Truth = Callable[[str, Sequence[Term]], list[bool]]
+Truth = Callable[[str, Sequence[Term]], Sequence[bool] | Mask]
 """(expression over ?x, values) -> for each value, whether the expression is true; an error is false."""
+
+VALUES_AT_ONCE = 1 << 16
+"""Values whose texts are in memory at once."""
 
 MAX_REQUESTED = 200_000
 """Values that Oxigraph may have to evaluate for one test; 0.6 s on the 2-core machine."""
@@ -350,10 +354,9 @@ class PatternCompiler:
         terms, truth = self.terms, self.truth
 
         def decide(ids: Ids) -> Mask:
-            if len(ids) == 0:
-                return np.zeros(0, np.bool_)
-            values = [term for term in terms.terms(ids) if term is not None]
-            return np.array(truth(expression, values), np.bool_)
+            parts = [ids[first : first + VALUES_AT_ONCE] for first in range(0, len(ids), VALUES_AT_ONCE)]
+            truths = [truth(expression, TermsOfTexts(terms.texts(part))) for part in parts]
+            return np.concatenate([np.zeros(0, np.bool_), *truths])
 
         return decide
 
