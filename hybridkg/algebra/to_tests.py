@@ -44,6 +44,9 @@ _UNSIGNED = re.compile(r"[0-9]{1,15}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Integers whose lexical form the store preserves."""
 
+STRING_FUNCTIONS = frozenset(("STR", "STRLEN", "UCASE", "LCASE", "SUBSTR", "CONTAINS", "STRSTARTS", "STRENDS", "REGEX"))
+"""Functions that are computed over the bytes of many literals, for some arguments (operators/text_functions.py)."""
+
 _OF_VALUE_ALONE = frozenset(
     name
     for line in (
@@ -260,7 +263,8 @@ def _opaque(node: ast.Expression, scope: Scope) -> Opaque:
             return _TRUE  # the test is evaluated only on values
         return ast.Var("x") if isinstance(below, ast.Var) else rebuild(below, renamed)
 
-    return Opaque(name, write(renamed(node)))
+    calls = [below.function for below in walk(node) if isinstance(below, ast.Call)]
+    return Opaque(name, write(renamed(node)), bool(calls) and STRING_FUNCTIONS.issuperset(calls))
 
 
 def _refuse_more_than_value(node: ast.Syntax) -> None:

@@ -248,6 +248,10 @@ class Prepared:
                 table = table.take(mask)
         return IdTable(tuple(columns), tuple(table.column(name) for name in columns), table.size)
 
+    def has_distinct_rows(self, columns: Sequence[str]) -> bool:
+        node = self.node
+        return isinstance(node, JoinNode) and not node.others and set(node.variables) <= set(columns)
+
     def has_any(self, meter: Meter) -> bool:
         return has_any(self.node, PatternRun(meter, self.max_rows))
 

@@ -16,6 +16,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.algebra.to_tests import STRING_FUNCTIONS
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_groups import whole
@@ -26,7 +27,7 @@ from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.operators.partition import Places
-from hybridkg.operators.text_functions import OF_STRINGS, Strings, TextFunctions
+from hybridkg.operators.text_functions import Strings, TextFunctions
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import variables, walk
@@ -195,7 +196,7 @@ def _short_text_of(expression: ast.Expression) -> ExpressionText:
         variables(expression),
         next((call.base for call in calls if call.base), ""),
         any(call.function in PER_ROW for call in calls),
-        bool(calls) and all(call.function in OF_STRINGS for call in calls),
+        bool(calls) and all(call.function in STRING_FUNCTIONS for call in calls),
     )
     if len(text.text) > MAX_CACHED_LENGTH:
         raise _LongExpressionError(text)

@@ -120,7 +120,7 @@ class HashJoin(PhysicalOperator):
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = sides_of(self.left, self.right, self.shared, context)
         if isinstance(left, InColumns) and isinstance(right, InColumns):
-            columns = ColumnPairs.of(left, right, context)
+            columns = ColumnPairs.of(left, right, context, _wanted_first(context))
             if columns is not None:
                 return columns.merged()
         pairs = Compatible(left, right)
@@ -191,6 +191,12 @@ def joining(
                 with context.narrowed(leaves, name, ids):
                     return context.run(operator)
     return context.run(operator)
+
+
+def _wanted_first(context: ExecutionContext) -> int | None:
+    from hybridkg.operators.order_rows import wanted_first
+
+    return wanted_first(context)
 
 
 def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:

@@ -45,9 +45,6 @@ NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double"))
 
-OF_STRINGS = frozenset(["STR", "STRLEN", "UCASE", "LCASE", "SUBSTR", "CONTAINS", "STRSTARTS", "STRENDS", "REGEX"])
-"""Functions that are computed here for some arguments."""
-
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
 }  # fmt: skip
