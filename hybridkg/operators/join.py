@@ -155,7 +155,7 @@ def _joined(left: InColumns, right: InColumns, context: ExecutionContext) -> Ite
         yield from _joined(left.part(begin, end), right, context)
 
 
-NARROW_SHARE = 0.1
+NARROW_SHARE = 0.25
 """Share of the nodes of a graph up to which the values of one side of a join restrict the other side."""
 
 
