@@ -10,10 +10,10 @@ import numpy as np
 from hybridkg.graph.columns import TermTable
 from hybridkg.graph.match.conditions import Decide, IdTest, Order
 from hybridkg.graph.match.ids import IdRanges, Mask
-from hybridkg.graph.match.relations import spread
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.rdf.string_bytes import containing, ending_with
 from hybridkg.rdf.terms import Literal
+from hybridkg.storage.gather import gathered
 
 FUNCTIONS = ("CONTAINS", "STRSTARTS", "STRENDS")
 
@@ -112,12 +112,8 @@ class TermStrings:
             lengths = bounds[place + 1] - bounds[place]
             many = max(1, int(lengths.cumsum().searchsorted(CHUNK, side="right")))
             place, lengths = place[:many], lengths[:many]
-            total = int(lengths.sum())
-            if place[-1] - place[0] == many - 1:
-                buffer = data[bounds[place[0]] : bounds[place[0]] + total]
-            else:
-                buffer = np.asarray(data)[spread(bounds[place], lengths, total)]
-            ends = lengths.cumsum()
+            buffer, gathered_bounds = gathered(np.asarray(data), bounds[place], bounds[place + 1])
+            ends = gathered_bounds[1:]
             mask[start : start + many] = (
                 ending_with(buffer, ends, lengths, text) if at_end else containing(buffer, ends, text)
             )
