@@ -36,13 +36,16 @@ _COMPLEMENT = {"=": "!=", "!=": "="}
 """Operators of which SPARQL defines one as the negation of the other; `<` and `>=` are both false of NaN."""
 
 _STRING_TESTS = frozenset({"CONTAINS", "STRSTARTS", "STRENDS"})
-_PLAIN_REGEX = re.compile(r"(?P<start>\^)?(?P<text>[\w ,;:/'\"=<>@%&_-]+)(?(start)|(?P<end>\$)?)")
+PLAIN_REGEX = re.compile(r"(?P<start>\^)?(?P<text>[\w ,;:/'\"=<>@%&_-]+)(?(start)|(?P<end>\$)?)")
 """Regular expressions that find one text, perhaps at one end, which the projection tests on bytes."""
 _SIMPLE = frozenset({None, XSD + "string"})
 _SIGNED = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
 _UNSIGNED = re.compile(r"[0-9]{1,15}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Integers whose lexical form the store preserves."""
+
+STRING_FUNCTIONS = frozenset(("STR", "STRLEN", "UCASE", "LCASE", "SUBSTR", "CONTAINS", "STRSTARTS", "STRENDS", "REGEX"))
+"""Functions that are computed over the bytes of many literals, for some arguments (operators/text_functions.py)."""
 
 _OF_VALUE_ALONE = frozenset(
     name
@@ -168,7 +171,7 @@ def _test(node: ast.Expression, scope: Scope, negated: bool) -> Test:
         ):
             return _test(ast.Binary("=", v, iri), scope, negated)
         case ast.Call("REGEX", (ast.Var() as v, ast.Lit(pattern, datatype, None))) if (
-            not negated and datatype in _SIMPLE and (plain := _PLAIN_REGEX.fullmatch(pattern))
+            not negated and datatype in _SIMPLE and (plain := PLAIN_REGEX.fullmatch(pattern))
         ):
             name = "STRSTARTS" if plain["start"] else "STRENDS" if plain["end"] else "CONTAINS"
             return _test(ast.Call(name, (v, ast.Lit(plain["text"]))), scope, negated)
@@ -260,7 +263,8 @@ def _opaque(node: ast.Expression, scope: Scope) -> Opaque:
             return _TRUE  # the test is evaluated only on values
         return ast.Var("x") if isinstance(below, ast.Var) else rebuild(below, renamed)
 
-    return Opaque(name, write(renamed(node)))
+    calls = [below.function for below in walk(node) if isinstance(below, ast.Call)]
+    return Opaque(name, write(renamed(node)), bool(calls) and STRING_FUNCTIONS.issuperset(calls))
 
 
 def _refuse_more_than_value(node: ast.Syntax) -> None:

@@ -239,13 +239,18 @@ class Prepared:
     ) -> IdTable:
         hints, run = dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
         table = self.node.rows(frozenset(columns) | frozenset(hints), hints, run)
+        kept = self.node.shape.restricted if isinstance(self.node, JoinNode) else frozenset[str]()
         for name, ids in hints.items():
-            if np.array_equal(table.columns[name], ids):  # one row for each id, as of a predicate with one value each
+            if name in kept or np.array_equal(table.columns[name], ids):
                 continue
             mask = inside(table.columns[name], ids)
             if not mask.all():
                 table = table.take(mask)
         return IdTable(tuple(columns), tuple(table.column(name) for name in columns), table.size)
+
+    def has_distinct_rows(self, columns: Sequence[str]) -> bool:
+        node = self.node
+        return isinstance(node, JoinNode) and not node.others and set(node.variables) <= set(columns)
 
     def has_any(self, meter: Meter) -> bool:
         return has_any(self.node, PatternRun(meter, self.max_rows))

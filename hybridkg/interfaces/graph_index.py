@@ -8,7 +8,7 @@ space is internal to the translation (a blank node, the middle of a path).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -109,11 +109,13 @@ class StringTest:
 class Opaque:
     """Any expression over one variable whose truth depends on its value alone, as SPARQL that reads `?x`.
 
-    The test is false where the variable is unbound; no expression that could be true there is translated.
+    The test is false where the variable is unbound; no expression that could be true there is translated. With
+    `of_strings`, its functions are of strings, which need no evaluation one by one.
     """
 
     variable: str
     expression: str
+    of_strings: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -360,6 +362,9 @@ class PreparedPattern(Protocol):
         Raises:
             QueryLimitError: an intermediate result is too large, or the time is over.
         """
+
+    def has_distinct_rows(self, columns: Sequence[str]) -> bool:
+        """Whether no two solutions have the same values of some columns, as far as the form of the pattern tells."""
 
     def has_any(self, meter: Meter) -> bool:
         """Whether there is a solution; stops early where there are many.

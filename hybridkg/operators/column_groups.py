@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
-from hybridkg.operators.partition import Places, dense, is_sorted, lexical_order, partition
+from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 
@@ -33,6 +33,11 @@ INTEGER, DECIMAL = NamedNode(XSD + "integer"), NamedNode(XSD + "decimal")
 
 PLAIN = {INTEGER: re.compile(r"[+-]?[0-9]+"), DECIMAL: re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")}
 """Integers and decimals that Oxigraph and Python parse alike; others are ill-typed, or are left to Oxigraph."""
+
+Rows: TypeAlias = Places | slice
+"""Some rows, in an order of their own; a slice for all."""
+
+ALL = slice(None)
 
 Divide = Callable[[Sequence[Term], Sequence[int]], Sequence[Term | None]]
 """Quotients of terms and counts as the SPARQL engine has them."""
@@ -89,8 +94,9 @@ class ColumnGroups:
         is_bound = _bound(column)
         if aggregate.name == "COUNT" and not aggregate.distinct:
             return count_column(np.bincount(group if is_bound is None else group[is_bound], minlength=self.count))
-        rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
+        rows: Rows = ALL if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.distinct:
+            rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
             pairs = [group[rows], dense(column.keys)[rows]]
             order = lexical_order(pairs) if len(rows) else rows
             is_first = np.append(True, np.any([key[order[1:]] != key[order[:-1]] for key in pairs], axis=0))
@@ -98,23 +104,19 @@ class ColumnGroups:
         if aggregate.name == "COUNT":
             return count_column(np.bincount(group[rows], minlength=self.count))
         if aggregate.name == "SAMPLE":
-            first = np.full(self.count, -1, np.intp)
-            first[group[rows[::-1]]] = rows[::-1]
+            first, last_first = np.full(self.count, -1, np.intp), np.arange(len(group))[rows][::-1]
+            first[group[last_first]] = last_first
             return _of_groups(column, np.unique(group[rows]), np.arange(len(group)), first)
-        if is_bound is not None and len(rows) < len(group) and not aggregate.distinct:
+        if is_bound is not None and not is_bound.all() and not aggregate.distinct:
             return None
         if aggregate.name in ("MIN", "MAX"):
             return self._extremes(column, rows, is_least=aggregate.name == "MIN")
         return self._totals(column, rows, divide if aggregate.name == "AVG" else None)
 
-    def _extremes(self, column: Column, rows: Places, *, is_least: bool) -> Column | None:
-        numbers = column.numbers if isinstance(column, NumberColumn) else None
-        if numbers is not None and (np.isnan(numbers).any() or np.signbit(numbers[numbers == 0]).any()):
-            return None  # the minimum of 0 and -0 is whichever comes first
+    def _extremes(self, column: Column, rows: Rows, *, is_least: bool) -> Column | None:
         if isinstance(column, NumberColumn) and len(self.first):
-            best = np.full(self.count, np.inf if is_least else -np.inf)
-            (np.minimum if is_least else np.maximum).at(best, self.group[rows], column.numbers[rows])
-            return _as_written(NumberColumn(best, column.literal))
+            best = extremes_of_groups(self.group[rows], column.numbers[rows], self.count, is_least=is_least)
+            return None if best is None else _as_written(NumberColumn(best, column.literal))
         code, first = partition([column.keys], len(self.group))
         try:
             order = column.take(first).order(total=False)
@@ -130,10 +132,10 @@ class ColumnGroups:
         row_of_rank[rank] = first
         return _of_groups(_as_written(column), np.unique(group), row_of_rank, extreme)
 
-    def _totals(self, column: Column, rows: Places, divide: Divide | None) -> Column | None:
+    def _totals(self, column: Column, rows: Rows, divide: Divide | None) -> Column | None:
         """Sums; with `divide`, means."""
         numbers = _doubles(column)
-        if numbers is not None and len(rows):
+        if numbers is not None and len(numbers[rows]):
             return self._of_doubles(numbers, rows, is_mean=divide is not None)
         exact = ExactNumbers.of(column)
         if exact is None:
@@ -146,31 +148,35 @@ class ColumnGroups:
             return sums
         return mean(sums, count_column(counts), divide)
 
-    def _of_doubles(self, numbers: NDArray[np.float64], rows: Places, *, is_mean: bool) -> Column | None:
-        if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
+    def _of_doubles(self, numbers: NDArray[np.float64], rows: Rows, *, is_mean: bool) -> Column | None:
+        if self.only_exact and not (np.isfinite(numbers).all() and _is_exact(numbers)):
             return None
-        if self.only_exact:
-            if not _is_exact(numbers):
-                return None
-            order: Places | slice = rows
-        else:
-            order = self._order if len(rows) == len(self.group) else rows
-        # bincount adds one number after the other, from 0; `sum` and `reduceat` add in pairs.
-        group = self.group[order]
-        total = np.bincount(group, numbers[order], self.count).astype(np.float64, copy=False)
-        counts = np.bincount(group, minlength=self.count)
-        if not counts.all():
+        if not self.only_exact and len(numbers[rows]) == len(numbers):
+            rows = ALL if self._is_ordered(numbers) else self._order
+        sums = sums_of_groups(self.group[rows], numbers[rows], self.count)
+        if sums is None or not sums[1].all():
             return None
-        if is_mean:
-            total /= counts
-        return NumberColumn(total, written)
+        total, counts = sums
+        return NumberColumn(total / counts if is_mean else total, written)
+
+    def _is_ordered(self, numbers: NDArray[np.float64]) -> bool:
+        """Whether the numbers of each group come in the order of `_order`, or in one with the same sums, because rows
+        of one entity have one number: the score of the MATCH by whose entity they are ordered.
+        """
+        if self.summed_by is None or not self.solutions.size:
+            return True
+        first = next((name for name in self.summed_by if name in self.solutions.columns), None)
+        if first is None or (first in self.keys and isinstance(self.solutions.columns[first], TermColumn)):
+            return False
+        keys = self.solutions.columns[first].order(total=True)
+        before, after = keys[:-1], keys[1:]
+        return not (before > after).any() and not ((before == after) & (numbers[1:] != numbers[:-1])).any()
 
     @cached_property
-    def _order(self) -> Places | slice:
+    def _order(self) -> Rows:
         """Rows in the order of their terms, as in GroupRows."""
-        rows = slice(None)
         if self.summed_by is None or not self.solutions.size or np.bincount(self.group).max() <= ANY_ORDER:
-            return rows
+            return ALL
         columns = self.solutions.columns
         # Keys in several forms (1 and 01) are one group, but different terms.
         names = [
@@ -179,7 +185,43 @@ class ColumnGroups:
             if name not in self.keys or isinstance(columns[name], TermColumn)
         ]
         keys = [columns[name].order(total=True) for name in names]
-        return rows if not keys or is_sorted(keys) else lexical_order(keys)
+        return ALL if not keys or is_sorted(keys) else lexical_order(keys)
+
+
+def sums_of_groups(
+    group: Places, numbers: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+    """(sum, count) of the numbers of each group, added one after the other from 0; None if one is infinite, NaN or -0.
+
+    >>> sums_of_groups(np.array([1, 0, 1]), np.array([0.5, 2.0, 0.25]), 2)
+    (array([2.  , 0.75]), array([1, 2]))
+    """
+    if (kernel := KERNEL.for_work(len(group))) is not None:
+        totals, counts = np.zeros(count), np.zeros(count, np.int64)
+        return (totals, counts) if kernel.add_groups(group, np.ascontiguousarray(numbers), totals, counts) else None
+    if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
+        return None
+    # bincount adds one number after the other; `sum` and `reduceat` add in pairs.
+    totals = np.bincount(group, numbers, count).astype(np.float64, copy=False)
+    return totals, np.bincount(group, minlength=count)
+
+
+def extremes_of_groups(
+    group: Places, numbers: NDArray[np.float64], count: int, *, is_least: bool
+) -> NDArray[np.float64] | None:
+    """The least or greatest number of each group, infinite for none; None if one is NaN or -0, as the minimum of 0 and
+    -0 is whichever comes first.
+
+    >>> extremes_of_groups(np.array([1, 0, 1]), np.array([0.5, 2.0, 0.25]), 2, is_least=True)
+    array([2.  , 0.25])
+    """
+    best = np.full(count, np.inf if is_least else -np.inf)
+    if (kernel := KERNEL.for_work(len(group))) is not None:
+        return best if kernel.extreme_of_groups(group, np.ascontiguousarray(numbers), best, is_least) else None
+    if np.isnan(numbers).any() or np.signbit(numbers[numbers == 0]).any():
+        return None
+    (np.minimum if is_least else np.maximum).at(best, group, numbers)
+    return best
 
 
 def order_of_sums(first: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -225,7 +267,7 @@ class ExactNumbers:
         decimal = [literal.datatype == DECIMAL for literal in literals]
         return cls(np.array(scaled, np.float64), np.array(decimal, np.bool_), codes, digits)
 
-    def sums(self, rows: Places, group: Places, count: int) -> Column | None:
+    def sums(self, rows: Rows, group: Places, count: int) -> Column | None:
         """Sum of each group, an integer unless one of its numbers is a decimal; None if one may be too large."""
         codes = self.codes[rows]
         values = self.values[codes]

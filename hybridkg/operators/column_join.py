@@ -36,8 +36,12 @@ class ColumnPairs:
     loose: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, left: InColumns, right: InColumns, context: ExecutionContext) -> ColumnPairs | None:
+    def of(
+        cls, left: InColumns, right: InColumns, context: ExecutionContext, first: int | None = None
+    ) -> ColumnPairs | None:
         """Pairs; None where shared variables are unbound in too many combinations.
+
+        With `first`, at least that many of the first pairs are enough.
 
         Raises:
             QueryLimitError: more memory than the limit, or more than `max_rows` pairs that will be terms.
@@ -47,6 +51,8 @@ class ColumnPairs:
         if groups is None:
             return None
         parts = [_Runs.of(group) for group in groups]
+        if first is not None and len(parts) == 1:
+            parts = [parts[0].of_first(first)]
         total = sum(part.total for part in parts)
         context.expect(PAIR_US * total)
         context.hold(total, len({**left.columns, **right.columns}))
@@ -123,6 +129,11 @@ class _Runs:
     @property
     def total(self) -> int:
         return int(self.counts.sum())
+
+    def of_first(self, pairs: int) -> _Runs:
+        """The runs of the first left rows, as many as have that many pairs."""
+        rows = int(self.counts.cumsum().searchsorted(pairs)) + 1
+        return _Runs(self.at_left[:rows], self.at_right, self.low[:rows], self.counts[:rows])
 
     def pairs(self) -> tuple[Places, Places]:
         """(left row, right row) of each pair."""

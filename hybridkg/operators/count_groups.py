@@ -115,7 +115,7 @@ class CountGroups(PhysicalOperator):
             counts: Places = table.counts
             if aggregate.distinct and _name(aggregate) in keys:
                 counts = np.ones(len(counts), np.intp)
-            elif aggregate.distinct:
+            elif aggregate.distinct and not prepared.has_distinct_rows((*keys, _name(aggregate))):
                 counts = _distinct(prepared, keys, _name(aggregate), bound, context)
             columns[name] = count_column(counts)
         return self.groups.projected(InColumns(columns, len(table.counts), context.made), context)

@@ -16,18 +16,24 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.algebra.to_tests import STRING_FUNCTIONS
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_groups import whole
 from hybridkg.operators.column_join import shared_keys
-from hybridkg.operators.columns import Column, InColumns, TermColumn
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import EVALUATION_US, ExecutionContext
 from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
+from hybridkg.operators.partition import Places
+from hybridkg.operators.text_functions import Strings, TextFunctions
 from hybridkg.query import ast
+from hybridkg.query.parser import parse
 from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row, Solutions
+from hybridkg.rdf.term_texts import TermsOfTexts
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, NamedNode, Term, Triple
 
 ROWS_PER_QUESTION = 20_000
@@ -143,12 +149,14 @@ class ExpressionText:
         variables: its variables.
         base: IRI that it resolves relative IRIs against; empty without one.
         differs_per_row: whether equal rows may have different values, as for RAND.
+        is_of_strings: whether its functions are of strings, as TextFunctions has them.
     """
 
     text: str
     variables: frozenset[str]
     base: str
     differs_per_row: bool
+    is_of_strings: bool
 
     def names(self, solutions: Solutions) -> tuple[str, ...]:
         """Columns that it reads, sorted."""
@@ -188,6 +196,7 @@ def _short_text_of(expression: ast.Expression) -> ExpressionText:
         variables(expression),
         next((call.base for call in calls if call.base), ""),
         any(call.function in PER_ROW for call in calls),
+        bool(calls) and all(call.function in STRING_FUNCTIONS for call in calls),
     )
     if len(text.text) > MAX_CACHED_LENGTH:
         raise _LongExpressionError(text)
@@ -230,9 +239,11 @@ def columns_of_expressions(
         if text.differs_per_row:
             columns[at] = TermColumn.of(evaluate(expression, solutions.in_rows(), context))
             continue
-        numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
-        if numbers is not None:
-            columns[at] = numbers
+        column = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
+        if column is None and text.is_of_strings:
+            column = _of_texts(expression, solutions)
+        if column is not None:
+            columns[at] = column
             continue
         together.setdefault((text.names(solutions), text.base), []).append((at, text))
     for (names, _), parts in together.items():
@@ -251,10 +262,67 @@ def true_in_columns(condition: ast.Expression, solutions: InColumns, context: Ex
             mask = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).truth(inner)
             if mask is not None:
                 return mask
+            is_of_strings = text_of(inner).is_of_strings
+            if is_of_strings and (tested := _tested_texts(inner, solutions)) is not None:
+                mask, is_known = tested
+                if not is_known.all():
+                    rest = np.flatnonzero(~is_known)
+                    mask[rest] = _true_by_store(condition, solutions.take(rest), context)
+                return mask
+    return _true_by_store(condition, solutions, context)
+
+
+def _true_by_store(condition: ast.Expression, solutions: InColumns, context: ExecutionContext) -> NDArray[np.bool_]:
     values = column_of(condition, solutions, context)
     if not isinstance(values, TermColumn):
         return np.array(true_rows(values.cells()), np.bool_)
     return np.array(true_rows(values.terms.tolist()), np.bool_)[values.codes]
+
+
+def _texts_read(expression: ast.Expression, solutions: InColumns) -> tuple[TextFunctions, Places] | None:
+    """Functions of the texts of the only variable of an expression, and the place of each row in them; None for terms
+    without texts.
+    """
+    names = variables(expression)
+    column = solutions.columns.get(next(iter(names))) if len(names) == 1 else None
+    if not isinstance(column, IdColumn):
+        return None
+    distinct, place = column.each()
+    return TextFunctions(distinct.texts()), place
+
+
+def _of_texts(expression: ast.Expression, solutions: InColumns) -> Column | None:
+    """Column of a function of strings; None unless its value is certain in every row."""
+    read = _texts_read(expression, solutions)
+    if read is None:
+        return None
+    functions, place = read
+    value = functions.value(expression)
+    if value is None or not functions.is_known.all():
+        return None
+    if isinstance(value, Strings):
+        code_of: dict[str, int] = {}
+        codes = np.array([code_of.setdefault(text, len(code_of)) for text in value.list()], np.intp)
+        terms = np.empty(len(code_of), object)
+        terms[:] = list(map(Literal, code_of))
+        return TermColumn(terms, codes[place])
+    if not isinstance(value, np.ndarray):
+        return None
+    if value.dtype == np.bool_:
+        return TermColumn(_FALSE_OR_TRUE, value.astype(np.intp)[place])
+    return NumberColumn(value.astype(np.float64)[place], whole)
+
+
+def _tested_texts(
+    condition: ast.Expression, solutions: InColumns
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """(whether a condition on strings is true, whether that is certain) in each row; None for other conditions."""
+    read = _texts_read(condition, solutions)
+    if read is None:
+        return None
+    functions, place = read
+    mask = functions.truth(condition)
+    return None if mask is None else (mask[place], functions.is_known[place])
 
 
 def _values(
@@ -305,8 +373,33 @@ def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[
     return "\n".join(parts), triples
 
 
-def holds(expression: str, values: Sequence[Term], scratch: Callable[[Iterable[Triple]], GraphStore]) -> list[bool]:
+MANY_TEXTS = 500
+"""Texts whose evaluation by Oxigraph, 2 us each, takes longer than to parse an expression (2-core machine)."""
+
+
+@lru_cache(maxsize=256)
+def _parsed(expression: str) -> ast.Expression:
+    query = parse(f"SELECT * {{ FILTER({expression}) }}").form
+    (condition,) = [node.condition for node in walk(query) if isinstance(node, ast.Filter)]
+    return condition
+
+
+def holds(
+    expression: str, values: Sequence[Term], scratch: Callable[[Iterable[Triple]], GraphStore]
+) -> NDArray[np.bool_]:
     """Truth of a SPARQL expression over `?x` for each value; an error is not true."""
+    if isinstance(values, TermsOfTexts) and len(values) >= MANY_TEXTS and len(expression) <= MAX_CACHED_LENGTH:
+        functions = TextFunctions(values.texts)
+        mask = functions.truth(_parsed(expression))
+        if mask is not None:
+            if not functions.is_known.all():
+                rest = np.flatnonzero(~functions.is_known)
+                mask[rest] = _hold([values[place] for place in rest.tolist()], expression, scratch)
+            return mask
+    return np.array(_hold(values, expression, scratch), np.bool_)
+
+
+def _hold(values: Sequence[Term], expression: str, scratch: Callable[[Iterable[Triple]], GraphStore]) -> list[bool]:
     truths = [False] * len(values)
     for start in range(0, len(values), ROWS_PER_QUESTION):
         batch = values[start : start + ROWS_PER_QUESTION]

@@ -64,6 +64,11 @@ class GroupRows(OneChild):
         query = ast.SelectQuery(self.projection, NOTHING, modifiers=ast.Modifiers(self.keys, self.having))
         return _counting_numbers(query)
 
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """Variables of the aggregation."""
+        return variables(self.query)
+
     def _around(self) -> tuple[str, str]:
         """Text of the aggregation before and after its pattern, located by an IRI that occurs nowhere else."""
         name, text = PLACE, write(self.query)
@@ -103,7 +108,7 @@ class GroupRows(OneChild):
         if context.declines:
             return self._in_columns(context)
         solutions = self._numbered(context.run(self.child))
-        used = variables(self.query).union(self._summed_by or ())
+        used = self._read.union(self._summed_by or ())
         solutions = solutions.select([name for name in solutions.variables if name in used])
         groups = None
         if self._plain is not None:
@@ -121,7 +126,7 @@ class GroupRows(OneChild):
             rows = whole_or_blocks(self.child, context, self._plain.keys)
             if isinstance(rows, InColumns):
                 groups = self._plain.groups(self._numbered(rows), context, self._summed_by)
-            elif SOLUTION in variables(self.query):
+            elif SOLUTION in self._read:
                 raise ColumnsDeclined("distinct solutions that do not fit in memory")
             else:
                 return grouped_on_disk(self._plain, rows, context, self)
@@ -135,8 +140,8 @@ class GroupRows(OneChild):
                 f"an aggregation over {solutions.size:,} ranked rows; at most {MAX_ROWS:,} are grouped",
                 hint="add a condition to the pattern, or keep the best of the relation with TOP",
             )
-        row_name, used = "row", variables(self.query)
-        while row_name in used:
+        row_name = "row"
+        while row_name in self._read:
             row_name += "_"
         pattern, triples = inline(solutions.variables, self._in_order(solutions), row_name)
         head, tail = self._around()
@@ -168,7 +173,7 @@ class GroupRows(OneChild):
 
         Distinct in the query's own variables; fresh scores do not count.
         """
-        if SOLUTION not in variables(self.query):
+        if SOLUTION not in self._read:
             return solutions
         own = [i for i, name in enumerate(solutions.variables) if name not in self.internal]
         if isinstance(solutions, InColumns):
@@ -187,6 +192,8 @@ class GroupRows(OneChild):
 
 def _in_term_order(groups: Solutions) -> Solutions:
     """Rows by their columns. Most groups differ in the first ones already, and the terms of the others are not read."""
+    if groups.size < 2:
+        return groups
     if not isinstance(groups, InColumns):
         return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
     keys: list[Keys] = []

@@ -120,7 +120,7 @@ class HashJoin(PhysicalOperator):
     def run(self, context: ExecutionContext) -> Solutions:
         left, right = sides_of(self.left, self.right, self.shared, context)
         if isinstance(left, InColumns) and isinstance(right, InColumns):
-            columns = ColumnPairs.of(left, right, context)
+            columns = ColumnPairs.of(left, right, context, _wanted_first(context))
             if columns is not None:
                 return columns.merged()
         pairs = Compatible(left, right)
@@ -155,7 +155,7 @@ def _joined(left: InColumns, right: InColumns, context: ExecutionContext) -> Ite
         yield from _joined(left.part(begin, end), right, context)
 
 
-NARROW_SHARE = 0.1
+NARROW_SHARE = 0.25
 """Share of the nodes of a graph up to which the values of one side of a join restrict the other side."""
 
 
@@ -191,6 +191,12 @@ def joining(
                 with context.narrowed(leaves, name, ids):
                     return context.run(operator)
     return context.run(operator)
+
+
+def _wanted_first(context: ExecutionContext) -> int | None:
+    from hybridkg.operators.order_rows import wanted_first
+
+    return wanted_first(context)
 
 
 def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from hybridkg.operators.graph_fragment import NARROW_SHARE, GraphFragment
 from hybridkg.operators.id_sets import below, distinct_ids, held, places
 from hybridkg.operators.index_access import every_entity, every_match, scores_among
 from hybridkg.operators.late_scores import LateScores, is_late
+from hybridkg.operators.partition import KERNEL
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
 from hybridkg.operators.probing import PartialRead, read_up_to, rows_meeting
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
@@ -129,8 +130,7 @@ class TextJoin(PhysicalOperator):
         if np.array_equal(entities.ids, ids):
             matching = len(ids)
         else:
-            at = places(entities.ids, ids)
-            matching, scores = int(np.count_nonzero(np.bincount(at))), None if scores is None else scores[at]
+            scores, matching = scores_of_rows(entities.ids, ids, scores)
         if not bound:
             context.record_count(JOINED, matching, self.match)
         column: Column = LateScores(entities.ids, self._query, index)
@@ -255,6 +255,25 @@ def scored_rows(
     ids, scores = scores_of_ids(distinct, query, index, context)
     matches = held(entities, ids)
     return ScoredRows(solutions, matches, scores[places(entities[matches], ids)], int(held(distinct, ids).sum()))
+
+
+def scores_of_rows(rows: Ids, ids: Ids, scores: Scores | None) -> tuple[Scores | None, int]:
+    """(scores, number of distinct ids) of rows, each of which has one of the ascending ids; without scores, None.
+
+    >>> import numpy as np
+    >>> scores_of_rows(np.array([7, 7, 3], np.uint32), np.array([3, 5, 7], np.uint32), np.array([0.5, 1.0, 2.0]))
+    (array([2. , 2. , 0.5]), 2)
+    """
+    import numpy as np
+
+    if scores is None or not len(rows):
+        return scores if scores is None else scores[:0], len(distinct_ids(rows))
+    if (kernel := KERNEL.for_work(len(rows))) is not None:
+        found, is_found = np.empty(len(rows)), np.zeros(len(ids), np.bool_)
+        given = (np.ascontiguousarray(column) for column in (rows, ids, scores))
+        return found, kernel.scores_of_rows(*given, found, is_found)
+    at = places(rows, ids)
+    return scores[at], int(np.count_nonzero(np.bincount(at)))
 
 
 def scores_of_ids(ids: Ids, query: RankedQuery, index: RankedIndex, context: ExecutionContext) -> tuple[Ids, Scores]:

@@ -81,11 +81,7 @@ def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> G
     operator = GraphFragment.of(fragment.group, columns, fragment.dataset)
     if not isinstance(operator.pattern, DeclinedPattern) or fragment.dataset:
         return operator
-    return replace(operator, relational=of_declined(fragment.group, columns, _simple))
-
-
-def _simple(fragment: Fragment) -> GraphFragment:
-    return GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
+    return replace(operator, relational=of_declined(fragment.group, columns, operator_of))
 
 
 def template_of(fragment: Fragment) -> GraphFragment:

@@ -28,7 +28,7 @@ from hybridkg.planner.planner_context import PlannerContext
 
 
 def read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
-    """Entries that Oxigraph reads for an operator before its first row: those of MINUS, OPTIONAL and sub-selects."""
+    """Entries that Oxigraph reads for an operator before its first row, as those of an OPTIONAL or a sub-select."""
     fragment = operator.fragment if isinstance(operator, FragmentProbe | CountGroups | AnySolution) else operator
     if not isinstance(fragment, GraphFragment) or planning.graph is None:
         return 0.0
@@ -45,28 +45,72 @@ def read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
 
 
 def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
-    """The right sides of MINUS and OPTIONAL, and the sub-selects that are joined with something.
+    """The right sides of MINUS, OPTIONAL and EXISTS, and a side of a join with sub-selects.
 
-    Oxigraph 0.5.13 asks an OPTIONAL for each row if it has one triple, or two that share a variable of their own.
+    Oxigraph 0.5.13 asks an OPTIONAL for each row if it has one triple, or two that share a variable of their own, and
+    an EXISTS if each of its triples has a variable of the row. It joins a sub-select, a MINUS, or a UNION with one of
+    them, by a hash table of the side that it takes to be smaller: that with a constant, or else what is beside it.
     """
     match pattern:
         case Minus(left, right):
             yield from _read_whole(left)
             yield right
         case Join(parts):
+            rest = tuple(part for part in parts if not _is_joined_by_hash(part))
             for part in parts:
-                if isinstance(part, Distinct):
-                    yield part
-                else:
+                if part in rest:
                     yield from _read_whole(part)
+                else:
+                    yield part if not rest or _is_selective(part) else Join(rest)
         case LeftJoin(left, right, _):
             yield from _read_whole(left)
             yield from _read_whole(right) if _is_asked_for_rows(right, left) else (right,)
         case Union(branches):
             for branch in branches:
                 yield from _read_whole(branch)
-        case Exists(child, _, _) | Restrict(child, _) | Distinct(child, _, _):
+        case Exists(child, right, _):
             yield from _read_whole(child)
+            yield from () if _is_asked_of_rows(right, _names(child)) else (right,)
+        case Restrict(child, _) | Distinct(child, _, _):
+            yield from _read_whole(child)
+
+
+def _is_joined_by_hash(part: Pattern) -> bool:
+    """Whether Oxigraph cannot ask a part of a join for one row of the others."""
+    match part:
+        case Distinct() | Minus():
+            return True
+        case Join(parts) | Union(parts):
+            return any(map(_is_joined_by_hash, parts))
+        case Restrict(child, _):
+            return _is_joined_by_hash(child)
+    return False
+
+
+def _is_selective(part: Pattern) -> bool:
+    """Whether a pattern has a triple with a constant, in each branch of a UNION."""
+    match part:
+        case Scan(subject, _, object_):
+            return not (isinstance(subject, Variable) and isinstance(object_, Variable))
+        case Join(parts):
+            return any(map(_is_selective, parts))
+        case Union(branches):
+            return all(map(_is_selective, branches))
+        case Minus(child, _) | Exists(child, _, _) | Restrict(child, _) | Distinct(child, _, _) | LeftJoin(child, _, _):
+            return _is_selective(child)
+    return True
+
+
+def _is_asked_of_rows(part: Pattern, names: frozenset[str]) -> bool:
+    """Whether each triple of an EXISTS has one of the variables of a row."""
+    match part:
+        case Scan():
+            return not names.isdisjoint(_names(part))
+        case Join(parts):
+            return all(_is_asked_of_rows(one, names) for one in parts)
+        case Restrict(child, _):
+            return _is_asked_of_rows(child, names)
+    return False
 
 
 def _is_asked_for_rows(optional: Pattern, left: Pattern) -> bool:

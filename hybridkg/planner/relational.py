@@ -10,7 +10,7 @@ from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.from_ast import relational_of
 from hybridkg.algebra.nodes import Fragment, Plan, walk
 from hybridkg.algebra.rules import rewrite_relational
-from hybridkg.algebra.to_pattern import DeclinedPattern
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
@@ -125,12 +125,12 @@ def counted_of(part: Plan, fragment: FragmentOperator) -> CountGroups | None:
 
 def of_declined(group: ast.Group, columns: tuple[str, ...], fragment: FragmentOperator) -> PhysicalOperator | None:
     """Operators over columns of a group that no single pattern of the projection expresses: it computes in a sub-select
-    or by BIND, say. None if a part of it is declined as well.
+    or by BIND, say. None if a part of it is declined as well, unless it stands in an EXISTS.
     """
     plan = relational_of(ast.SelectQuery(tuple(ast.SelectItem(ast.Var(name)) for name in columns), group))
     plan = None if plan is None else rewrite_relational(plan)
     if plan is None or not is_computed(plan):
         return None
-    if any(isinstance(fragment(part).pattern, DeclinedPattern) for part in fragments_of(plan)):
+    if any(isinstance(pattern_of(part.group, part.dataset), DeclinedPattern) for part in fragments_of(plan)):
         return None
     return over_columns(plan, fragment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import BaseDirection
 
+from hybridkg.rdf.string_bytes import LEADING_BITS, NOT_LEADING
 from hybridkg.rdf.terms import (
     XSD_DOUBLE,
     XSD_STRING,
@@ -35,9 +37,6 @@ TaggedTexts: TypeAlias = tuple[list[str], list[str]]
 """The tag (TermTexts.tags) of each of some terms, and their texts."""
 
 UNBOUND_KIND, IRI_KIND, BLANK_KIND, STRING_KIND = range(len(PLAIN_TAGS))
-
-NOT_LEADING, LEADING_BITS = 0x80, 0xC0
-"""The two highest bits of a byte of UTF-8 that does not begin a character."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,3 +244,25 @@ class AsTerm(TextForm[Term | None]):
     def of_triple(self, triple: Triple) -> Term:
         """As TextForm has it."""
         return triple
+
+
+class TermsOfTexts(Sequence[Term]):
+    """The bound terms of some texts, which are made when one is first read.
+
+    >>> terms = TermsOfTexts(TermTexts.of([Literal("é", language="fr")]))
+    >>> len(terms), str(terms[0])
+    (1, '"é"@fr')
+    """
+
+    def __init__(self, texts: TermTexts):
+        self.texts = texts
+
+    @cached_property
+    def _terms(self) -> list[Any]:
+        return AsTerm().of_texts(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._terms[place]

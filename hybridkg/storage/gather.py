@@ -8,6 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.compute.kernels import LazyKernel
+
+KERNEL = LazyKernel("hybridkg.storage.gather_kernel", background=True)
+"""The compiled loop."""
+
+BYTES_PER_STEP = 8
+"""Bytes that are copied in the time of reading a posting."""
+
 BYTES_AT_ONCE = 1 << 21
 """Bytes whose places are in memory at once, 8 bytes each."""
 
@@ -17,7 +25,7 @@ def gathered(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The texts data[starts[i]:ends[i]], one after another: (uint8[bytes], int64[n + 1] offsets).
 
-    About 4 ns a byte; nothing is copied where each text begins at the end of the one before.
+    About 4 ns a byte, 1 ns with a compiled loop; nothing is copied where each text begins where the one before ends.
 
     >>> text = np.frombuffer(b"onetwothree", np.uint8)
     >>> found, offsets = gathered(text, np.array([6, 0]), np.array([11, 3]))
@@ -32,6 +40,9 @@ def gathered(
     if np.array_equal(starts[1:], ends[:-1]):
         return data[starts[0] : ends[-1]], offsets
     found = np.empty(offsets[-1], np.uint8)
+    if (kernel := KERNEL.for_work(len(found) // BYTES_PER_STEP)) is not None:
+        kernel.gather(np.ascontiguousarray(data), starts, ends, found)
+        return found, offsets
     first = 0
     while first < len(starts):
         end = max(first + 1, int(np.searchsorted(offsets, offsets[first] + BYTES_AT_ONCE, side="right")) - 1)

@@ -12,6 +12,7 @@ from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.any_predicate import AnyPredicateNode, OpenAnyPredicateNode
 from hybridkg.graph.match.combine import EmptyNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
 from hybridkg.graph.match.comparisons import comparison
+from hybridkg.graph.match.conditions import MAX_REQUESTED as MAX_IN_A_STEP
 from hybridkg.graph.match.conditions import (
     ColumnsInOrder,
     ColumnTest,
@@ -72,16 +73,24 @@ from hybridkg.interfaces.graph_index import (
     Values,
     Variable,
 )
+from hybridkg.rdf.term_texts import TermsOfTexts
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Term
 
 MAX_CACHED = 1_000
 """Compiled tests in the cache of a projection; a comparison takes about 0.1 ms to compile."""
 
-Truth = Callable[[str, Sequence[Term]], list[bool]]
+Truth = Callable[[str, Sequence[Term]], Sequence[bool] | Mask]
 """(expression over ?x, values) -> for each value, whether the expression is true; an error is false."""
+
+VALUES_AT_ONCE = 1 << 16
+"""Values whose texts are in memory at once."""
 
 MAX_REQUESTED = 200_000
 """Values that Oxigraph may have to evaluate for one test; 0.6 s on the 2-core machine."""
+
+
+def _most_requested(condition: IdTest) -> int:
+    return MAX_IN_A_STEP if condition.of_strings else MAX_REQUESTED
 
 
 COMPARED: dict[str, Callable[[Any, Any], Any]] = {
@@ -339,9 +348,9 @@ class PatternCompiler:
             case StringTest(function, _, argument):
                 decide = self._decide(f"{function}(?x, {argument})")
                 compiled = self.strings.condition(function, argument, decide)
-            case Opaque(_, expression):
+            case Opaque(_, expression, of_strings):
                 everything = IdRanges.of([(0, self.terms.n_terms)])
-                compiled = IdTest(IdRanges(()), everything, self._decide(expression), everything)
+                compiled = IdTest(IdRanges(()), everything, self._decide(expression), everything, of_strings)
         if compiled is None:
             raise PatternDeclined
         return compiled
@@ -350,26 +359,25 @@ class PatternCompiler:
         terms, truth = self.terms, self.truth
 
         def decide(ids: Ids) -> Mask:
-            if len(ids) == 0:
-                return np.zeros(0, np.bool_)
-            values = [term for term in terms.terms(ids) if term is not None]
-            return np.array(truth(expression, values), np.bool_)
+            parts = [ids[first : first + VALUES_AT_ONCE] for first in range(0, len(ids), VALUES_AT_ONCE)]
+            truths = [truth(expression, TermsOfTexts(terms.texts(part))) for part in parts]
+            return np.concatenate([np.zeros(0, np.bool_), *truths])
 
         return decide
 
     def _check_delegated(
         self, conditions: dict[str, IdTest], edges: Sequence[Edge], any_nodes: Sequence[AnyPredicateNode]
     ) -> None:
-        """Declines patterns for which Oxigraph would have to evaluate more than MAX_REQUESTED values."""
+        """Declines patterns for which Oxigraph would have to evaluate too many values."""
         for name, condition in conditions.items():
-            if condition.delegated.size > MAX_REQUESTED:
+            if condition.delegated.size > (most := _most_requested(condition)):
                 sizes = [
                     edge.relation.sources_in(condition.delegated, edge.from_subject(name))
                     for edge in edges
                     if name in edge.variables
                 ]
                 sizes += [node.sources_in(name, condition.delegated) for node in any_nodes if name in node.variables]
-                if min(sizes, default=float(condition.delegated.size)) > MAX_REQUESTED:
+                if min(sizes, default=float(condition.delegated.size)) > most:
                     raise PatternDeclined
 
     @staticmethod
@@ -396,7 +404,7 @@ class PatternCompiler:
             test = waiting.pop()
             if isinstance(test, Combined):
                 waiting += test.tests
-            elif isinstance(test, ColumnTest) and test.condition.delegated.size > MAX_REQUESTED:
+            elif isinstance(test, ColumnTest) and test.condition.delegated.size > _most_requested(test.condition):
                 raise PatternDeclined
         return row_tests
 

@@ -42,12 +42,14 @@ class IdTest:
         doubt: ids to be decided, disjoint from `sure`. All other ids fail, UNBOUND included.
         decide: which ids in doubt pass.
         delegated: ids in doubt that Oxigraph decides; the others are decided on their bytes.
+        of_strings: whether most of the delegated ids are decided on their bytes as well.
     """
 
     sure: IdRanges
     doubt: IdRanges = NOTHING
     decide: Decide = _never
     delegated: IdRanges = NOTHING
+    of_strings: bool = False
 
     @cached_property
     def span(self) -> IdRanges:

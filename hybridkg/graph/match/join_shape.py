@@ -29,6 +29,11 @@ class JoinShape:
         return frozenset(names).union(*(node.certain for node in self.others))
 
     @cached_property
+    def restricted(self) -> frozenset[str]:
+        """The variables of edges: every row of the join has a value that its hints allow."""
+        return frozenset(name for edge in self.edges for name in edge.variables)
+
+    @cached_property
     def only(self) -> str | None:
         """The only variable of a node that consists of edges between it and constants; else None."""
         if self.others or self.members or self.n_tests or not self.edges:

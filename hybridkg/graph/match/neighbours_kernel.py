@@ -13,6 +13,9 @@ from numba.core.types import Array
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
+FEW = 4
+"""Neighbours of an id that are copied without a loop."""
+
 GALLOP = 8
 """One list is searched in another by galloping when it is this many times shorter, otherwise both are merged."""
 
@@ -27,14 +30,45 @@ _RUNS = (_input(int64), _input(int64), _input(uint32))
 
 @njit(void(*_RUNS, int64[::1], uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def expand(starts: Any, counts: Any, targets: Any, index: Any, found: Any) -> None:
-    """All neighbours, and the place of the id of each."""
-    n = 0
+    """All neighbours, and the place of the id of each.
+
+    Of most ids, FEW places are written whatever their count, so that the processor has no end of a loop to guess:
+    0.45 ms for 97,000 ids of one to three neighbours, and 0.7 with a loop (2-core machine).
+    """
+    n, last, last_target = 0, len(index) - FEW, len(targets) - FEW
     for i in range(len(starts)):
-        start = starts[i]
-        for j in range(counts[i]):
-            index[n] = i
-            found[n] = targets[start + j]
-            n += 1
+        start, count = starts[i], counts[i]
+        done = int64(0)
+        if n <= last and start <= last_target:
+            for j in range(FEW):
+                index[n + j] = i
+                found[n + j] = targets[start + j]
+            done = int64(FEW)
+        for j in range(done, count):
+            index[n + j] = i
+            found[n + j] = targets[start + j]
+        n += count
+
+
+@njit(void(_input(uint32), int64, _input(uint32), int64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def runs_of(ids: Any, first: Any, offsets: Any, starts: Any, counts: Any) -> None:
+    """The start and the length of the run of each id, of which the id `first` has the first run; 0 for any other id."""
+    n, low = uint32(len(offsets) - 1), uint32(first)
+    for i in range(len(ids)):
+        place = uint32(ids[i] - low)  # ids below the first wrap around to large numbers
+        is_key = place < n
+        starts[i] = offsets[place] if is_key else 0
+        counts[i] = int64(offsets[place + 1]) - starts[i] if is_key else 0
+
+
+@njit(void(_input(uint32), int64, _input(uint32), uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def look_up(ids: Any, first: Any, targets: Any, found: Any) -> None:
+    """The one target of each id, of which the id `first` has targets[0], the next one targets[1]; else UNBOUND."""
+    n, unbound = uint32(len(targets)), uint32(0xFFFFFFFF)
+    low = uint32(first)
+    for i in range(len(ids)):
+        place = uint32(ids[i] - low)  # ids below the first wrap around to large numbers
+        found[i] = targets[place] if place < n else unbound
 
 
 @njit(void(*_RUNS, _input(int64), int64, int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]

@@ -187,6 +187,10 @@ class Side:
             return none, none
         if self.is_all(ids):
             return self.offsets[:-1].astype(np.int64), self._counts()
+        if self.first >= 0 and self.offsets.dtype == np.uint32 and (kernel := KERNEL.for_work(len(ids))) is not None:
+            starts, counts = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
+            kernel.runs_of(np.ascontiguousarray(ids), self.first, self.offsets, starts, counts)
+            return starts, counts
         at, present = self._places_of(ids)
         everywhere = bool(present.all())
         places = at.astype(np.int64) if everywhere else np.where(present, at, 0).astype(np.int64)
@@ -231,6 +235,10 @@ class Side:
             return np.full(len(ids), UNBOUND, np.uint32)
         if self.is_all(ids):
             return self.targets
+        if self.first >= 0 and (kernel := KERNEL.for_work(len(ids))) is not None:
+            found = np.empty(len(ids), np.uint32)
+            kernel.look_up(np.ascontiguousarray(ids), self.first, self.targets, found)
+            return found
         at, present = self._places_of(ids)
         if present.all():
             return np.asarray(self.targets[at])

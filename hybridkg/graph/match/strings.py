@@ -6,14 +6,14 @@ from bisect import bisect_left
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.graph.columns import TermTable
 from hybridkg.graph.match.conditions import Decide, IdTest, Order
 from hybridkg.graph.match.ids import IdRanges, Mask
-from hybridkg.graph.match.relations import spread
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.rdf.string_bytes import containing, ending_with
 from hybridkg.rdf.terms import Literal
+from hybridkg.storage.gather import gathered
 
 FUNCTIONS = ("CONTAINS", "STRSTARTS", "STRENDS")
 
@@ -112,40 +112,10 @@ class TermStrings:
             lengths = bounds[place + 1] - bounds[place]
             many = max(1, int(lengths.cumsum().searchsorted(CHUNK, side="right")))
             place, lengths = place[:many], lengths[:many]
-            total = int(lengths.sum())
-            if place[-1] - place[0] == many - 1:
-                buffer = data[bounds[place[0]] : bounds[place[0]] + total]
-            else:
-                buffer = np.asarray(data)[spread(bounds[place], lengths, total)]
-            ends = lengths.cumsum()
+            buffer, gathered_bounds = gathered(np.asarray(data), bounds[place], bounds[place + 1])
+            ends = gathered_bounds[1:]
             mask[start : start + many] = (
-                _ending_with(buffer, ends, lengths, text) if at_end else _containing(buffer, ends, text)
+                ending_with(buffer, ends, lengths, text) if at_end else containing(buffer, ends, text)
             )
             start += many
         return mask
-
-
-def _ending_with(buffer: NDArray[np.uint8], ends: NDArray[np.int64], lengths: NDArray[np.int64], text: bytes) -> Mask:
-    mask: Mask = lengths >= len(text)
-    at = np.flatnonzero(mask)
-    for i, byte in enumerate(reversed(text)):
-        at = at[buffer[ends[at] - 1 - i] == byte]
-    mask[:] = False
-    mask[at] = True
-    return mask
-
-
-def _containing(buffer: NDArray[np.uint8], ends: NDArray[np.int64], text: bytes) -> Mask:
-    mask = np.zeros(len(ends), np.bool_)
-    n = len(text)
-    if len(buffer) < n:
-        return mask
-    sample = buffer[: 1 << 16]
-    seen = np.bincount(sample, minlength=256)
-    order = sorted(range(n), key=lambda i: (seen[text[i]], i))  # rare bytes first
-    at = np.flatnonzero(buffer[order[0] : len(buffer) - n + 1 + order[0]] == text[order[0]])
-    for i in order[1:]:
-        at = at[buffer[at + i] == text[i]]
-    owner = ends.searchsorted(at, side="right")
-    mask[owner[at + n <= ends[owner]]] = True
-    return mask

@@ -17,11 +17,14 @@ from test_patterns_equal_oxigraph import projection, truth
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.columns import Adjacency
 from hybridkg.graph.match import any_predicate_counting, join_counting
 from hybridkg.graph.match.grouping import grouped
+from hybridkg.graph.match.relations import Side
 from hybridkg.graph.match.weights import KERNEL, MAX_COUNT
 from hybridkg.graph.projection import Prepared, Projection
 from hybridkg.interfaces.graph_index import (
+    UNBOUND,
     CountTable,
     Ids,
     Join,
@@ -228,3 +231,15 @@ def test_groups_by_keys_whose_combinations_exceed_64_bits() -> None:
     order = np.argsort(columns[0])
     assert [column.tolist() for column in found] == [column[order].tolist() for column in columns]
     assert set(counts.tolist()) == {2}
+
+
+@pytest.mark.usefixtures("compiled")
+def test_targets_and_runs_of_any_ids_are_those_of_the_keys() -> None:
+    """Also of ids below the first key, behind the last one and in any order."""
+    keys, ids = np.arange(5, 9, dtype=np.uint32), np.array([9, 5, 4, 0, 8, 7, 5, 2**32 - 1], np.uint32)
+    several = Side(Adjacency(keys, np.array([0, 1, 1, 3, 4], np.uint32), np.array([3, 1, 2, 9], np.uint32)))
+    starts, counts = several.rows(ids)
+    runs = [several.targets[a : a + n].tolist() for a, n in zip(starts.tolist(), counts.tolist(), strict=True)]
+    assert runs == [[], [3], [], [], [9], [1, 2], [3], []]
+    single = Side(Adjacency(keys, np.arange(5, dtype=np.uint32), np.array([7, 7, 6, 0], np.uint32)))
+    assert single.lookup(ids).tolist() == [UNBOUND, 7, UNBOUND, UNBOUND, 0, 6, 7, UNBOUND]

@@ -1,0 +1,141 @@
+"""Functions of strings over bytes have Oxigraph's values, wherever they say that they know them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from sampling import examples
+
+from hybridkg.operators import expressions
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.text_functions import Strings, TextFunctions
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.query import ast
+from hybridkg.query.parser import parse
+from hybridkg.query.walk import walk
+from hybridkg.rdf.solutions import Solutions
+from hybridkg.rdf.term_texts import TermsOfTexts, TermTexts
+from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term
+from hybridkg.store.oxigraph import OxigraphStore
+
+pytestmark = pytest.mark.quick
+
+PIECES = ["a", "B", "red", "Red ", "RE", "z", " ", "\n", "0", "~", "é", "É", "ß", "Σ", "ς", "ŉ", "ǅ", "İ", "K", "日",
+          "🐟", "e\u0301", "\x7f", "\u0080", '"', "\\"]  # fmt: skip
+
+
+def context() -> ExecutionContext:
+    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price)  # type: ignore[arg-type]
+
+
+def text(draw: random.Random, most: int = 6) -> str:
+    pieces = PIECES[:10] if draw.random() < 0.5 else PIECES
+    return "".join(draw.choices(pieces, k=draw.randrange(most)))
+
+
+def term(draw: random.Random) -> Term | None:
+    own = text(draw)
+    return draw.choice(
+        [Literal(own)] * 12
+        + [
+            Literal(own, language="en"), Literal(own, language="de"), NamedNode("x:" + own.encode().hex()),
+            BlankNode(), None, Literal(7), Literal("1.50", datatype=NamedNode(XSD + "decimal")), Literal(True),
+            Literal(own, datatype=NamedNode("x:type")), Literal("x", datatype=NamedNode(XSD + "integer")),
+        ]
+    )  # fmt: skip
+
+
+def constant(draw: random.Random) -> str:
+    return str(Literal(text(draw, 4)))
+
+
+def string(draw: random.Random, depth: int) -> str:
+    inner = "?x" if depth <= 0 else string(draw, depth - 1)
+    size = draw.choice(["", f", {draw.randrange(4)}"])
+    kinds = ["?x", "STR(?x)", f"UCASE({inner})", f"LCASE({inner})", f"SUBSTR({inner}, {draw.randrange(5)}{size})"]
+    return draw.choice(kinds)
+
+
+def number(draw: random.Random, depth: int) -> str:
+    own = f"STRLEN({string(draw, depth)})"
+    other = draw.choice(["1", "2", "3.5", "2e0"])
+    return draw.choice([own, own, f"({own} {draw.choice('+-*')} {other})", f"(2 * {own})"])
+
+
+def condition(draw: random.Random, depth: int) -> str:
+    op, own = draw.choice(["=", "!=", "<", "<=", ">", ">="]), string(draw, depth)
+    pattern = draw.choice(["^", "", "^"]) + draw.choice(["r", "RE", "a", "red", "é", "0"])
+    flags = draw.choice(["", "", ', "i"'])
+    kinds = [
+        f"{own} {op} {constant(draw)}",
+        f"{constant(draw)} {op} {own}",
+        f"{number(draw, depth)} {op} {draw.choice(['0', '1', '3', '2.5', '4e0'])}",
+        f"{draw.choice(['CONTAINS', 'STRSTARTS', 'STRENDS'])}({own}, {constant(draw)})",
+        f'REGEX({own}, "{pattern}"{flags})',
+        f'REGEX({own}, "{pattern.strip("^")}$"{flags})',
+        f"{own} {draw.choice(['IN', 'NOT IN'])} ({constant(draw)}, {constant(draw)})",
+    ]
+    if depth > 0:
+        kinds += [f"!({condition(draw, depth - 1)})"]
+        kinds += [f"({condition(draw, depth - 1)} {draw.choice(['&&', '||'])} {condition(draw, depth - 1)})"]
+    return draw.choice(kinds)
+
+
+def parsed(written: str) -> ast.Expression:
+    return next(
+        node.condition for node in walk(parse(f"SELECT * {{ FILTER({written}) }}")) if isinstance(node, ast.Filter)
+    )
+
+
+def computed(value: Any, known: Any) -> list[Term]:
+    """Terms of the known values."""
+    if isinstance(value, Strings):
+        return list(map(Literal, Strings(value.data, value.starts[known], value.ends[known]).list()))
+    kind = bool if value.dtype == np.bool_ else int
+    return [Literal(kind(own)) for own in value[known].tolist()]
+
+
+@pytest.mark.parametrize("seed", range(examples(60, 3_000)))
+def test_a_known_value_is_that_of_oxigraph(seed: int) -> None:
+    draw = random.Random(seed)
+    terms = [term(draw) for _ in range(40)]
+    texts = TermTexts.of(terms)
+    assert texts is not None
+    for written in (string(draw, 2), number(draw, 2), condition(draw, 2), condition(draw, 2)):
+        expression, functions = parsed(written), TextFunctions(texts)
+        value = functions.value(expression)
+        if value is None:
+            continue
+        wanted = expressions.evaluate(expression, Solutions(("x",), [(own,) for own in terms]), context())
+        known = np.flatnonzero(functions.is_known)
+        for place, found in zip(known.tolist(), computed(value, known), strict=True):
+            assert found == wanted[place], (written, terms[place])
+
+
+def test_most_values_are_known_of_plain_ascii_and_lengths_of_all_plain_literals() -> None:
+    ascii_texts, others = (TermTexts.of([Literal(own) for own in own]) for own in (["red", "Blue"], ["ré", "日本"]))
+    assert ascii_texts is not None
+    assert others is not None
+    for written in ("UCASE(?x) < 'M'", "STRLEN(?x) > 3", "REGEX(?x, 'E', 'i')", "SUBSTR(?x, 2) = 'ed'", "?x = 'red'"):
+        functions = TextFunctions(ascii_texts)
+        assert functions.truth(parsed(written)) is not None
+        assert functions.is_known.all(), written
+    functions = TextFunctions(others)
+    assert functions.value(parsed("STRLEN(?x)")).tolist() == [2, 2]  # type: ignore[union-attr]
+    assert functions.is_known.all()
+    assert TextFunctions(others).truth(parsed("MD5(?x) = 'a'")) is None
+
+
+@pytest.mark.parametrize("seed", range(examples(5, 200)))
+def test_conditions_of_many_texts_hold_where_each_alone_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expressions, "MANY_TEXTS", 1)
+    draw = random.Random(seed)
+    terms = [own for own in (term(draw) for _ in range(60)) if own is not None]
+    texts = TermTexts.of(terms)
+    assert texts is not None
+    for written in (condition(draw, 1), condition(draw, 2)):
+        together = expressions.holds(written, TermsOfTexts(texts), OxigraphStore.memory)
+        assert together.tolist() == expressions.holds(written, terms, OxigraphStore.memory).tolist(), written
