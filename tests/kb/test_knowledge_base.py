@@ -145,7 +145,7 @@ def test_a_writer_killed_at_any_instant_leaves_a_state_that_answers(tmp_path):
     kb_path = tmp_path / "f.kb"
     KnowledgeBase.create(kb_path).load(FILMS, index=True)
     want = [row["film"] for row in KnowledgeBase.open(kb_path).query(SPACE)]
-    for i in range(0, 6, examples(2, 1)):
+    for i in range(0, 6, examples(3, 1)):
         child = subprocess.Popen(
             [sys.executable, "-c", CRASHING, str(kb_path), str(FILMS)], stdout=subprocess.PIPE, text=True
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pyoxigraph as ox
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sampling import examples
+from sampling import examples, sampled
 
 from hybridkg.entities.profile.filters import agrees
 from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition
@@ -308,8 +310,10 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("patterns", PATTERNS)
-@pytest.mark.parametrize("tables", TABLES)
+@pytest.mark.parametrize(
+    ("tables", "patterns"),
+    sampled(product(TABLES, PATTERNS), *zip(TABLES, [*PATTERNS, "of predicates and variables"], strict=True)),
+)
 def test_many_patterns_beside_many_tables_are_read_once(patterns, tables, monkeypatch):
     """What is counted: constants that are put as the store has them, and conditions that are made."""
     done = []

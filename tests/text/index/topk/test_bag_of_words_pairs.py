@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import examples
+from sampling import examples, sampled
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import CorruptError
@@ -132,9 +132,10 @@ def as_lists(postings):
     return postings.ids.tolist(), postings.tf.tolist()
 
 
-@pytest.mark.parametrize("window", [1, 2, 8, 100])
-@pytest.mark.parametrize("distance", [1, 2, 300])
-def test_pairs_are_those_of_numpy(index, window, distance):
+@pytest.mark.parametrize(
+    ("distance", "window"), sampled(itertools.product([1, 2, 300], [1, 2, 8, 100]), (1, 8), (2, 2), (300, 100), (1, 1))
+)
+def test_pairs_are_those_of_numpy(index, distance, window):
     terms = numbers_of(index)
     asked = [(one, other, distance) for one, other in itertools.product(terms, terms)]
     pairs = Pairs(index._lists, len(FIELDS))
