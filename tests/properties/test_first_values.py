@@ -68,7 +68,7 @@ def test_a_limit_without_order_has_as_many_rows_as_oxigraph_and_no_others(patter
     monkeypatch.setattr(first_values, "GROWTH", 2)
     rows_of = Slice._of_some_rows
     monkeypatch.setattr(Slice, "_of_some_rows", lambda *given: early.append(rows_of(*given)) or early[-1])
-    for _ in range(examples(6, 100)):
+    for _ in range(examples(8, 100)):
         graph = [
             ox.Triple(ox.NamedNode(f"{E}s{draw.randrange(12)}"), ox.NamedNode(f"{E}{name}"), draw.choice(values))
             for name, values in (("v", VALUES), ("t", TEXTS))
