@@ -64,7 +64,7 @@ def test_every_pattern_gives_the_triples_that_filtering_gives(statements, patter
         assert (pattern in graph) == (pattern in every)
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(4, 100), deadline=None)
 @given(triples)
 def test_rdflibs_own_sparql_engine_finds_in_the_view_what_it_finds_in_a_copy(statements):
     view = graph_of(*statements)

@@ -65,7 +65,7 @@ searches = st.tuples(
 )
 
 
-@settings(max_examples=examples(4, 60))
+@settings(max_examples=examples(2, 60))
 @given(searches)
 def test_each_range_counts_what_oxigraph_counts_with_its_filter(kb, search):
     words, where = search

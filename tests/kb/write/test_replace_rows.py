@@ -57,7 +57,7 @@ def versions(draw):
     return ["id", *names], old, new
 
 
-@settings(max_examples=examples(5, 100))
+@settings(max_examples=examples(3, 100))
 @given(versions())
 def test_new_rows_in_place_of_old_ones_leave_what_the_new_table_alone_gives(tmp_path_factory, tables):
     header, old, new = tables

@@ -165,7 +165,7 @@ def joined(parts):
     return st.one_of(st.builds(Joined, st.just("AND"), both), st.builds(Joined, st.just("OR"), either))
 
 
-@settings(deadline=None, max_examples=examples(40, 240))
+@settings(deadline=None, max_examples=examples(20, 240))
 @given(joined(st.recursive(st.sampled_from(WORDS), joined, max_leaves=6)), st.booleans())
 def test_and_or_and_not_are_those_of_logic(build, tree, every):
     subsets = [[word for i, word in enumerate(WORDS) if number >> i & 1] for number in range(8)]
