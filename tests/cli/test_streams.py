@@ -53,7 +53,7 @@ def shell(command: str, *arguments: object, **environment: str) -> subprocess.Co
         pytest.param('hk explain "$1" "$2"', marks=pytest.mark.exhaustive),
         pytest.param('hk stats "$1"', marks=pytest.mark.exhaustive),
         pytest.param("hk --help", marks=pytest.mark.exhaustive),
-        "hk --version",
+        pytest.param("hk --version", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(films, command):
@@ -164,8 +164,8 @@ def test_an_output_takes_rows_only(films, tmp_path, arguments):
         assert not (tmp_path / "rows").exists()
 
 
-SAMPLE = {("table", "ascii"), ("csv", "latin-1"), ("json", "ascii")}
-"""Each format once, and each encoding that has no such characters."""
+SAMPLE = {("table", "ascii"), ("csv", "latin-1")}
+"""Each encoding that has no such characters."""
 
 
 @pytest.mark.parametrize(

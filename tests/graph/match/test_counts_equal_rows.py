@@ -97,7 +97,7 @@ def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
     check_any(maker, maker.pattern(), random)
 
 
-SEEDS = examples(120, 500)
+SEEDS = examples(80, 500)
 """Patterns of a slice: `--exhaustive` runs forty slices of all of them."""
 
 

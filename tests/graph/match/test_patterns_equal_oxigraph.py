@@ -127,7 +127,7 @@ def test_patterns_have_the_rows_of_oxigraph(random: Random) -> None:
     check(maker.graph(), maker.pattern(), random)
 
 
-SEEDS = examples(150, 500)
+SEEDS = examples(100, 500)
 
 
 @pytest.mark.parametrize("large", [0, 20_000])
