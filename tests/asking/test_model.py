@@ -178,7 +178,7 @@ def terms(node):
             yield from terms(one)
 
 
-@settings(max_examples=examples(15, 1000), deadline=None)
+@settings(max_examples=examples(9, 1000), deadline=None)
 @given(st.sampled_from([QUESTION, *HOSTILE]), answers | junk)
 @example(QUESTION, RIGHT)
 @example('films by "Ridley Scott"', RIGHT | {"text": 'x" . ?x ?p ?o } #'})

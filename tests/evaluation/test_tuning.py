@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sampling import sampled
+from sampling import examples, sampled
 
 from hybridkg.config.model_parameters import parse_model_parameters
 from hybridkg.errors import ParameterError, TextQueryError, UnknownNameError
@@ -148,7 +148,7 @@ def test_training_is_at_least_as_good_as_the_defaults(kb, model):
     assert learned.value >= learned.default
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5, 8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 1000))
 def test_test_topics_cannot_influence_training(kb, seed):
     other = judgements(seed)

@@ -241,7 +241,7 @@ def test_explain_is_a_result_too(films):
     assert "own_us" in result.explanation.to_json()["operator"]
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(
     st.sets(
         st.tuples(st.sampled_from("abc"), st.sampled_from("pq"), st.sampled_from(["a", "b", "1", "x y"])), max_size=8

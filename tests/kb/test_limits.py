@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import sampled
+from sampling import examples, sampled
 
 from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.cli import cli
@@ -435,7 +435,7 @@ def test_an_interruption_at_any_call_of_a_waiting_thread_stops_the_step():
         assert not run._thread.is_alive(), f"interrupted at call {at}, the step goes on"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 @given(st.text("0123456789.ms -e", max_size=8))
 def test_every_duration_is_seconds_or_an_error(text):
     with suppress(ParameterError):

@@ -158,7 +158,7 @@ def prepared(known: ParsedQuery, parameters: Any) -> Any:
     return outcome(work)
 
 
-@settings(max_examples=examples(20, 500), deadline=None)
+@settings(max_examples=examples(12, 500), deadline=None)
 @given(texts(), st.lists(PARAMETERS, min_size=1, max_size=4))
 def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_each_time(text, rounds):
     try:
@@ -169,7 +169,7 @@ def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_e
         assert prepared(known, parameters) == slowly(text, parameters)
 
 
-@settings(max_examples=examples(25, 500), deadline=None)
+@settings(max_examples=examples(15, 500), deadline=None)
 @given(texts(), st.data())
 def test_other_values_of_the_same_kinds_need_no_other_plan(text, data):
     try:
@@ -191,7 +191,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return kb
 
 
-@settings(max_examples=examples(25, 120), deadline=None)
+@settings(max_examples=examples(15, 120), deadline=None)
 @given(texts(), st.lists(PARAMETERS, min_size=1, max_size=3))
 def test_the_rows_the_warnings_and_the_errors_are_those_of_a_knowledge_base_that_remembers_nothing(films, text, rounds):
     def answer(kb: KnowledgeBase, query: Any, parameters: Any) -> Any:
@@ -253,7 +253,7 @@ def ranked(draw: st.DrawFn) -> str:
     return f"{PREFIX}{head} {{ {draw(st.sampled_from(RANKED))} {' '.join(elements)} }} RANK BY {tail}"
 
 
-@settings(max_examples=examples(50, 240), deadline=None)
+@settings(max_examples=examples(30, 240), deadline=None)
 @given(ranked() | texts(), st.data())
 def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
     try:

@@ -253,7 +253,7 @@ def shown(rows: Answer) -> str:
 # --- the law ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(8, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=cases())
 def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, drawn):
     try:
@@ -291,7 +291,7 @@ def test_the_same_of_many_queries(text, monkeypatch, chunk):
     assert applying <= asked.keys()
 
 
-@settings(max_examples=examples(8, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000))
 def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
     drawn = next(one for one in map(case, range(seed, seed + 1_000)) if "NEAR" in str(one.query))
@@ -302,7 +302,7 @@ def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
         return
 
 
-@settings(max_examples=examples(8, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=cases(), limit=st.integers(0, 4))
 def test_vectors_that_are_far_away_from_the_text(text, monkeypatch, drawn, limit):
     index, nodes = text

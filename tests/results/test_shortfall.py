@@ -122,7 +122,7 @@ def test_a_limit_inside_the_query_that_was_reached_is_a_cap(films):
     assert films.query("SELECT ?f { ?f MATCH 'space' TOP 5 AS ?s } RANK BY ?s").limits_reached == ()
 
 
-@settings(max_examples=examples(35, 100), deadline=None)
+@settings(max_examples=examples(21, 100), deadline=None)
 @given(
     st.sampled_from(["space", "mars", "crew ship", "samurai", "zebra", "the"]),
     st.sampled_from(["", "?f f:director ?d .", "?f f:year ?y . FILTER(?y > 1970)", "OPTIONAL { ?f f:seen ?y }"]),

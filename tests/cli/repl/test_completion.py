@@ -86,7 +86,7 @@ TEXTS = (
 )
 
 
-@settings(max_examples=examples(80, 600), deadline=None)
+@settings(max_examples=examples(48, 600), deadline=None)
 @given(TEXTS, TEXTS)
 @example("\x0c", "")
 def test_no_text_is_too_odd_to_be_completed_coloured_or_cut(before: str, after: str):

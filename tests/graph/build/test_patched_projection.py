@@ -83,7 +83,7 @@ def _patched(
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=examples(10, 100), deadline=None)
+@settings(max_examples=examples(6, 100), deadline=None)
 @given(first=triples, second=triples, both=triples, terms=omitted, own=entities, later=entities)
 def test_a_patch_has_the_bytes_of_a_build(folder, compiled, first, second, both, terms, own, later):
     old, new = stored([*first, *both, *terms]), stored([*second, *both, *terms])

@@ -90,7 +90,7 @@ def check_any(maker: Maker, pattern: Pattern, random: Random) -> bool:
     return True
 
 
-@settings(max_examples=examples(20, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
     maker = Maker(random)

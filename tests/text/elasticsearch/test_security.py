@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from elastic_server import unique_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sampling import sampled
+from sampling import examples, sampled
 from served_kb import LABEL, items, moved_to, served
 
 from hybridkg.cli import cli
@@ -374,7 +374,7 @@ def test_a_hostile_value_is_filtered_by_as_it_stands(pair, text):
 
 
 @given(text=st.text(max_size=60))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(24, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_as_a_query_means_the_same_on_both_engines(pair, text):
     query = "SELECT ?e ?s { ?e MATCH $text AS ?s } RANK BY ?s LIMIT 100"
     try:
