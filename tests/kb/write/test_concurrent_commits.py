@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import subprocess
 import sys
 import threading
@@ -27,11 +28,18 @@ PREFIX = "PREFIX : <http://e/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schem
 THREADS = 16
 
 
+@pytest.fixture(scope="module")
+def fish(tmp_path_factory):
+    """A knowledge base that nobody changes."""
+    path = tmp_path_factory.mktemp("fish") / "kb"
+    with KnowledgeBase.create(path) as kb:
+        kb.update(f'{PREFIX} INSERT DATA {{ :a rdfs:label "red fish" }}')
+    return path
+
+
 @pytest.fixture
-def kb(tmp_path) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.update(f'{PREFIX} INSERT DATA {{ :a rdfs:label "red fish" }}')
-    return kb
+def kb(fish, tmp_path) -> KnowledgeBase:
+    return KnowledgeBase.open(shutil.copytree(fish, tmp_path / "kb", symlinks=True))
 
 
 def inserted(kb: KnowledgeBase) -> list[str]:

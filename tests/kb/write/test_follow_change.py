@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,16 +19,23 @@ P = "PREFIX : <http://e/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
 NEW = P + 'INSERT DATA { :new rdfs:label "a blue whale" }'
 
 
-@pytest.fixture
-def kb(tmp_path):
+@pytest.fixture(scope="module")
+def fish(tmp_path_factory):
+    """A knowledge base that nobody changes."""
+    folder = tmp_path_factory.mktemp("fish")
     lines = [
         f'<http://e/n{i}> <http://www.w3.org/2000/01/rdf-schema#label> "fish number {i} of the sea" .'
         for i in range(40)
     ]
-    (tmp_path / "g.nt").write_text("\n".join(lines))
-    kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.load(tmp_path / "g.nt")
-    return kb
+    (folder / "g.nt").write_text("\n".join(lines))
+    with KnowledgeBase.create(folder / "kb") as kb:
+        kb.load(folder / "g.nt")
+    return folder / "kb"
+
+
+@pytest.fixture
+def kb(fish, tmp_path):
+    return KnowledgeBase.open(shutil.copytree(fish, tmp_path / "kb", symlinks=True))
 
 
 def found(kb, words):

@@ -24,10 +24,9 @@ DIRECTOR = "http://example.org/films/director"
 
 
 @pytest.fixture
-def path(tmp_path, monkeypatch) -> Path:
+def path(tmp_path, monkeypatch, copy_films) -> Path:
     monkeypatch.delenv(FIXED, raising=False)
-    KnowledgeBase.create(tmp_path / "f.kb").load(FILMS, index=True)
-    return tmp_path / "f.kb"
+    return copy_films(tmp_path / "f.kb")
 
 
 def run(*arguments):
