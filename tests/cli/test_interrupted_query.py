@@ -51,9 +51,9 @@ main()
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kb(tmp_path_factory: pytest.TempPathFactory, copy_films) -> Path:
     path = tmp_path_factory.mktemp("kb") / "films.kb"
-    KnowledgeBase.create(path).load(FILMS, index=True)
+    copy_films(path)
     return path
 
 

@@ -23,9 +23,9 @@ NOT_LATIN = 'SELECT ("\u661f\u9645" AS ?t) {}'
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> Path:
     path = tmp_path_factory.mktemp("cli") / "films.kb"
-    KnowledgeBase.create(path).load(FILMS, index=True)
+    copy_films(path)
     return path
 
 

@@ -53,10 +53,8 @@ ONLY_THE_STORE_ENDS = {"one row that takes long in the store", "a sum over a pro
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
-    kb.load(FILMS, index=True)
-    return kb
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    return KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("kb") / "films.kb"))
 
 
 @pytest.fixture(autouse=True)
@@ -245,9 +243,8 @@ def test_a_limit_that_is_none_is_an_error(films, name, value):
 
 
 @pytest.mark.usefixtures("late_at_work")
-def test_the_settings_have_limits_for_all_queries(tmp_path):
-    kb = KnowledgeBase.create(tmp_path / "f.kb")
-    kb.load(FILMS, index=True)
+def test_the_settings_have_limits_for_all_queries(tmp_path, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
     file = tmp_path / "f.kb" / "kb.toml"
     file.write_text(file.read_text() + "\n[limits]\ntimeout = 900\nmax_rows = 2000\n")
     with pytest.raises(QueryStoppedError):

@@ -185,10 +185,8 @@ def test_other_values_of_the_same_kinds_need_no_other_plan(text, data):
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
-    kb.load(FILMS, index=True)
-    return kb
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    return KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("kb") / "films.kb"))
 
 
 @settings(max_examples=examples(15, 120), deadline=None)
@@ -352,9 +350,8 @@ def test_a_prepared_query_follows_its_knowledge_base(tmp_path):
     assert str(query.explain()).startswith("strategy: ")
 
 
-def test_a_plan_that_is_remembered_keeps_no_old_state_in_use(tmp_path):
-    kb = KnowledgeBase.create(tmp_path / "f.kb")
-    kb.load(FILMS, index=True)
+def test_a_plan_that_is_remembered_keeps_no_old_state_in_use(tmp_path, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
     query = kb.prepare("SELECT ?x { ?x MATCH $words AS ?s } RANK BY ?s")
     result = query.query({"words": "space"})
     state = weakref.ref(kb._snapshot)

@@ -180,9 +180,8 @@ def planned(kb: KnowledgeBase, query: ParsedQuery) -> Any:
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("shared") / "films.kb")
-    kb.load(FILMS, index=True)
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    kb = KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("shared") / "films.kb"))
     kb.set_prefixes({"kept": "http://example.org/films/"})
     return kb
 
