@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ SKIP_KINDS = {
 """How the reasons begin, and what the summary calls them."""
 
 # How long an example takes is the machine's business, whose neighbours are noisy; it says nothing of what is right.
-settings.register_profile("sample", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 # In CI the same examples in each run: what a change has broken fails, and not what a draw has found in earlier code.
 # Elsewhere they are drawn anew.
 settings.register_profile("ci", parent=settings.get_profile("sample"), derandomize=True, database=None)
@@ -168,6 +170,26 @@ def pytest_configure_node(node: Any) -> None:
     if not unavailable():
         server = _session_server(node.config)
         node.workerinput["elastic"] = (server.port, str(server.folder))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist=loadfile`, except that the files that use torch go to one worker: its import takes four seconds."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "torch" if _uses_torch(file) else file
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@cache
+def _uses_torch(file: str) -> bool:
+    path = ROOT / file
+    is_test = path.name.startswith("test_") and path.is_file()
+    return is_test and re.search(r"\btorch\b|tiny_models", path.read_text(encoding="utf-8")) is not None
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sampling import examples
+from sampling import examples, sampled
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.levels import MAX_LEVELS, levels
@@ -34,9 +34,9 @@ def query(part: str, n: int, around: str = "%s") -> str:
     return f"PREFIX : <http://e/> SELECT * {{ {around.replace('%s', inner)} }} RANK BY ?s LIMIT 3"
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("part", sampled(PARTS, *list(PARTS)[::3]))
 def test_as_many_parts_as_there_may_be_levels_are_planned(part):
-    plan = from_ast(parse(query(part, MAX_LEVELS - 3)))
+    plan = from_ast(parse(query(PARTS[part], MAX_LEVELS - 3)))
     assert MAX_LEVELS - 3 <= levels(plan) <= MAX_LEVELS + 5
     choose(rewrite(plan), PlannerContext())
 

@@ -41,7 +41,7 @@ groups = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=examples(60, 300))
+@settings(deadline=None, max_examples=examples(36, 300))
 @given(groups, st.sets(st.tuples(st.integers(0, 2), st.sampled_from(PREDICATES), st.integers(0, 2)), max_size=7))
 def test_the_solutions_are_the_same_with_their_repeats(text, graph):
     store = ox.Store()

@@ -36,12 +36,11 @@ RIGHT = {
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def asked(tmp_path_factory, copy_films):
     """The films beside a server whose model says `asked.message`."""
     folder = tmp_path_factory.mktemp("model") / "films.kb"
     with model_server() as served:
-        with KnowledgeBase.create(folder) as kb:
-            kb.load(FILMS, index=True)
+        copy_films(folder)
         with (folder / "kb.toml").open("a") as file:
             file.write(f'\n[reranking]\nurl = "{served.url}"\n')
         with KnowledgeBase.open(folder) as kb:
@@ -178,7 +177,7 @@ def terms(node):
             yield from terms(one)
 
 
-@settings(max_examples=examples(40, 1000), deadline=None)
+@settings(max_examples=examples(9, 1000), deadline=None)
 @given(st.sampled_from([QUESTION, *HOSTILE]), answers | junk)
 @example(QUESTION, RIGHT)
 @example('films by "Ridley Scott"', RIGHT | {"text": 'x" . ?x ?p ?o } #'})
@@ -235,10 +234,9 @@ def test_an_error_of_the_server_shows_no_key(asked, monkeypatch):
     assert "sk-secret" not in str(caught.value)
 
 
-def test_a_key_does_not_go_to_an_address_that_only_the_file_names(asked, monkeypatch, tmp_path):
+def test_a_key_does_not_go_to_an_address_that_only_the_file_names(asked, monkeypatch, tmp_path, copy_films):
     monkeypatch.setenv("HYBRIDKG_OPENAI_API_KEY", "sk-secret")
-    with KnowledgeBase.create(tmp_path / "f.kb") as kb:
-        kb.load(FILMS, index=True)
+    copy_films(tmp_path / "f.kb")
     with (tmp_path / "f.kb" / "kb.toml").open("a") as file:
         file.write('\n[reranking]\nurl = "https://models.example/v1"\n')
     with KnowledgeBase.open(tmp_path / "f.kb") as kb, pytest.raises(ConfigError, match=r"only kb\.toml says"):

@@ -17,9 +17,8 @@ FILMS = Path(__file__).parents[2] / "examples" / "films.ttl"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("real") / "films.kb")
-    kb.load(FILMS, index=True)
+def films(tmp_path_factory, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("real") / "films.kb"))
     with kb:
         yield kb
 

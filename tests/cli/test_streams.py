@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sampling import sampled
 
 import hybridkg.__main__
 from hybridkg.cli import cli
@@ -22,9 +23,9 @@ NOT_LATIN = 'SELECT ("\u661f\u9645" AS ?t) {}'
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> Path:
     path = tmp_path_factory.mktemp("cli") / "films.kb"
-    KnowledgeBase.create(path).load(FILMS, index=True)
+    copy_films(path)
     return path
 
 
@@ -52,7 +53,7 @@ def shell(command: str, *arguments: object, **environment: str) -> subprocess.Co
         pytest.param('hk explain "$1" "$2"', marks=pytest.mark.exhaustive),
         pytest.param('hk stats "$1"', marks=pytest.mark.exhaustive),
         pytest.param("hk --help", marks=pytest.mark.exhaustive),
-        "hk --version",
+        pytest.param("hk --version", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(films, command):
@@ -113,7 +114,7 @@ def test_a_reader_that_goes_away_ends_the_query(films, within):
     assert found.stderr == b""
 
 
-@pytest.mark.parametrize("option", ["--timeout 1s", "--max-rows 5000"])
+@pytest.mark.parametrize("option", sampled(["--timeout 1s", "--max-rows 5000"], "--max-rows 5000"))
 def test_an_answer_that_breaks_off_ends_with_an_error(films, tmp_path, option):
     command = f'hk query "$1" "$2" --strategy oxigraph --format tsv {option}'
     found = shell(command, films, MILLIONS)
@@ -127,6 +128,7 @@ def test_an_answer_that_breaks_off_ends_with_an_error(films, tmp_path, option):
 SOME_ROWS = "SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 5000"
 
 
+@pytest.mark.exhaustive  # the next test, in this process, has the same of more formats
 def test_a_file_has_what_standard_output_gets(films, tmp_path):
     printed = shell('hk query "$1" "$2" --format csv', films, SOME_ROWS)
     written = shell('hk query "$1" "$2" --format csv --output "$3"', films, SOME_ROWS, tmp_path / "rows")
@@ -149,9 +151,9 @@ def test_a_file_has_every_format_as_standard_output_gets_it(films, tmp_path, que
 
 
 def test_an_output_that_cannot_be_written_is_an_error(films, tmp_path):
-    found = shell('hk query "$1" "$2" --output "$3"', films, SPACE, tmp_path)
-    assert found.returncode == 1
-    assert found.stderr.startswith(b"error[S401]: cannot write")
+    found = CliRunner().invoke(cli, ["query", str(films), SPACE, "--output", str(tmp_path)])
+    assert found.exit_code == 1
+    assert found.stderr.startswith("error[S401]: cannot write")
 
 
 @pytest.mark.parametrize("arguments", [["--why", "1"], ["--explain"], ["--analyze"]])
@@ -163,8 +165,8 @@ def test_an_output_takes_rows_only(films, tmp_path, arguments):
         assert not (tmp_path / "rows").exists()
 
 
-SAMPLE = {("table", "ascii"), ("csv", "latin-1"), ("json", "ascii")}
-"""Each format once, and each encoding that has no such characters."""
+SAMPLE = {("table", "ascii"), ("csv", "latin-1")}
+"""Each encoding that has no such characters."""
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from elastic_index import build_elastic
 from elastic_server import unique_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -54,7 +55,7 @@ queries = st.builds(
     model=st.sampled_from(["bm25f", "bm25f", "bm25", "combined_fields", "lm", "mlm", "prms", "sdm", "fsdm"]),
 ).map(fitting)
 ALL = np.arange(6, dtype=np.uint32)
-LAW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.differing_executors])
+LAW = settings(deadline=None, max_examples=examples(9, 15), suppress_health_check=[HealthCheck.differing_executors])
 """The same law for every engine is the point of this class; each engine is a subclass of its own."""
 
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.cli import cli
 from hybridkg.datasets import DATASETS, sources
@@ -173,7 +174,7 @@ def test_the_same_files_give_the_same_bytes(made, tmp_path, name):
 
 
 @given(st.lists(st.text(min_size=1, max_size=4), unique=True, max_size=30))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 def test_every_topic_is_tested_in_one_fold_and_trains_the_others(topics):
     folds = five_folds(topics)
     assert sorted(topic for fold in folds.values() for topic in fold["testing"]) == sorted(topics)
@@ -186,13 +187,13 @@ def test_every_topic_is_tested_in_one_fold_and_trains_the_others(topics):
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(120, 200), deadline=None)
 def test_any_name_makes_an_iri(text):
     NamedNode("http://e/" + local_name(text))
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(120, 200), deadline=None)
 def test_any_text_is_read_back_from_its_line(text):
     triples = RecipeTriples()
     triples.text("http://e/s", "http://e/p", text)

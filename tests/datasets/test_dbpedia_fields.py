@@ -11,6 +11,7 @@ from dbpedia_dumps import A_LABELS, ALL, DUMPS, convert, lay_out
 from dbpedia_reference import ANCHOR, COMMENT, LABEL, SUBJECT, O, P, R, index_a, index_b
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.datasets.dbpedia.making import make_dbpedia
 from hybridkg.datasets.dbpedia.rules import FIELDS, load_rules
@@ -89,7 +90,9 @@ line = st.one_of(
     st.tuples(local.map(lambda n: f"<{R}{n}>"), predicate.map(lambda p: f"<{p}>"), st.one_of(node, literal)),
     st.tuples(local.map(lambda n: f"<{R}{n}>"), st.sampled_from([f"<{LABEL}>", f"<{COMMENT}>"]), literal),
 ).map(lambda parts: " ".join(parts) + " .")
-quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(
+    max_examples=examples(15, 25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.fixture

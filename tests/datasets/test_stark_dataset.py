@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sampling import sampled
 
 from benchmarks.stark import FIELDS, ask
 from benchmarks.stark_made import MADE, SKB, save_tensor, write_skb
@@ -66,7 +67,7 @@ def rows(folder: Path, query: str) -> list[list[str]]:
 # --- end to end ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kb", KBS)
+@pytest.mark.parametrize("kb", sampled(KBS, "mag"))
 def test_relations_and_words_find_what_words_alone_do_not(made, kb):
     figures = ask(made / kb / "made", kb, MADE[kb](NODES, 1).questions)
     assert figures["hybrid"] == {"hit@1": 1, "hit@5": 1, "recall@20": 1, "mrr": 1}

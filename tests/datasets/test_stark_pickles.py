@@ -41,7 +41,7 @@ def read(data: bytes) -> object:
 # --- what plain data gives ----------------------------------------------------------
 
 
-@settings(max_examples=examples(20, 300), deadline=None)
+@settings(max_examples=examples(12, 300), deadline=None)
 @given(plain, protocols)
 def test_plain_data_comes_back(value, protocol):
     found = read(pickle.dumps(value, protocol=protocol))
@@ -49,7 +49,7 @@ def test_plain_data_comes_back(value, protocol):
     assert repr(found) == repr(value)  # 1, 1.0 and True are equal
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(st.dictionaries(st.integers(), plain, max_size=5), protocols)
 def test_entries_come_one_by_one_in_their_order(table, protocol):
     assert list(PickleReader(pickle.dumps(table, protocol=protocol), "x").items()) == list(table.items())
@@ -354,7 +354,7 @@ VALID = pickle.dumps(
 )
 
 
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(36, 400), deadline=None)
 @given(st.data())
 def test_damage_is_an_error_of_ours(data):
     broken = bytearray(VALID)
@@ -372,7 +372,7 @@ def test_every_cut_is_an_error_of_ours():
             read(VALID[:stop])
 
 
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(36, 400), deadline=None)
 @given(
     st.lists(st.sampled_from([*pickles.FIXED, *pickles.COUNTED, pickles.GLOBAL]), max_size=40), st.binary(max_size=20)
 )

@@ -311,7 +311,7 @@ def knowledge_bases(draw, kb: str):
 
 @pytest.mark.parametrize("kb", sorted(NODES_OF))
 def test_documents_are_those_of_the_restatement(kb):
-    @settings(max_examples=examples(40, 1500), deadline=None)
+    @settings(max_examples=examples(12, 1500), deadline=None)
     @given(knowledge_bases(kb))
     def check(made):
         nodes, edges = made

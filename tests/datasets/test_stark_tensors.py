@@ -159,7 +159,7 @@ def test_a_call_in_place_of_a_tensor_is_refused(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
-@settings(max_examples=examples(75, 150), deadline=None)
+@settings(max_examples=examples(45, 150), deadline=None)
 @given(st.data())
 def test_damage_is_an_error_of_ours_or_numbers(tmp_path_factory, data):
     path = archive(tmp_path_factory.mktemp("t") / "x.pt", described())

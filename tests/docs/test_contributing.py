@@ -108,21 +108,31 @@ def test_the_page_shows_four():
     assert list(DIFFS) == list(PROGRAMS)
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
-def test_a_diff_is_one_file_and_one_line_and_works(kind, tmp_path):
-    # With the bytecode, or each of the four programs compiles 300 modules; not what another process writes just now.
+def run_in_a_copy(folder: Path, *kinds: str) -> None:
+    """Applies diffs to a copy of the package, and runs their programs in a process of its own."""
+    # With the bytecode, or each process compiles 300 modules; not what another process writes just now.
     unwanted = shutil.ignore_patterns("*.nb?*", "*.pyc.*")
     for name in ("hybridkg", "grammar", "ontologies", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=unwanted)
-    assert apply(DIFFS[kind], tmp_path) == [1]
-    assert len(parts(DIFFS[kind])) == 2
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
+    for kind in kinds:
+        assert apply(DIFFS[kind], folder) == [1], kind
+        assert len(parts(DIFFS[kind])) == 2, kind
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAMS[kind]],
-        cwd=tmp_path,
-        env=environment,
+        [sys.executable, "-c", "\n".join(PROGRAMS[kind] for kind in kinds)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def test_each_diff_is_one_file_and_one_line_and_they_work_beside_each_other(tmp_path):
+    run_in_a_copy(tmp_path, *PROGRAMS)
+
+
+@pytest.mark.exhaustive  # in a copy and a process of its own
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_a_diff_works_alone(kind, tmp_path):
+    run_in_a_copy(tmp_path, kind)

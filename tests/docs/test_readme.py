@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sampling import examples
 from sparql_server import OxigraphServer
 
 from hybridkg import KnowledgeBase
@@ -127,6 +128,8 @@ def check_blocks(blocks, tmp_path, monkeypatch):
             words = shlex.split(command)
             if words[0] != "hybridkg" or "acl" in command or "cacm" in command or words[1] == "demo":
                 continue
+            if "--index A" in command and not examples(0, 1):
+                continue  # as the command before it for the other index
             result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
             assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- README\n{shown}"
 
@@ -157,6 +160,8 @@ def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monk
         for command, shown in commands(block):
             if " tune " in command:
                 continue  # half a minute, and the time it takes is in what it prints
+            if " run " in command and not examples(0, 1):
+                continue  # three seconds; the experiment in Python has two of its three systems
             result = CliRunner().invoke(cli, shlex.split(command)[1:], catch_exceptions=False)
             assert result.exit_code == 0, command
             assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- document\n{shown}"

@@ -30,7 +30,7 @@ def nodes_of(triples, held):
     return [term for term in sorted(terms, key=str) if isinstance(term, NamedNode | BlankNode)] + [ABSENT]
 
 
-@settings(max_examples=examples(25, 600), deadline=None)
+@settings(max_examples=examples(15, 600), deadline=None)
 @given(profiles, graphs, held_texts, st.booleans(), st.lists(some_nodes))
 def test_texts_are_value_for_value_those_of_the_full_extraction(profile, triples, held, union, some):
     store, documents = OxigraphStore.memory(triples, union_default_graph=union), Texts(held)
@@ -43,7 +43,7 @@ def test_texts_are_value_for_value_those_of_the_full_extraction(profile, triples
     assert changed_nodes(everything, part) == tuple(node for node in full if node not in some)
 
 
-@settings(max_examples=examples(40, 300), deadline=None)
+@settings(max_examples=examples(24, 300), deadline=None)
 @given(profiles, graphs, held_texts)
 def test_streams_and_filter_values_are_those_of_the_full_extraction(profile, triples, held):
     store, documents = OxigraphStore.memory(triples, union_default_graph=True), Texts(held)

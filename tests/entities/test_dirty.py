@@ -75,13 +75,13 @@ def check_that_changed_texts_are_dirty(profile, states, held, union, whole_graph
     assert set(found.filtered) == filtered
 
 
-@settings(max_examples=examples(15, 2000), deadline=None)
+@settings(max_examples=examples(9, 2000), deadline=None)
 @given(profiles, changes(), held_texts, st.booleans(), st.booleans())
 def test_entities_whose_text_changes_are_dirty(profile, states, texts, union, whole_graphs):
     check_that_changed_texts_are_dirty(profile, states, (texts, texts), union, union and whole_graphs)
 
 
-@settings(max_examples=examples(20, 1000), deadline=None)
+@settings(max_examples=examples(12, 1000), deadline=None)
 @given(profiles, changes(), held_texts, held_texts)
 def test_entities_whose_text_changes_are_dirty_when_documents_change_as_well(profile, states, before, after):
     check_that_changed_texts_are_dirty(profile, states, (before, after), False, False)

@@ -208,7 +208,7 @@ def entity_texts_of(
     return [[text for name in names for text in texts if text[0] == name] for texts in streamed.values()]
 
 
-@settings(max_examples=examples(50, 250), deadline=None)
+@settings(max_examples=examples(30, 250), deadline=None)
 @given(profiles, graphs, texts)
 def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_reference(profile, triples, held):
     store, documents = OxigraphStore.memory(triples), Texts(held)
@@ -245,7 +245,7 @@ def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_re
     assert set(extraction.nodes) == want
 
 
-@settings(max_examples=examples(30, 150), deadline=None)
+@settings(max_examples=examples(18, 150), deadline=None)
 @given(profiles, graphs, texts)
 def test_fields_given_early_are_those_that_stream_gives_and_the_rest_is_the_same(profile, triples, held):
     store, documents = OxigraphStore.memory(triples), Texts(held)

@@ -48,7 +48,7 @@ def test_ids_are_places_in_sparql_order_and_lead_back(tmp_path_factory, nodes, o
 
 
 @given(st.lists(node, max_size=20), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(24, 40))
 def test_the_bytes_depend_on_the_set_of_nodes_only(tmp_path_factory, nodes, random):
     base = tmp_path_factory.getbasetemp()
     written(base / "nodes1", nodes)
@@ -102,7 +102,7 @@ def test_a_truncated_or_missing_file_is_corrupt(tmp_path, file, cut):
 
 
 @pytest.mark.parametrize("collide", [False, True])
-@settings(max_examples=examples(35, 150), deadline=None)
+@settings(max_examples=examples(21, 150), deadline=None)
 @given(old=st.sets(node, max_size=12), new=st.sets(node, max_size=12))
 def test_a_changed_table_has_the_bytes_of_a_new_one(collide, old, new):
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:

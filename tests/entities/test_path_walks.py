@@ -34,7 +34,7 @@ def pairs_of(path, store):
     return set(store.select(f"SELECT ?s ?o WHERE {{ ?s {to_sparql(path)} ?o }}").rows)
 
 
-@settings(max_examples=examples(60, 600), deadline=None)
+@settings(max_examples=examples(36, 600), deadline=None)
 @given(paths, graphs, st.booleans())
 def test_ends_and_starts_are_those_of_sparql(path, triples, union):
     store = OxigraphStore.memory(triples, union_default_graph=union)
@@ -48,7 +48,7 @@ def test_ends_and_starts_are_those_of_sparql(path, triples, union):
     assert set(starts_of((path,), terms, lookups, 100)) == {start for start, _ in pairs}
 
 
-@settings(max_examples=examples(40, 300), deadline=None)
+@settings(max_examples=examples(24, 300), deadline=None)
 @given(paths, graphs)
 def test_every_start_of_a_path_is_found_from_one_of_the_steps(path, triples):
     store = OxigraphStore.memory(triples, union_default_graph=True)

@@ -44,10 +44,9 @@ def gold(number, split, text, director):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, copy_films):
     path = tmp_path_factory.mktemp("ask")
-    with KnowledgeBase.create(path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+    with KnowledgeBase.open(copy_films(path / "films.kb")) as kb:
         made = [[str(row["f"]) for row in kb.query(f"SELECT ?f {{ ?f <{NS}director> <{NS}{one}> }}")]
                 for one in DIRECTORS.values()]  # fmt: skip
     (path / "topics.tsv").write_text("".join(f"{topic}\t{text}\n" for topic, text in TOPICS.items()))

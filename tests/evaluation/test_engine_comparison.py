@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.cli import cli
 from hybridkg.errors import (
@@ -155,7 +156,7 @@ def test_nothing_is_left_after_an_error_or_an_interruption(kb, second, error):
 
 
 @given(st.floats(), st.floats())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(120, 200), deadline=None)
 def test_a_relative_difference_is_symmetric_and_zero_only_for_equal_numbers(a, b):
     found = relative_difference(a, b)
     assert found == relative_difference(b, a)

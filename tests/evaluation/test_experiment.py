@@ -33,10 +33,9 @@ LM = "SELECT ?e ?s { ?e MATCH $text USING lm AS ?s } RANK BY ?s"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
+def films(tmp_path_factory, copy_films):
     kb = tmp_path_factory.mktemp("films") / "films.kb"
-    with KnowledgeBase.create(kb) as made:
-        made.load(FILMS, index=True)
+    copy_films(kb)
     return kb
 
 

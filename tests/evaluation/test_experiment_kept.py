@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.errors import HybridkgError, LoadError, ParameterError
 from hybridkg.evaluation.experiment import Experiment
@@ -32,10 +31,9 @@ LM = "SELECT ?e ?s { ?e MATCH $text USING lm AS ?s } RANK BY ?s"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
+def films(tmp_path_factory, copy_films):
     kb = tmp_path_factory.mktemp("films") / "films.kb"
-    with KnowledgeBase.create(kb) as made:
-        made.load(FILMS, index=True)
+    copy_films(kb)
     return kb
 
 

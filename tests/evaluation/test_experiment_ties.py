@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
@@ -219,7 +220,7 @@ def test_the_command_and_the_reports_tell_it(kb, tmp_path):
     assert [one["code"] for one in report["warnings"]] == ["W201"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 1e30, -2.0]), max_size=20))
 def test_what_was_separated_is_counted_in_what_was_written(scores):
     scores.sort(reverse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import LoadError, ParameterError
 from hybridkg.evaluation.facts import FACT_MEASURES, Fact, fact_id, fact_of, read_fact_qrels, read_fact_run
@@ -16,7 +17,7 @@ term = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12
 small = st.builds(Fact, *[st.sampled_from(["<a>", "<b>", '"x y"'])] * 3)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.builds(Fact, term, term, term))
 def test_a_fact_survives_as_a_word(fact):
     word = fact_id(fact)
@@ -24,7 +25,7 @@ def test_a_fact_survives_as_a_word(fact):
     assert len(word.split()) == 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 @given(st.sets(small, min_size=1), st.lists(small, unique=True), st.integers(1, 12))
 def test_hits_at_k_and_mrr_are_those_of_the_triples(right, ranked, k):
     qrels = Qrels({"q": {fact_id(f): 1 for f in sorted(right)}})

@@ -80,9 +80,8 @@ def test_other_lines_are_errors_with_their_place(tmp_path, line, message):
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("gold") / "films.kb")
-    kb.load(FILMS, index=True)
+def films(tmp_path_factory, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("gold") / "films.kb"))
     with kb:
         yield kb
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.evaluation.measures import evaluate, parse_measure
 from hybridkg.evaluation.qrels import Qrels
@@ -60,7 +61,7 @@ def found(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
     return evaluate(qrels, run, [parse_measure(name)])[name]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(judgements, st.dictionaries(topics, tied), st.integers(1, 12))
 def test_every_measure_equals_its_definition(grades, rankings, k):
     qrels, run = Qrels(grades), Run("r", rankings)
@@ -69,7 +70,7 @@ def test_every_measure_equals_its_definition(grades, rankings, k):
         assert found(name, qrels, run) == pytest.approx(want, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24, 40), deadline=None)
 @given(judgements, st.dictionaries(topics, untied), st.integers(1, 12))
 def test_without_ties_the_tied_measures_are_the_plain_ones(grades, rankings, k):
     qrels, run = Qrels(grades), Run("r", rankings)
@@ -77,7 +78,7 @@ def test_without_ties_the_tied_measures_are_the_plain_ones(grades, rankings, k):
     assert found(f"tmhits@{k}", qrels, run) == found(f"mhits@{k}", qrels, run)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24, 40), deadline=None)
 @given(judgements, st.dictionaries(topics, tied), st.integers(1, 12))
 def test_no_ranking_is_above_the_ceiling(grades, rankings, k):
     qrels, run = Qrels(grades), Run("r", rankings)
@@ -88,7 +89,7 @@ def test_no_ranking_is_above_the_ceiling(grades, rankings, k):
         assert found(f"mhits@{k}", qrels, perfect)[topic] == ceiling[topic]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(judgements, st.dictionaries(topics, tied), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_the_order_inside_a_tie_does_not_matter_to_the_tied_measures(grades, rankings, k, random):
     shuffled = {t: tuple(sorted(r, key=lambda pair: (-pair[1], random.random()))) for t, r in rankings.items()}

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.cli import cli
 from hybridkg.errors import LoadError
@@ -94,7 +95,7 @@ def slow_f1(guess: str, right: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(72, 120), deadline=None)
 @given(evidence, pages, st.integers(1, 6))
 def test_the_pages_are_judged_as_in_kilts_steps(evidence, pages, k):
     assert recall_at(k, evidence, pages) == pytest.approx(slow_recall(k, evidence, pages))
@@ -102,7 +103,7 @@ def test_the_pages_are_judged_as_in_kilts_steps(evidence, pages, k):
     assert r_precision(evidence, pages) == pytest.approx(slow_rprec(evidence, pages))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.text("aAnthe .'é\t", max_size=20), st.text("aAnthe .'é\t", max_size=20))
 def test_answers_are_compared_as_in_kilts_steps(guess, right):
     assert normal(guess) == slow_normal(guess)
@@ -110,7 +111,7 @@ def test_answers_are_compared_as_in_kilts_steps(guess, right):
     assert token_f1(guess, right) == token_f1(right, guess)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 @given(st.dictionaries(st.sampled_from("abcd"), golds), st.dictionaries(st.sampled_from("abcde"), guesses))
 def test_the_combined_measures_are_those_of_the_records_with_all_pages(gold, guess):
     report = evaluate_kilt(gold, guess)

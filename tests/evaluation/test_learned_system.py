@@ -62,7 +62,7 @@ def test_it_is_kept_and_asked_again_when_a_feature_changes(tmp_path):
     assert not learned(tmp_path, out=out, cost=7.0).runs["svm"].kept
 
 
-@settings(deadline=None, max_examples=examples(8, 100))
+@settings(deadline=None, max_examples=examples(5, 100))
 @given(seed=st.integers(0, 1000), features=st.integers(1, 5), cost=st.sampled_from([0.1, 1.0, 50.0]))
 def test_the_minimum_is_one(seed, features, cost):
     """No step in any direction lowers the loss."""

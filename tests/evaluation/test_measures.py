@@ -82,7 +82,7 @@ def name_of(base: str, k: int | None, rel: int) -> str:
     return base + (f"@{k}" if k else "") + (f"(rel={rel})" if rel > 1 else "")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(18, 30), deadline=None)
 @given(qrels_of, runs_of)
 def test_every_measure_equals_its_slow_restatement(judged, ranked):
     measures = [parse_measure(prefix + name_of(*named)) for prefix in ("", "condensed-") for named in NAMED]
@@ -107,7 +107,7 @@ def of_trec_eval(judged: dict[str, dict[str, int]], run: dict[str, list[str]], r
     return evaluator.evaluate({topic: {d: -float(i) for i, d in enumerate(ranking)} for topic, ranking in run.items()})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(qrels_of, runs_of, st.integers(1, 3))
 def test_every_measure_equals_trec_evals(judged, ranked, rel):
     # trec_eval reads beyond an array for a topic that has no grade from 0 up, and knows no topic without any.
@@ -130,7 +130,7 @@ def test_every_measure_equals_trec_evals(judged, ranked, rel):
             assert ours[name][topic] == pytest.approx(want, abs=1e-12), (name, topic)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 @given(qrels_of, runs_of)
 def test_judged_equals_that_of_ir_measures(judged, ranked):
     judged = {topic: of_topic for topic, of_topic in judged.items() if of_topic}
@@ -141,7 +141,7 @@ def test_judged_equals_that_of_ir_measures(judged, ranked):
         assert ours[metric.query_id] == pytest.approx(metric.value)
 
 
-@settings(max_examples=examples(20, 100), deadline=None)
+@settings(max_examples=examples(12, 100), deadline=None)
 @given(qrels_of, runs_of)
 def test_values_lie_between_0_and_1_and_keep_the_topics_of_the_qrels(judged, ranked):
     measures = [parse_measure(name) for name in (*DEFAULT_MEASURES, "map", "mrr", "rprec", "p@10", "hit@1", "recall")]

@@ -38,7 +38,7 @@ def float32(value: float) -> float:
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(36, 400), deadline=None)
 @given(scores)
 def test_scores_fall_strictly_as_float32_and_as_double(values):
     texts = score_texts(values)
@@ -49,7 +49,7 @@ def test_scores_fall_strictly_as_float32_and_as_double(values):
     assert all(after < before for before, after in pairwise(floats))
 
 
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(36, 400), deadline=None)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), unique=True, max_size=30))
 def test_scores_that_fall_already_stay_as_they_are(values):
     values = sorted({value + 0.0 for value in values}, reverse=True)
@@ -74,7 +74,7 @@ def test_twenty_million_close_scores_keep_their_order():
 documents = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=3)
 
 
-@settings(max_examples=examples(50, 300), deadline=None)
+@settings(max_examples=examples(30, 300), deadline=None)
 @given(st.data())
 def test_trec_eval_and_our_reader_see_the_order_that_was_written(folder, data):
     order = data.draw(st.lists(documents, min_size=1, max_size=20, unique=True))
@@ -92,7 +92,7 @@ def test_trec_eval_and_our_reader_see_the_order_that_was_written(folder, data):
         assert evaluator.evaluate(written)["q"]["recip_rank"] == pytest.approx(1 / rank, abs=1e-12)
 
 
-@settings(max_examples=examples(40, 200), deadline=None)
+@settings(max_examples=examples(24, 200), deadline=None)
 @given(st.lists(st.sampled_from([0, 1, 2, -1]), min_size=2, max_size=15).filter(lambda g: max(g) > 0), st.randoms())
 def test_trec_evals_measures_survive_the_round_trip(folder, grades, random):
     names = [f"d{i}" for i in range(len(grades))]
@@ -114,7 +114,7 @@ def pytrec_written(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-@settings(max_examples=examples(50, 300), deadline=None)
+@settings(max_examples=examples(30, 300), deadline=None)
 @given(st.dictionaries(documents, st.sampled_from([1.0, 1.0 + 1e-12, 2.0, 1e-46, 0.0, 1e39, 2e39]), min_size=1))
 def test_a_run_is_ordered_by_float32_score_then_document_downwards(scored):
     want = sorted(scored, reverse=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.evaluation.tuning.ranges import LINEAR, LOG, SHARE, Range
 from hybridkg.evaluation.tuning.search import HALVINGS, ascend
@@ -33,7 +34,7 @@ def rough(salt):
 target = st.tuples(st.floats(0, 1), st.floats(0.02, 50))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(18, 30), deadline=None)
 @given(target, st.integers(0, 99))
 def test_a_smooth_hill_is_climbed_to_within_the_last_step(target, seed):
     found = ascend(bowl(target), moves(LINE, FACTOR), (0.5, 1.0), restarts=2, seed=seed).best.point
@@ -42,7 +43,7 @@ def test_a_smooth_hill_is_climbed_to_within_the_last_step(target, seed):
     assert abs(np.log(found[1] / target[1])) <= np.log(4) * last + 1e-3
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(18, 30), deadline=None)
 @given(st.integers(0, 99), st.integers(0, 99))
 def test_the_value_never_falls_on_the_way_and_the_start_is_among_the_tried(salt, seed):
     objective = rough(salt)
@@ -54,7 +55,7 @@ def test_the_value_never_falls_on_the_way_and_the_start_is_among_the_tried(salt,
     assert ascent.best.value == max(climb.value for climb in ascent.climbs)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(9, 15), deadline=None)
 @given(st.integers(0, 99), st.integers(0, 99))
 def test_the_first_restarts_of_more_are_those_of_fewer(salt, seed):
     few, more = (ascend(rough(salt), moves(LINE, FACTOR), (0.5, 1.0), restarts=n, seed=seed).climbs for n in (2, 4))
@@ -66,7 +67,7 @@ def test_another_seed_starts_elsewhere():
     assert len(starts) == 5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5), st.integers(0, 4), st.floats(-10, 10))
 def test_shares_sum_to_one_and_stay_between_nought_and_one(shares, coordinate, steps):
     space = moves(*[PART] * len(shares))
@@ -76,7 +77,7 @@ def test_shares_sum_to_one_and_stay_between_nought_and_one(shares, coordinate, s
         assert all(0 <= share <= 1 for share in moved)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(st.floats(0.01, 100), st.floats(-20, 20))
 def test_a_moved_number_stays_in_its_range(value, steps):
     assert FACTOR.low <= moves(FACTOR).moved((value,), 0, steps)[0] <= FACTOR.high

@@ -46,7 +46,7 @@ def slow_holm(p: list[float]) -> list[float]:
     return [max(min(1.0, (len(p) - j) * p[order[j]]) for j in range(order.index(i) + 1)) for i in range(len(p))]
 
 
-@settings(max_examples=examples(25, 120), deadline=None)
+@settings(max_examples=examples(15, 120), deadline=None)
 @given(st.lists(sixteenths, min_size=1, max_size=9))
 def test_the_exact_randomisation_test_equals_a_slow_enumeration(values):
     result = randomisation_test(values)
@@ -54,7 +54,7 @@ def test_the_exact_randomisation_test_equals_a_slow_enumeration(values):
     assert result.p == slow_randomisation(values)
 
 
-@settings(max_examples=examples(25, 120), deadline=None)
+@settings(max_examples=examples(15, 120), deadline=None)
 @given(st.lists(st.floats(-1, 1, width=16), min_size=2, max_size=8))
 def test_decimal_rounding_does_not_hide_a_tie(values):
     tenths = [round(v, 1) for v in values]
@@ -88,7 +88,7 @@ def test_p_is_never_zero_and_counts_the_observed_swap():
     assert randomisation_test([0.5] * 100, permutations=999).p == 1 / 1000
 
 
-@settings(max_examples=examples(30, 160), deadline=None)
+@settings(max_examples=examples(18, 160), deadline=None)
 @given(any_difference, st.randoms(use_true_random=False), st.integers(0, 5))
 def test_neither_the_order_of_topics_nor_that_of_runs_matters(values, random, seed):
     shuffled = values[:]
@@ -105,7 +105,7 @@ def test_neither_the_order_of_topics_nor_that_of_runs_matters(values, random, se
     assert bootstrap_interval(swapped, resamples=100, seed=seed) == (-high, -low)
 
 
-@settings(max_examples=examples(30, 160), deadline=None)
+@settings(max_examples=examples(18, 160), deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40))
 def test_the_t_test_equals_scipys(pairs):
     a, b = (np.array(x) for x in zip(*pairs, strict=True))
@@ -181,7 +181,7 @@ def test_a_seed_gives_the_same_and_another_seed_something_else():
     assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
 
 
-@settings(max_examples=examples(40, 200), deadline=None)
+@settings(max_examples=examples(24, 200), deadline=None)
 @given(p_values)
 def test_holm_equals_a_slow_one_is_monotone_and_never_below_the_raw_value(p):
     corrected = holm(p)

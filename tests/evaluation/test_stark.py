@@ -61,7 +61,7 @@ def as_run(scores: dict[str, float]) -> Run:
     return Run("r", {"q": tuple(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))})
 
 
-@settings(max_examples=examples(50, 240), deadline=None)
+@settings(max_examples=examples(30, 240), deadline=None)
 @given(predictions, answers, candidate_sets, st.integers(1, 16))
 def test_every_measure_equals_the_list_of_all_candidates(scores, answers, candidates, k):
     names = (*(f"{kind}@{k}" for kind in ("hit", "recall", "precision", "ndcg")), "mrr", "map", "rprecision")
@@ -70,7 +70,7 @@ def test_every_measure_equals_the_list_of_all_candidates(scores, answers, candid
     assert found == {name: {"q": pytest.approx(slow(name, scores, answers, candidates))} for name in names}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(st.lists(node, unique=True, min_size=1), answers)
 def test_down_to_the_depth_of_an_untied_run_they_are_the_plain_measures(ranking, answers):
     run = Run("r", {"q": tuple((x, -float(i)) for i, x in enumerate(ranking))})
@@ -83,7 +83,7 @@ def test_down_to_the_depth_of_an_untied_run_they_are_the_plain_measures(ranking,
         assert found[name] == pytest.approx(wanted[other])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24, 40), deadline=None)
 @given(st.permutations([str(i) for i in range(15)]), answers)
 def test_over_a_run_of_all_candidates_all_are_the_plain_measures(ranking, answers):
     run = Run("r", {"q": tuple((x, -float(i)) for i, x in enumerate(ranking))})

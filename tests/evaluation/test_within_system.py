@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hybridkg import KnowledgeBase
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.experiment import Experiment
 from hybridkg.evaluation.experiment.report import write_report
@@ -17,10 +16,9 @@ OTHER = "SELECT ?f { ?f MATCH $text AS ?s } RANK BY 0 - ?s"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, copy_films):
     folder = tmp_path_factory.mktemp("within")
-    with KnowledgeBase.create(folder / "kb") as kb:
-        kb.load(FILMS, index=True)
+    copy_films(folder / "kb")
     (folder / "topics.tsv").write_text("1\tspace crew mars\n2\todyssey\n")
     (folder / "qrels.txt").write_text("1 0 http://example.org/films/Alien 1\n2 0 http://example.org/films/Odyssey 1\n")
     return folder

@@ -47,9 +47,9 @@ def forget_plugins() -> None:
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory: pytest.TempPathFactory, copy_films) -> Path:
     path = tmp_path_factory.mktemp("kb") / "films.kb"
-    KnowledgeBase.create(path).load(FILMS, index=True)
+    copy_films(path)
     return path
 
 

@@ -21,10 +21,9 @@ SELECT ?f ?d ?s { ?f a :Film ; :director ?d . ?f MATCH "space" AS ?s } RANK BY ?
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> Path:
     path = tmp_path_factory.mktemp("kb") / "films.kb"
-    with KnowledgeBase.create(path) as kb:
-        kb.load(FILMS, index=True)
+    copy_films(path)
     return path
 
 

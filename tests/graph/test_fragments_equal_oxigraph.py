@@ -90,13 +90,13 @@ def outcome(evaluator: Evaluator, graph: list[ox.Triple], text: str) -> str:
     return "accepted"
 
 
-@settings(max_examples=examples(15, 240), deadline=None)
+@settings(max_examples=examples(9, 240), deadline=None)
 @given(cases())
 def test_patterns_mean_what_the_group_means(drawn):
     outcome(slowly, *drawn)
 
 
-@settings(max_examples=examples(15, 240), deadline=None)
+@settings(max_examples=examples(9, 240), deadline=None)
 @given(cases())
 def test_the_projection_has_the_rows_of_oxigraph(drawn):
     outcome(by_projection, *drawn)

@@ -63,7 +63,7 @@ def context(triples: list[ox.Triple], *, projected: bool = True, **limits: int) 
 
 
 @pytest.mark.parametrize("projected", [True, False])
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(drawn=cases())
 def test_the_rows_are_those_of_the_store(projected, drawn):
     graph, text = drawn
@@ -77,7 +77,7 @@ def test_the_rows_are_those_of_the_store(projected, drawn):
 
 
 @pytest.mark.parametrize("projected", [True, False])
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(drawn=cases())
 def test_rows_for_some_values_are_the_rows_that_have_them(projected, drawn):
     graph, text = drawn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,16 @@ def source(tmp_path):
     path = tmp_path / "a.ttl"
     path.write_text(TURTLE)
     return path
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory):
+    """A knowledge base of the same file, which nobody changes."""
+    folder = tmp_path_factory.mktemp("projection")
+    (folder / "a.ttl").write_text(TURTLE)
+    with KnowledgeBase.create(folder / "kb") as kb:
+        kb.load(folder / "a.ttl", index=True)
+    return folder / "kb"
 
 
 def folder_of(kb: KnowledgeBase) -> Path:
@@ -66,9 +77,8 @@ def test_a_load_without_index_leaves_no_projection_behind(tmp_path, source):
 
 
 @pytest.mark.parametrize("damage", ["missing file", "short file", "bad header", "missing folder"])
-def test_a_damaged_projection_is_told_and_stops_nothing(tmp_path, source, damage, caplog):
-    kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.load(source, index=True)
+def test_a_damaged_projection_is_told_and_stops_nothing(tmp_path, indexed, damage, caplog):
+    kb = KnowledgeBase.open(shutil.copytree(indexed, tmp_path / "kb", symlinks=True))
     folder = folder_of(kb)
     match damage:
         case "missing file":
@@ -188,7 +198,6 @@ def test_a_plain_query_over_a_union_with_repeated_triples_has_the_rows_of_oxigra
         ("SELECT (RAND() AS ?x) { ?s ?p ?o }", "an expression that one engine has to evaluate"),
     ],
 )
-def test_explain_says_why_the_store_answers(tmp_path, source, query, reason):
-    kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.load(source, index=True)
+def test_explain_says_why_the_store_answers(indexed, query, reason):
+    kb = KnowledgeBase.open(indexed)
     assert f"not over columns: {reason}" in str(kb.explain(query))

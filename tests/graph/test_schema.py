@@ -6,6 +6,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.graph.schema import RDF_TYPE, Schema, describe, read_schema, shortened_term
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad, Triple
@@ -18,7 +19,7 @@ predicates = st.sampled_from([TYPE, *(NamedNode(f"http://e/p{i}") for i in range
 triples = st.lists(st.builds(Triple, nodes, predicates, st.one_of(nodes, st.sampled_from([Literal(1), Literal("a")]))))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24, 40), deadline=None)
 @given(triples)
 def test_the_counts_are_those_of_counting_by_hand(statements):
     found = read_schema(OxigraphStore.memory(statements))
@@ -30,7 +31,7 @@ def test_the_counts_are_those_of_counting_by_hand(statements):
         assert list(counts.items()) == sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24, 40), deadline=None)
 @given(triples, st.integers(1, 3))
 def test_every_example_is_in_the_graph(statements, limit):
     found = describe(OxigraphStore.memory(statements), limit=limit)

@@ -47,7 +47,7 @@ def sum_of_rows(store: OxigraphStore) -> tuple[TripleSum, set[str]]:
 
 
 @given(st.lists(quads, max_size=30))
-@settings(max_examples=examples(30, 100))
+@settings(max_examples=examples(18, 100))
 def test_rows_of_the_store_have_the_sum_of_their_terms(statements):
     here = [quad for quad in stored(statements) if quad.graph_name.__class__.__name__ == "DefaultGraph"]
     kept = {Triple(q.subject, q.predicate, q.object) for q in here if not is_left_out(q)}
@@ -57,7 +57,7 @@ def test_rows_of_the_store_have_the_sum_of_their_terms(statements):
 
 
 @given(st.lists(quads, min_size=1, max_size=30), st.data())
-@settings(max_examples=examples(9, 100))
+@settings(max_examples=examples(6, 100))
 def test_a_projection_has_the_sum_of_its_store_in_both_directions_and_no_other(statements, data):
     here = [quad for quad in stored(statements) if quad.graph_name.__class__.__name__ == "DefaultGraph"]
     expected, _ = sum_of_rows(OxigraphStore.memory(here))

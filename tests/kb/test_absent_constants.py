@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import rdflib
+from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import EndpointError
@@ -140,7 +141,10 @@ def test_an_endpoint_that_refuses_a_look_up_takes_no_answer_away(films, monkeypa
 def test_many_values_are_compared_in_a_moment(tmp_path, within):
     with KnowledgeBase.create(tmp_path / "many.kb") as kb:
         name = NamedNode("x:name")
-        kb.load(Triple(NamedNode(f"x:{i}"), name, Literal("a" + "b" * (i % 150) + str(i))) for i in range(20_000))
+        kb.load(
+            Triple(NamedNode(f"x:{i}"), name, Literal("a" + "b" * (i % 150) + str(i)))
+            for i in range(examples(2_000, 20_000))
+        )
         with within(5):
             (warning,) = kb.query('SELECT * { ?x <x:name> "ABBB15" }').warnings
         assert warning.code == "W112"

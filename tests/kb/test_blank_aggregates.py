@@ -14,9 +14,8 @@ LABEL = "?f :year ?y ; rdfs:label ?t"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
-    with KnowledgeBase.create(tmp_path_factory.mktemp("blank") / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def films(tmp_path_factory, copy_films):
+    with KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("blank") / "films.kb")) as kb:
         yield kb
 
 

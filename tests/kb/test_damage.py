@@ -112,9 +112,8 @@ def test_the_innermost_call_says_which_part_failed():
     assert damage.parts_of(failure("text.match").__traceback__) == ()
 
 
-def test_a_query_tells_the_progress_of_its_knowledge_base(tmp_path, monkeypatch):
-    with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def test_a_query_tells_the_progress_of_its_knowledge_base(tmp_path, monkeypatch, copy_films):
+    copy_films(tmp_path / "films.kb")
     progress = Watched()
 
     def broken(*_: object) -> None:

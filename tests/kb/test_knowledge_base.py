@@ -40,10 +40,8 @@ SPACE = 'SELECT ?film ?s { ?film MATCH "space" AS ?s } RANK BY ?s'
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
-    kb.load(FILMS, index=True)
-    return kb
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    return KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("kb") / "films.kb"))
 
 
 def test_rows_scores_and_facts(films):
@@ -85,9 +83,8 @@ def test_an_open_knowledge_base_stays_on_its_state_until_refreshed(tmp_path):
     assert len(reader.query(SPACE)) == 4
 
 
-def test_a_refresh_keeps_the_state_when_the_newest_one_is_damaged(tmp_path):
-    kb = KnowledgeBase.create(tmp_path / "f.kb")
-    kb.load(FILMS, index=True)
+def test_a_refresh_keeps_the_state_when_the_newest_one_is_damaged(tmp_path, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
     reader = KnowledgeBase.open(tmp_path / "f.kb")
     rows = reader.query(SPACE).to_python()
     kb.index()
@@ -99,9 +96,8 @@ def test_a_refresh_keeps_the_state_when_the_newest_one_is_damaged(tmp_path):
     assert reader.query(SPACE).to_python() == rows
 
 
-def test_many_threads_read_beside_a_writer(tmp_path):
-    kb = KnowledgeBase.create(tmp_path / "f.kb")
-    kb.load(FILMS, index=True)
+def test_many_threads_read_beside_a_writer(tmp_path, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
     want = [row.to_python() for row in kb.query(SPACE)]
     stop = threading.Event()
 
@@ -141,11 +137,11 @@ while True:
 """
 
 
-def test_a_writer_killed_at_any_instant_leaves_a_state_that_answers(tmp_path):
+def test_a_writer_killed_at_any_instant_leaves_a_state_that_answers(tmp_path, copy_films):
     kb_path = tmp_path / "f.kb"
-    KnowledgeBase.create(kb_path).load(FILMS, index=True)
+    copy_films(kb_path)
     want = [row["film"] for row in KnowledgeBase.open(kb_path).query(SPACE)]
-    for i in range(0, 6, examples(2, 1)):
+    for i in range(0, 6, examples(3, 1)):
         child = subprocess.Popen(
             [sys.executable, "-c", CRASHING, str(kb_path), str(FILMS)], stdout=subprocess.PIPE, text=True
         )
@@ -241,7 +237,7 @@ def test_explain_is_a_result_too(films):
     assert "own_us" in result.explanation.to_json()["operator"]
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(
     st.sets(
         st.tuples(st.sampled_from("abc"), st.sampled_from("pq"), st.sampled_from(["a", "b", "1", "x y"])), max_size=8
@@ -362,9 +358,9 @@ def test_a_function_that_nobody_knows_is_named(films, query):
         films.query(query)
 
 
-def test_a_file_that_rotted_in_place_is_told_and_verify_names_it(tmp_path):
+def test_a_file_that_rotted_in_place_is_told_and_verify_names_it(tmp_path, copy_films):
     path = tmp_path / "f.kb"
-    KnowledgeBase.create(path).load(FILMS, index=True)
+    copy_films(path)
     graph = path / "000002" / "graph"
     told = 0
     for file in sorted(graph.iterdir()):
@@ -424,9 +420,8 @@ def service():
         process.kill()
 
 
-def test_a_service_is_asked_where_the_settings_allow_it(tmp_path, service):
-    kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.load(FILMS, index=True)
+def test_a_service_is_asked_where_the_settings_allow_it(tmp_path, service, copy_films):
+    copy_films(tmp_path / "kb")
     settings_file = tmp_path / "kb" / "kb.toml"
     settings_file.write_text(settings_file.read_text().replace('service = "refuse"', 'service = "allow"'))
     with KnowledgeBase.open(tmp_path / "kb") as kb:

@@ -27,6 +27,12 @@ def made(folder: Path, name: str, *texts: str, extension: str = "ttl") -> Knowle
     return kb
 
 
+@pytest.fixture(scope="module")
+def one_prefix(tmp_path_factory):
+    """A knowledge base that nobody changes."""
+    return made(tmp_path_factory.mktemp("prefixes"), "k", "@prefix e: <http://a/> . " + THING.format("a", 1))
+
+
 def value(kb: KnowledgeBase, text: str) -> list[int]:
     return [int(row["v"]) for row in kb.query(text)]
 
@@ -160,10 +166,10 @@ def test_changing_prefixes_keeps_every_index(tmp_path):
         ({"": None}, "no prefix ':' is kept; kept: e:"),
     ],
 )
-def test_a_prefix_that_no_query_could_use_is_refused(tmp_path, changes, message):
-    kb = made(tmp_path, "k", "@prefix e: <http://a/> . " + THING.format("a", 1))
+def test_a_prefix_that_no_query_could_use_is_refused(one_prefix, changes, message):
     with pytest.raises(ParameterError, match=message):
-        kb.set_prefixes(changes)
+        one_prefix.set_prefixes(changes)
+    assert dict(one_prefix.prefixes) == {"e": "http://a/"}
 
 
 def test_hostile_declarations_are_bounded(tmp_path):

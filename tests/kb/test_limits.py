@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
@@ -17,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples, sampled
 
 from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.cli import cli
@@ -51,10 +53,8 @@ ONLY_THE_STORE_ENDS = {"one row that takes long in the store", "a sum over a pro
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
-    kb.load(FILMS, index=True)
-    return kb
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    return KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("kb") / "films.kb"))
 
 
 @pytest.fixture(autouse=True)
@@ -130,15 +130,16 @@ def test_explain_analyze_keeps_the_limits_too(films):
 WORKS_AT_ROWS = {"why": lambda row: row.why(), "facts": lambda row: row.facts(), "triples": lambda row: row.triples()}
 
 
-@pytest.mark.parametrize("work", WORKS_AT_ROWS.values(), ids=WORKS_AT_ROWS)
-@pytest.mark.parametrize("where", ["argument", "kb.toml"])
-def test_explanations_of_a_row_have_the_time_of_the_query(films, tmp_path, monkeypatch, clock, work, where):
+WORKS_AND_PLACES = list(product(WORKS_AT_ROWS, ("argument", "kb.toml")))
+
+
+@pytest.mark.parametrize(("work", "where"), sampled(WORKS_AND_PLACES, WORKS_AND_PLACES[0], WORKS_AND_PLACES[-1]))
+def test_explanations_of_a_row_have_the_time_of_the_query(films, copy_films, tmp_path, monkeypatch, clock, work, where):
     query = "SELECT ?f ?s { ?f MATCH 'space' AS ?s . ?f <http://example.org/films/year> ?y } RANK BY ?s"
     if where == "argument":
         row = films.query(query, timeout=900)[0]
     else:
-        kb = KnowledgeBase.create(tmp_path / "f.kb")
-        kb.load(FILMS, index=True)
+        kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
         with (tmp_path / "f.kb" / "kb.toml").open("a") as file:
             file.write("\n[limits]\ntimeout = 900\n")
         row = kb.query(query)[0]
@@ -152,7 +153,7 @@ def test_explanations_of_a_row_have_the_time_of_the_query(films, tmp_path, monke
     monkeypatch.setattr(OxigraphStore, "select", slow)
     try:
         with pytest.raises(QueryStoppedError, match=r"taken longer than 900 s") as caught:
-            work(row)
+            WORKS_AT_ROWS[work](row)
     finally:
         stop.set()
     assert "at work: the explanation of a row" in caught.value.render()
@@ -242,9 +243,8 @@ def test_a_limit_that_is_none_is_an_error(films, name, value):
 
 
 @pytest.mark.usefixtures("late_at_work")
-def test_the_settings_have_limits_for_all_queries(tmp_path):
-    kb = KnowledgeBase.create(tmp_path / "f.kb")
-    kb.load(FILMS, index=True)
+def test_the_settings_have_limits_for_all_queries(tmp_path, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
     file = tmp_path / "f.kb" / "kb.toml"
     file.write_text(file.read_text() + "\n[limits]\ntimeout = 900\nmax_rows = 2000\n")
     with pytest.raises(QueryStoppedError):
@@ -432,7 +432,7 @@ def test_an_interruption_at_any_call_of_a_waiting_thread_stops_the_step():
         assert not run._thread.is_alive(), f"interrupted at call {at}, the step goes on"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 @given(st.text("0123456789.ms -e", max_size=8))
 def test_every_duration_is_seconds_or_an_error(text):
     with suppress(ParameterError):

@@ -158,7 +158,7 @@ def prepared(known: ParsedQuery, parameters: Any) -> Any:
     return outcome(work)
 
 
-@settings(max_examples=examples(20, 500), deadline=None)
+@settings(max_examples=examples(12, 500), deadline=None)
 @given(texts(), st.lists(PARAMETERS, min_size=1, max_size=4))
 def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_each_time(text, rounds):
     try:
@@ -169,7 +169,7 @@ def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_e
         assert prepared(known, parameters) == slowly(text, parameters)
 
 
-@settings(max_examples=examples(25, 500), deadline=None)
+@settings(max_examples=examples(15, 500), deadline=None)
 @given(texts(), st.data())
 def test_other_values_of_the_same_kinds_need_no_other_plan(text, data):
     try:
@@ -185,13 +185,11 @@ def test_other_values_of_the_same_kinds_need_no_other_plan(text, data):
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
-    kb.load(FILMS, index=True)
-    return kb
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    return KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("kb") / "films.kb"))
 
 
-@settings(max_examples=examples(25, 120), deadline=None)
+@settings(max_examples=examples(15, 120), deadline=None)
 @given(texts(), st.lists(PARAMETERS, min_size=1, max_size=3))
 def test_the_rows_the_warnings_and_the_errors_are_those_of_a_knowledge_base_that_remembers_nothing(films, text, rounds):
     def answer(kb: KnowledgeBase, query: Any, parameters: Any) -> Any:
@@ -253,7 +251,7 @@ def ranked(draw: st.DrawFn) -> str:
     return f"{PREFIX}{head} {{ {draw(st.sampled_from(RANKED))} {' '.join(elements)} }} RANK BY {tail}"
 
 
-@settings(max_examples=examples(50, 240), deadline=None)
+@settings(max_examples=examples(30, 240), deadline=None)
 @given(ranked() | texts(), st.data())
 def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
     try:
@@ -352,9 +350,8 @@ def test_a_prepared_query_follows_its_knowledge_base(tmp_path):
     assert str(query.explain()).startswith("strategy: ")
 
 
-def test_a_plan_that_is_remembered_keeps_no_old_state_in_use(tmp_path):
-    kb = KnowledgeBase.create(tmp_path / "f.kb")
-    kb.load(FILMS, index=True)
+def test_a_plan_that_is_remembered_keeps_no_old_state_in_use(tmp_path, copy_films):
+    kb = KnowledgeBase.open(copy_films(tmp_path / "f.kb"))
     query = kb.prepare("SELECT ?x { ?x MATCH $words AS ?s } RANK BY ?s")
     result = query.query({"words": "space"})
     state = weakref.ref(kb._snapshot)

@@ -24,10 +24,8 @@ PRODUCT = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
-    kb.load(FILMS, index=True)
-    return kb
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    return KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("kb") / "films.kb"))
 
 
 def keywords(method: Any) -> dict[str, Any]:

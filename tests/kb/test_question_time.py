@@ -21,10 +21,9 @@ FILMS = Path(__file__).parents[2] / "examples" / "films.ttl"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
+def films(tmp_path_factory, copy_films):
     folder = tmp_path_factory.mktemp("time") / "films.kb"
-    with KnowledgeBase.create(folder) as kb:
-        kb.load(FILMS, index=True)
+    copy_films(folder)
     return folder
 
 

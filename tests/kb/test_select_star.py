@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg import KnowledgeBase
 
@@ -28,7 +29,7 @@ def films():
         yield kb
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24, 40), deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=4, unique=True), st.booleans(), st.integers(0, 4))
 def test_the_columns_of_a_star_are_in_the_order_of_appearance(films, parts, ranks, at):
     match = ['?z MATCH "crew" AS ?s .'] if ranks else ["?z rdfs:label ?s ."]

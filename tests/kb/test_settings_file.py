@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,9 +38,17 @@ OTHER = {
 }
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base that nobody changes."""
+    path = tmp_path_factory.mktemp("settings") / "f.kb"
+    KnowledgeBase.create(path).close()
+    return path
+
+
 @pytest.fixture
-def settings(tmp_path: Path) -> SettingsFile:
-    KnowledgeBase.create(tmp_path / "f.kb").close()
+def settings(empty: Path, tmp_path: Path) -> SettingsFile:
+    shutil.copytree(empty, tmp_path / "f.kb", symlinks=True)
     (tmp_path / "f.kb" / "kb.toml").write_text(COMMENTED)
     return SettingsFile(tmp_path / "f.kb")
 

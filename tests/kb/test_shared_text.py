@@ -180,9 +180,8 @@ def planned(kb: KnowledgeBase, query: ParsedQuery) -> Any:
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    kb = KnowledgeBase.create(tmp_path_factory.mktemp("shared") / "films.kb")
-    kb.load(FILMS, index=True)
+def films(tmp_path_factory: pytest.TempPathFactory, copy_films) -> KnowledgeBase:
+    kb = KnowledgeBase.open(copy_films(tmp_path_factory.mktemp("shared") / "films.kb"))
     kb.set_prefixes({"kept": "http://example.org/films/"})
     return kb
 
@@ -191,7 +190,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     text='SELECT ?x { FILTER(REGEX(?l, "^A", "i")) VALUES (?x ?y) { (f:Alien 1979) (f:Scott 2016) } }',
     seeds=[0, 0, 0, 1],
 )
-@settings(max_examples=examples(30, 3000), deadline=None)
+@settings(max_examples=examples(18, 3000), deadline=None)
 @given(queries(), st.lists(st.integers(0, 2**32), min_size=4, max_size=6))
 def test_a_text_of_a_known_shape_is_answered_as_if_it_were_alone(films, text, seeds):
     for seed in seeds:
@@ -232,7 +231,7 @@ def seen(kb: KnowledgeBase, prologue: str, text: str) -> Any:
         return type(e), e.message, e.hint, e.span and whole[e.span.start : e.span.end]
 
 
-@settings(max_examples=examples(60, 2000), deadline=None)
+@settings(max_examples=examples(36, 2000), deadline=None)
 @given(queries(), st.sampled_from(["", "kept"]))
 def test_a_prefix_that_is_known_means_the_same_as_one_that_is_declared(films, text, name):
     text = re.sub(r"(?<![\w\\<])f:", f"{name}:", text)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.entities.profile.paths import ShaclAlternative, ShaclInverse, ShaclPredicate
@@ -113,7 +114,7 @@ def test_nothing_is_found_where_nothing_is_named(source):
     assert found(source, "") == found(source, "?! -") == found(source, "unheard of") == []
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(36, 60))
 @given(queries)
 def test_mentions_are_whole_names_apart_from_each_other_with_confidences_in_range(source, text):
     mentions = source.linker.mentions(text, least=0)

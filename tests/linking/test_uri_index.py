@@ -54,7 +54,7 @@ def restated(statements, node, inverse):
 
 
 @pytest.mark.parametrize("at_once", [0, 3, 2_000])
-@settings(deadline=None, max_examples=examples(8, 100))
+@settings(deadline=None, max_examples=examples(5, 100))
 @given(graphs, st.sampled_from(NODES[:-1]), st.booleans())
 def test_fields_are_those_of_the_restatement_however_they_are_read(at_once, quads, node, inverse):
     store = OxigraphStore.memory([Quad(*triple, graph) for triple, graph in quads], union_default_graph=True)

@@ -88,7 +88,7 @@ def run(operator: GroupRows) -> Solutions:
 
 
 @pytest.mark.parametrize("text", PLAIN)
-@settings(max_examples=examples(8, 120), deadline=None)
+@settings(max_examples=examples(5, 120), deadline=None)
 @given(rows=tables | mixed)
 def test_groups_are_those_of_oxigraph(text, rows):
     operator = group_rows(text, rows)
@@ -98,7 +98,7 @@ def test_groups_are_those_of_oxigraph(text, rows):
     assert run(operator) == want
 
 
-@settings(max_examples=examples(12, 200), deadline=None)
+@settings(max_examples=examples(8, 200), deadline=None)
 @given(tables | mixed, st.sampled_from(PLAIN), st.sampled_from(COLUMNS), st.randoms(use_true_random=False))
 def test_doubles_are_summed_in_the_order_of_the_ranked_entity_wherever_its_rows_are(rows, text, name, random):
     operator = group_rows(text, rows, (name,))

@@ -88,7 +88,7 @@ def same(make, left: InColumns, right: InColumns, *, in_order: bool = True) -> N
 CONDITION = parse("SELECT * { FILTER(IF(BOUND(?c), STR(?a) != '1', true)) }").form.where.elements[0].condition
 
 
-@settings(max_examples=examples(50, 3000), deadline=None)
+@settings(max_examples=examples(30, 3000), deadline=None)
 @given(sides())
 def test_joins_of_columns_are_joins_of_rows(drawn):
     left, right = drawn

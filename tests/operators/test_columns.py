@@ -116,7 +116,7 @@ def ranked(child: PhysicalOperator, name: str, scores: tuple[str, ...], first: i
 
 
 @pytest.mark.parametrize("text", GROUPS)
-@settings(max_examples=examples(8, 160), deadline=None)
+@settings(max_examples=examples(5, 160), deadline=None)
 @given(rows=table)
 def test_groups_of_columns_are_groups_of_rows(text, rows):
     with patch.object(PlainGroups, "groups", lambda *_, **__: None):
@@ -125,7 +125,7 @@ def test_groups_of_columns_are_groups_of_rows(text, rows):
 
 
 @pytest.mark.parametrize("text", GROUPS)
-@settings(max_examples=examples(8, 80), deadline=None)
+@settings(max_examples=examples(5, 80), deadline=None)
 @given(rows=table, first=st.sampled_from([None, 1, 3]))
 def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
     want, got = (
@@ -134,7 +134,7 @@ def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
     assert got.in_rows() == want.in_rows()
 
 
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(36, 400), deadline=None)
 @given(rows=table, name=st.sampled_from(["s", "t", "b", "x"]), first=st.sampled_from([None, 0, 1, 3]))
 def test_ranked_columns_are_ranked_rows(rows, name, first):
     want, got = (new().run(ranked(Given(rows, in_columns), name, ("s", "t"), first)) for in_columns in (False, True))
@@ -147,7 +147,7 @@ sort_keys = st.lists(
 )
 
 
-@settings(max_examples=examples(60, 400), deadline=None)
+@settings(max_examples=examples(36, 400), deadline=None)
 @given(rows=many, keys=sort_keys, names=st.permutations(COLUMNS), first=st.sampled_from([1, 2, 7, 30]))
 def test_the_first_rows_of_an_order_are_those_of_the_whole_order(rows, keys, names, first):
     whole, best = (
@@ -161,7 +161,7 @@ def test_the_first_rows_of_an_order_are_those_of_the_whole_order(rows, keys, nam
     )
 
 
-@settings(max_examples=examples(40, 200), deadline=None)
+@settings(max_examples=examples(24, 200), deadline=None)
 @given(rows=table, places=st.lists(st.integers(0, 7), max_size=5), names=st.permutations([*COLUMNS, "x"]))
 def test_what_is_taken_of_columns_is_what_is_taken_of_rows(rows, places, names):
     held = columns(rows, new())

@@ -53,7 +53,7 @@ odd = st.lists(st.tuples(doubles, doubles, st.sampled_from(VALUES + ODD)), min_s
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@settings(max_examples=examples(8, 300), deadline=None)
+@settings(max_examples=examples(5, 300), deadline=None)
 @given(drawn=rows | odd)
 def test_arithmetic_is_that_of_oxigraph(text, drawn):
     table = solutions(drawn)
@@ -62,7 +62,7 @@ def test_arithmetic_is_that_of_oxigraph(text, drawn):
 
 
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "=", "!="])
-@settings(max_examples=examples(10, 300), deadline=None)
+@settings(max_examples=examples(6, 300), deadline=None)
 @given(drawn=rows | odd)
 def test_comparisons_are_those_of_oxigraph(op, drawn):
     table = solutions(drawn)

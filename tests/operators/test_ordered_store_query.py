@@ -62,7 +62,7 @@ def test_a_mixture_of_terms_is_ordered_by_value(kb, name, count):
     assert terms == sorted(terms, key=lambda pair: tuple(map(value_key, pair)))
 
 
-@settings(max_examples=examples(20, 200), deadline=None)
+@settings(max_examples=examples(12, 200), deadline=None)
 @given(st.booleans(), st.integers(0, 310), st.none() | st.integers(0, 310))
 def test_offset_and_limit_cut_the_ordered_rows(kb, descending, offset, limit):
     query = f"SELECT ?s ?v {{ ?s :value ?v }} ORDER BY {'DESC' if descending else 'ASC'}(?v) ?s"

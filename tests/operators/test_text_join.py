@@ -129,7 +129,7 @@ joins = st.builds(
 )
 
 
-@settings(max_examples=examples(15, 500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(9, 500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     graph=graphs.map(quads),
     query=st.one_of(queries, joins, joins),

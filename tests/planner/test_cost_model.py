@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -172,7 +173,7 @@ def measure(cost: CostModel, **options) -> Measured:
 factors = st.floats(0.2, 5.0)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(5, 6), deadline=None)
 @given(st.lists(factors, min_size=len(UNITS), max_size=len(UNITS)))
 def test_calibration_finds_the_costs_of_a_machine(of_units):
     default = CostModel()
@@ -214,7 +215,7 @@ class Served(Machine):
         self.clock.work(self.cost.us_per_text_scoring + len(ids) * self.cost.us_per_scored_candidate)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(5, 6), deadline=None)
 @given(st.lists(factors, min_size=7, max_size=7))
 def test_calibration_finds_the_costs_of_a_server_that_is_slow_at_first(of_units):
     default, clock, here = default_costs("elasticsearch"), Clock(), Clock()

@@ -48,7 +48,7 @@ def test_the_first_rows_are_those_of_oxigraph(pattern, keys, monkeypatch):
         return found
 
     monkeypatch.setattr(order_rows, "rows_of_first_values", counted)
-    for _ in range(examples(12, 200)):
+    for _ in range(examples(8, 200)):
         graph = [
             ox.Triple(ox.NamedNode(f"{E}s{draw.randrange(12)}"), ox.NamedNode(f"{E}{name}"), draw.choice(values))
             for name, values in (("v", VALUES), ("t", TEXTS))

@@ -274,7 +274,7 @@ def usable(query: Both) -> bool:
     return "MATCH" in query.hybrid
 
 
-@settings(max_examples=examples(20, 600), deadline=None)
+@settings(max_examples=examples(12, 600), deadline=None)
 @given(graphs, queries.filter(usable))
 def test_a_hybrid_query_answers_as_if_the_relation_were_in_the_graph(text, relation, graph, query):
     index, nodes = text
@@ -287,7 +287,7 @@ def test_a_hybrid_query_answers_as_if_the_relation_were_in_the_graph(text, relat
     assert got == want, f"{query.hybrid}\n{query.plain}"
 
 
-@settings(max_examples=examples(10, 300), deadline=None)
+@settings(max_examples=examples(6, 300), deadline=None)
 @given(graphs, queries.filter(usable))
 def test_the_rewrite_rules_change_no_rows(text, graph, query):
     index, nodes = text
@@ -331,7 +331,7 @@ ranked_queries = st.builds(
 
 
 @pytest.mark.parametrize("few", [0, 1, 2000])
-@settings(max_examples=examples(10, 400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6, 400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=graphs, query=ranked_queries.filter(usable))
 def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, few, graph, query):
     monkeypatch.setattr(probing, "FEW_VALUES", few)
@@ -348,7 +348,7 @@ def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monke
         return
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(
     variable=st.sampled_from(["?a", "?b"]),
     words=st.sampled_from(WORDS),
@@ -363,7 +363,7 @@ def test_a_ranking_without_a_graph_pattern_is_the_index_top_k(text, variable, wo
     assert ordered_answer(logical, store, index, nodes, "text_topk") == want
 
 
-@settings(max_examples=examples(20, 300), deadline=None)
+@settings(max_examples=examples(12, 300), deadline=None)
 @given(graphs, ranked_queries.filter(usable))
 def test_rows_are_best_first_and_ties_are_in_term_order(text, graph, query):
     if "RANK BY ?s" not in query.hybrid or "+ ?t" in query.hybrid or "GROUP" in query.hybrid:

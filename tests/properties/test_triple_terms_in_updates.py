@@ -93,7 +93,7 @@ def test_a_request_leaves_the_graph_of_oxigraph(requests):
     assert outcomes["Oxigraph fails"] + outcomes["the WHERE fails"] < count / 10
 
 
-@settings(max_examples=examples(20, 1000), deadline=None, phases=[Phase.generate])
+@settings(max_examples=examples(12, 1000), deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_what_a_request_adds_is_removed_by_the_same_data(requests, seed):
     making, named = Reified(seed), Named(seed + 1)

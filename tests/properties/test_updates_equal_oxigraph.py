@@ -56,7 +56,7 @@ def data(making: UpdateMaker) -> list[ox.Quad]:
     return list(store)
 
 
-@settings(max_examples=examples(25, 6000), deadline=None, phases=[Phase.generate])
+@settings(max_examples=examples(15, 6000), deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_a_request_leaves_the_graph_of_oxigraph_and_reports_the_difference(requests, seed):
     making = maker(seed)
@@ -73,7 +73,7 @@ def test_a_request_leaves_the_graph_of_oxigraph_and_reports_the_difference(reque
     assert report.entities == len({quad.subject for quad in added | removed})
 
 
-@settings(max_examples=examples(20, 1000), deadline=None, phases=[Phase.generate])
+@settings(max_examples=examples(12, 1000), deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_an_error_after_any_operations_undoes_them_all(requests, seed):
     making = maker(seed)
@@ -88,7 +88,7 @@ def test_an_error_after_any_operations_undoes_them_all(requests, seed):
     assert (set(after.added), set(after.removed)) == (set(whole.added), set(whole.removed))
 
 
-@settings(max_examples=examples(20, 1000), deadline=None, phases=[Phase.generate])
+@settings(max_examples=examples(12, 1000), deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_the_same_request_adds_and_removes_nothing_that_is_so_already(requests, seed):
     making = maker(seed)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pygments.token import Comment, Error, Keyword, Name, Number, String
+from sampling import examples
 
 from hybridkg.query import tables
 from hybridkg.query.highlight import HybridQLLexer
@@ -23,7 +24,7 @@ def kinds(text: str) -> list[tuple[object, str]]:
     return [(kind, value) for _, kind, value in HybridQLLexer().get_tokens_unprocessed(text) if value.strip()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(90, 150), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=30).map("".join)))
 def test_the_tokens_together_are_the_text(text):
     tokens = list(HybridQLLexer().get_tokens_unprocessed(text))

@@ -64,7 +64,7 @@ def run(store, modify):
     store.extend(inserted)
 
 
-@settings(deadline=None, max_examples=examples(50, 3000))
+@settings(deadline=None, max_examples=examples(30, 3000))
 @given(modifications(), datasets())
 def test_the_solutions_give_the_change_that_oxigraph_makes(text, quads):
     try:
@@ -77,7 +77,7 @@ def test_the_solutions_give_the_change_that_oxigraph_makes(text, quads):
     assert dumped(one) == dumped(other)
 
 
-@settings(deadline=None, max_examples=examples(30, 500))
+@settings(deadline=None, max_examples=examples(18, 500))
 @given(modifications())
 def test_the_query_of_a_checked_modification_passes_the_checks_of_queries(text):
     try:

@@ -66,7 +66,7 @@ def test_the_kinds_of_a_predicate_are_those_of_its_objects(data):
         assert index.object_kinds(predicate) == want
 
 
-@settings(max_examples=examples(150, 1000))
+@settings(max_examples=examples(90, 1000))
 @given(triples, st.sampled_from(CONDITIONS))
 def test_what_a_warning_is_about_never_holds(data, condition):
     query = parse(f"SELECT * {{ ?s <x:p> ?o . ?s <x:q> ?z FILTER({condition}) }}")

@@ -16,7 +16,7 @@ from hybridkg.query.write import write
 
 relaxed = settings(
     deadline=None,
-    max_examples=examples(25, 300),
+    max_examples=examples(15, 300),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 PREFIXES = {"e": "http://e/", "": "http://e/q#", "rdf": ast.RDF}
@@ -144,7 +144,7 @@ def test_a_name_that_would_become_syntax_is_refused(node):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-@settings(deadline=None, max_examples=examples(100, 600))
+@settings(deadline=None, max_examples=examples(60, 600))
 def test_no_literal_can_leave_its_quotes(text):
     query = ast.Query(ast.SelectQuery((ast.SelectItem(ast.Var("r"), ast.Lit(text)),), ast.Group(())))
     assert parse(write(query)) == query

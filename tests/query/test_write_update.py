@@ -17,7 +17,7 @@ from hybridkg.query.write import write, write_update
 
 relaxed = settings(
     deadline=None,
-    max_examples=examples(25, 300),
+    max_examples=examples(15, 300),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 PREFIXES = {"e": "http://e/", "": "http://e/q#", "rdf": ast.RDF}
@@ -52,7 +52,7 @@ def test_what_passes_the_checks_is_accepted_by_oxigraph(trees, data):
         raise
 
 
-@settings(deadline=None, max_examples=examples(20, 1000))
+@settings(deadline=None, max_examples=examples(12, 1000))
 @given(updates(), datasets())
 def test_the_canonical_text_has_the_effect_of_the_text_as_written(update, quads):
     one, other = loaded(quads), loaded(quads)

@@ -15,11 +15,10 @@ FILMS = Path(__file__).parents[2] / "examples" / "films.ttl"
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
+def films(tmp_path_factory, copy_films):
     folder = tmp_path_factory.mktemp("rerank") / "films.kb"
     with model_server() as served:
-        with KnowledgeBase.create(folder) as kb:
-            kb.load(FILMS, index=True)
+        copy_films(folder)
         with (folder / "kb.toml").open("a") as file:
             file.write(f'\n[reranking]\nurl = "{served.url}"\n')
         (folder / "models").mkdir()

@@ -57,7 +57,7 @@ def one_by_one(statements, nodes, most):
 triples = st.builds(ox.Triple, st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(OBJECTS))
 
 
-@settings(deadline=None, max_examples=examples(45, 200))
+@settings(deadline=None, max_examples=examples(27, 200))
 @given(
     st.lists(triples, max_size=80),
     st.lists(st.sampled_from(NODES), unique=True, min_size=1),

@@ -33,10 +33,9 @@ COLUMNS = ("earlier", "score s", "linked", "covered label")
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory):
+def films(tmp_path_factory, copy_films):
     folder = tmp_path_factory.mktemp("graph") / "films.kb"
-    with KnowledgeBase.create(folder) as kb:
-        kb.load(FILMS, index=True)
+    copy_films(folder)
     (folder / "models").mkdir()
     with KnowledgeBase.open(folder) as kb:
         kb.folder = folder
@@ -284,9 +283,8 @@ def test_documents_without_anything_in_common_have_no_edges():
     assert not graph.messages(mean=True).any()
 
 
-def test_with_vectors_a_score_is_the_product_of_the_question_and_the_output(tmp_path):
-    with KnowledgeBase.create(tmp_path / "kb") as kb:
-        kb.load(FILMS, index=True)
+def test_with_vectors_a_score_is_the_product_of_the_question_and_the_output(tmp_path, copy_films):
+    with KnowledgeBase.open(copy_films(tmp_path / "kb")) as kb:
         kb.index(encoder="lsa")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         rows, index = rows_of(kb), snapshot_of(kb).vectors

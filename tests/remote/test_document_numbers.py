@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextServerError
 from hybridkg.remote.elasticsearch.numbers import NUMBERS, DocumentNumbers, NumberEdit
@@ -16,7 +17,7 @@ from hybridkg.text.index.layout import ArrayReader, ArrayWriter
 names = st.sets(st.integers(0, 60), max_size=20)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(48, 80))
 @given(first=names, changes=st.lists(st.tuples(names, names), max_size=4), spread=st.booleans())
 def test_after_any_changes_each_entity_has_one_document_which_no_change_renumbers(
     tmp_path_factory, first, changes, spread

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from hybridkg import KnowledgeBase
 from hybridkg.graph.stored_projection import StoredTerms
@@ -106,7 +107,7 @@ def test_the_texts_of_a_column_are_those_of_its_terms(hostile, query):
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("size", [1, 3, 8192])
+@pytest.mark.parametrize("size", sampled([1, 3, 8192], 3))
 def test_every_format_writes_of_columns_what_it_writes_of_rows(hostile, monkeypatch, query, size):
     monkeypatch.setattr(result_set, "ROWS_PER_BLOCK", size)
     monkeypatch.setattr(RowCursor.__init__, "__kwdefaults__", {"size": size})

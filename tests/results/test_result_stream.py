@@ -76,7 +76,7 @@ def written(result: Result, fmt: str) -> str:
     return out.getvalue()
 
 
-@settings(max_examples=examples(30, 3000), deadline=None)
+@settings(max_examples=examples(18, 3000), deadline=None)
 @given(st.data(), questions(), st.integers(1, 9), st.none() | st.integers(0, 6))
 def test_the_bytes_of_a_stream_are_those_of_the_held_result(films, data, query, size, limit):
     fmt = data.draw(st.sampled_from([fmt for fmt in FORMATS if fmt != "table" or "_:b" not in query]))

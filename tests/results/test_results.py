@@ -180,7 +180,7 @@ def rows_of(*pairs) -> ResultSet:
     )
 
 
-@settings(max_examples=examples(45, 150), deadline=None)
+@settings(max_examples=examples(27, 150), deadline=None)
 @given(st.lists(st.tuples(TERMS, TERMS), max_size=4))
 @example([(Literal("\u00b2", datatype=NamedNode(XSD + "integer")), Literal("a title"))])
 @example([(Literal("--5", datatype=NamedNode(XSD + "int")), Literal("true", datatype=NamedNode(XSD + "boolean")))])
@@ -212,7 +212,7 @@ def test_every_output_format_survives_every_literal_and_every_value_that_ranks(p
             written(result, "trec")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(90, 150), deadline=None)
 @given(TERMS)
 @example(Literal("9" * 5000, datatype=NamedNode(XSD + "integer")))
 @example(Literal("\x00", datatype=NamedNode(XSD + "hexBinary")))
@@ -338,7 +338,7 @@ def test_a_mark_of_a_snippet_is_not_cut_where_it_fits(width, monkeypatch):
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.text(alphabet="ab*- \n", max_size=60), st.integers(1, 20))
 def test_where_a_line_ends_no_character_is_lost_and_no_narrow_mark_is_cut(text, width):
     breaks = [0, *_breaks(text, width), len(text)]

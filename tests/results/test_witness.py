@@ -89,7 +89,7 @@ def composed(first, second):
     return least([((a, d), n + m) for (a, b), n in first.items() for (c, d), m in second.items() if b == c])
 
 
-@settings(max_examples=examples(65, 200), deadline=None)
+@settings(max_examples=examples(39, 200), deadline=None)
 @given(paths, graphs)
 def test_a_chain_is_found_where_the_path_holds_and_no_other_is_shorter(path, graph):
     expected = lengths(path, graph)
@@ -108,7 +108,7 @@ def test_a_chain_is_found_where_the_path_holds_and_no_other_is_shorter(path, gra
             assert end in at
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @given(paths, graphs)
 def test_the_evidence_of_a_row_alone_gives_the_row_again(path, graph):
     store = OxigraphStore.memory(Quad(s, NamedNode(p), o) for s, p, o in graph)

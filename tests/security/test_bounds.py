@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
+from sampling import sampled
 
 from hybridkg import KnowledgeBase
 from hybridkg.config.model_parameters import parse_model_parameters
@@ -50,7 +51,7 @@ def largest_of(code, *arguments):
 COMMAND = "from hybridkg.cli import main; main(sys.argv[1:])"
 
 
-@pytest.mark.parametrize("ending", list(COMPRESSED))
+@pytest.mark.parametrize("ending", sampled(COMPRESSED, "gz"))
 def test_an_archive_of_one_endless_literal_is_refused_in_little_memory(tmp_path, ending):
     path = tmp_path / f"bomb.nt.{ending}"
     path.write_bytes(bomb(ending, b'<http://e/a> <http://e/p> "', b'" .\n'))

@@ -6,9 +6,11 @@ import io
 import logging
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
+from sampling import sampled
 
 from hybridkg.cli import main
 from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, SourceName, Span
@@ -67,29 +69,31 @@ def run(monkeypatch, capfd, caplog):
     return run
 
 
+COMMANDS = {
+    "stats": (),
+    "query": (QUERY,),
+    "index": (),
+    "migrate": ("--to", "elasticsearch"),
+    "doctor": (),
+}
+SECRETS = {
+    "key": {credentials.API_KEY: SECRET},
+    "password": {credentials.USERNAME: "elastic", credentials.PASSWORD: SECRET},
+    "address": {credentials.URL: ADDRESS},
+}
+
+
 @pytest.mark.parametrize(
-    "environment",
-    [
-        {credentials.API_KEY: SECRET},
-        {credentials.USERNAME: "elastic", credentials.PASSWORD: SECRET},
-        {credentials.URL: ADDRESS},
-    ],
-    ids=["key", "password", "address"],
+    ("command", "secret"),
+    sampled(
+        product(COMMANDS, SECRETS),
+        *[("migrate", secret) for secret in SECRETS],
+        *[(command, "address") for command in COMMANDS if command != "migrate"],
+    ),
 )
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("stats", "films.kb"),
-        ("query", "films.kb", QUERY),
-        ("index", "films.kb"),
-        ("migrate", "films.kb", "--to", "elasticsearch"),
-        ("doctor", "films.kb"),
-    ],
-    ids=lambda words: words[0],
-)
-def test_a_secret_of_the_environment_stays_there(folder, run, words, environment):
+def test_a_secret_of_the_environment_stays_there(folder, run, command, secret):
     where = {credentials.URL: "http://127.0.0.1:1"}
-    _, said = run(folder, *words, **(where | environment))
+    _, said = run(folder, command, "films.kb", *COMMANDS[command], **(where | SECRETS[secret]))
     assert SECRET not in said
     assert "Traceback" not in said
     for path, content in written(folder).items():

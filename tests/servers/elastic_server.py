@@ -30,8 +30,9 @@ PORTS = range(15000, 22000)
 SETTINGS = {"cluster.routing.allocation.disk.threshold_enabled": "false"}
 """A developer's disk may be as full as it likes."""
 
-JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1"]
-"""Compiles less: measured on two busy cores, a start takes 12 s of processor time instead of 23 s."""
+JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
+"""Compiles less, and does not verify the classes of a release: measured on two busy cores, a start takes 12 s of
+processor time instead of 23 s by the first, and 6 s instead of 8 s of the server's own by the others."""
 
 WATCHDOG = """
 cat >/dev/null

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from elastic_server import ROOT, WATCHDOG
+from elastic_server import JAVA_OPTIONS, ROOT, WATCHDOG
 
 READY_SECONDS = 120
 """The very first Fuseki unpacks itself; every other one is ready after 3 to 6 s."""
@@ -58,7 +58,7 @@ class SparqlServer:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd=self.folder,
-                env={**os.environ, "JAVA_OPTS": "-Xmx512m -XX:TieredStopAtLevel=1", "FUSEKI_BASE": str(self.folder)},
+                env={**os.environ, "JAVA_OPTS": " ".join(["-Xmx512m", *JAVA_OPTIONS]), "FUSEKI_BASE": str(self.folder)},
             )
         self._watchdog = subprocess.Popen(
             ["sh", "-c", WATCHDOG, "sh", str(self._process.pid), str(self.folder)],

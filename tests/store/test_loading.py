@@ -7,6 +7,7 @@ import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, Store, parse, serialize
+from sampling import examples
 
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
@@ -148,7 +149,7 @@ def test_a_failure_to_write_beside_the_parser_is_raised_and_the_rest_dropped():
 
 
 @given(st.lists(quad, max_size=20))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3, 30), deadline=None)
 def test_the_same_input_gives_the_same_dump(tmp_path_factory, quads):
     base = tmp_path_factory.mktemp("same")
     path = base / "f.nq"

@@ -49,7 +49,7 @@ def stored(statements: list[Triple]) -> set[tuple[object, ...]]:
     return set(map(own, OxigraphStore.memory(statements).quads()))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(15, 25), deadline=None)
 @given(triples, triples)
 def test_every_pattern_gives_the_triples_that_filtering_gives(statements, patterns):
     graph = graph_of(*statements)
@@ -64,7 +64,7 @@ def test_every_pattern_gives_the_triples_that_filtering_gives(statements, patter
         assert (pattern in graph) == (pattern in every)
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(4, 100), deadline=None)
 @given(triples)
 def test_rdflibs_own_sparql_engine_finds_in_the_view_what_it_finds_in_a_copy(statements):
     view = graph_of(*statements)
@@ -80,7 +80,7 @@ def test_rdflibs_own_sparql_engine_finds_in_the_view_what_it_finds_in_a_copy(sta
         assert sorted(map(str, view.query(query))) == sorted(map(str, copy.query(query)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(15, 25), deadline=None)
 @given(st.lists(st.tuples(st.builds(Triple, nodes, predicates, nodes), st.sampled_from("ghd")), max_size=12))
 def test_a_union_has_each_triple_of_any_graph_once(placed):
     quads = [

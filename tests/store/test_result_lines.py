@@ -7,6 +7,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import StorageError
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Quad, Triple
@@ -28,7 +29,7 @@ literals = st.one_of(
 terms = st.one_of(literals, st.sampled_from([NamedNode("x:a"), BlankNode("b")]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["x:p", "x:q"]), terms), max_size=20), st.sampled_from([1, 3, 1_000]))
 def test_lines_read_back_are_the_rows_of_select(statements, at_once):
     quads = [Quad(NamedNode(f"x:s{i}"), NamedNode(p), term) for i, (p, term) in enumerate(statements)]

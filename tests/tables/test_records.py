@@ -37,7 +37,7 @@ def lines(value, name="t"):
     return sorted(found.decode().splitlines())
 
 
-@settings(max_examples=examples(20, 300))
+@settings(max_examples=examples(12, 300))
 @given(rows)
 def test_dicts_give_the_triples_of_the_same_objects_in_json(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("json") / "t.jsonl"

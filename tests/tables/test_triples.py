@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from made_tables import tables, write_csv
 from pyoxigraph import RdfFormat, parse, serialize
 from row_by_row import triples
+from sampling import examples
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import ValueKind
@@ -30,7 +31,7 @@ def written(path, mapping) -> bytes:
 
 @pytest.mark.quick
 @given(tables())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(48, 80), deadline=None)
 def test_the_stream_equals_the_restatement_row_by_row(tmp_path_factory, table):
     header, rows = table
     folder = tmp_path_factory.getbasetemp()

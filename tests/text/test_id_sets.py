@@ -20,13 +20,13 @@ def ids(numbers):
     return np.array(sorted(numbers), np.uint32)
 
 
-@settings(deadline=None, max_examples=examples(125, 400))
+@settings(deadline=None, max_examples=examples(75, 400))
 @given(members, members)
 def test_contains_is_membership(a, b):
     assert contains(ids(a), ids(b)).tolist() == [n in b for n in sorted(a)]
 
 
-@settings(deadline=None, max_examples=examples(70, 200))
+@settings(deadline=None, max_examples=examples(42, 200))
 @given(members, st.data())
 def test_few_members_are_found_wherever_they_stand(a, data):
     few = data.draw(st.sets(st.sampled_from(sorted(a)), max_size=2)) if a else set()
@@ -34,7 +34,7 @@ def test_few_members_are_found_wherever_they_stand(a, data):
     assert contains(ids(a), ids(few)).tolist() == [n in few for n in sorted(a)]
 
 
-@settings(deadline=None, max_examples=examples(100, 200))
+@settings(deadline=None, max_examples=examples(60, 200))
 @given(st.lists(members, min_size=1, max_size=4))
 def test_union_and_intersection_are_those_of_sets(parts):
     arrays = [ids(part) for part in parts]
@@ -43,7 +43,7 @@ def test_union_and_intersection_are_those_of_sets(parts):
     assert union(arrays).dtype == intersection(arrays).dtype == np.uint32
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(60, 100))
 @given(members, members)
 def test_restricted_keeps_tf_beside_its_entity(a, b):
     kept = restricted(Postings(ids(a), np.arange(1, len(a) + 1, dtype=np.uint32)), ids(b))

@@ -76,7 +76,7 @@ def test_a_long_word_is_cut_in_the_passage(index):
     assert shown == "**" + "x" * WIDTH + "**…"
 
 
-@settings(deadline=None, max_examples=examples(60, 300))
+@settings(deadline=None, max_examples=examples(36, 300))
 @given(
     st.lists(
         st.sampled_from(["rare", "common", "seldom", "other", "x" * 50, "machine translation.", "(é)"]), max_size=60

@@ -144,7 +144,7 @@ def test_a_signal_at_any_moment_cancels_the_query_or_comes_after_its_rows(talk, 
         count = PressAt(patch, where, name)
         talk(typed)
     chance = Random(41)
-    moments = [1, 2, 3, *(chance.randint(1, count.calls) for _ in range(examples(8, 300)))]
+    moments = [1, 2, 3, *(chance.randint(1, count.calls) for _ in range(examples(4, 300)))]
     pressed = 0  # the number of calls differs a little from run to run
     for moment in moments:
         screen.out.clear()

@@ -105,7 +105,7 @@ def applied(step, state, previous, base, number):
 
 
 @given(steps)
-@settings(max_examples=examples(8, 600))
+@settings(max_examples=examples(5, 600))
 def test_after_any_changes_and_merges_the_documents_are_those_of_a_folder_built_anew(tmp_path_factory, steps):
     base = tmp_path_factory.mktemp("docs")
     previous, state, folders = None, {}, []

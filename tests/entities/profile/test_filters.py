@@ -46,7 +46,7 @@ def extracted(store: OxigraphStore):
     return extract(Profile("p", (Field("label", ShaclPredicate(LABEL.value)),)), store)
 
 
-@settings(max_examples=examples(45, 200), deadline=None)
+@settings(max_examples=examples(27, 200), deadline=None)
 @given(st.lists(st.tuples(nodes, values), max_size=12), st.frozensets(nodes), st.booleans())
 def test_filter_values_are_the_terms_of_the_store_for_entities_alone(rows, entities, union):
     quads = [

@@ -275,7 +275,7 @@ any_profile = st.builds(
 )
 
 
-@settings(max_examples=examples(20, 100), deadline=None)
+@settings(max_examples=examples(12, 100), deadline=None)
 @given(any_profile)
 def test_json_keeps_a_profile_as_it_is(profile):
     assert Profile.from_json(profile.to_json()) == profile

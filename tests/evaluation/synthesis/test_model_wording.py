@@ -8,6 +8,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 from model_server_at_hand import model_server, status
+from sampling import sampled
 
 from hybridkg.cli import cli
 from hybridkg.errors import ModelServerError, ParameterError, UserError
@@ -103,44 +104,46 @@ def refusals(kb):
     return caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("instruction", "said", "reason"),
-    [
-        (DESCRIBE, {"properties": ["zzz yyy xxx"]}, "properties of the model are not in the text"),
-        (DESCRIBE, lambda data: {"properties": [f"of {data['names'][0]}"]}, "or have names"),
-        (DESCRIBE, {"properties": []}, "the answer of the model with the properties has another form"),
-        (DESCRIBE, {"properties": [1]}, "the answer of the model with the properties has another form"),
-        (DESCRIBE, "no JSON", "the answer of the model with the properties has another form"),
-        (WRITE, {"question": ["?"]}, "the answer of the model with the question has another form"),
-        (WRITE, {"question": "a" * 1001}, "the answer of the model with the question has another form"),
-        (REWRITE, {"question": "Which papers?"}, "an anchor is lost"),
-        (REWRITE, {"question": ""}, "the answer of the model with the rewording has another form"),
-        (VERIFY[0], {"answers": [True] * 99}, "the answer of the model with the verification has another form"),
-        (VERIFY[0], lambda data: {"answers": [False] * len(data["records"])}, "the verifier rejects the answer"),
-        (VERIFY[1], lambda data: {"answers": [False] * len(data["records"])}, "the verifier rejects the answer"),
-        (
-            VERIFY[1],
-            lambda data: {"answers": ["yes"] * len(data["records"])},
-            "the answer of the model with the verification",
-        ),
-    ],
-)
-def test_what_is_not_right_refuses_the_question_and_is_counted(kb, model, monkeypatch, instruction, said, reason):
+REFUSED = [
+    (DESCRIBE, {"properties": ["zzz yyy xxx"]}, "properties of the model are not in the text"),
+    (DESCRIBE, lambda data: {"properties": [f"of {data['names'][0]}"]}, "or have names"),
+    (DESCRIBE, {"properties": []}, "the answer of the model with the properties has another form"),
+    (DESCRIBE, {"properties": [1]}, "the answer of the model with the properties has another form"),
+    (DESCRIBE, "no JSON", "the answer of the model with the properties has another form"),
+    (WRITE, {"question": ["?"]}, "the answer of the model with the question has another form"),
+    (WRITE, {"question": "a" * 1001}, "the answer of the model with the question has another form"),
+    (REWRITE, {"question": "Which papers?"}, "an anchor is lost"),
+    (REWRITE, {"question": ""}, "the answer of the model with the rewording has another form"),
+    (VERIFY[0], {"answers": [True] * 99}, "the answer of the model with the verification has another form"),
+    (VERIFY[0], lambda data: {"answers": [False] * len(data["records"])}, "the verifier rejects the answer"),
+    (VERIFY[1], lambda data: {"answers": [False] * len(data["records"])}, "the verifier rejects the answer"),
+    (
+        VERIFY[1],
+        lambda data: {"answers": ["yes"] * len(data["records"])},
+        "the answer of the model with the verification",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", sampled(range(len(REFUSED)), 0, 1, 2, 6, 7, 10, 12))
+def test_what_is_not_right_refuses_the_question_and_is_counted(kb, model, monkeypatch, case):
+    instruction, said, reason = REFUSED[case]
     monkeypatch.setattr("hybridkg.evaluation.synthesis.synthesise.DRAWS", 2)
     monkeypatch.setattr("hybridkg.evaluation.synthesis.synthesise.FAILURES", 1)
     model.says[instruction] = said if callable(said) else lambda data: said
     assert reason in refusals(kb)
 
 
-@pytest.mark.parametrize(
-    ("instruction", "said", "part"),
-    [
-        (DESCRIBE, "I'd be glad to\x1b[2J help!", "properties"),
-        (REWRITE, {"text": "Which papers?"}, "rewording"),
-        (VERIFY[1], {"answers": "all"}, "verification"),
-    ],
-)
-def test_a_model_that_never_answers_in_form_is_given_up_early(kb, model, instruction, said, part):
+GIVEN_UP = {
+    "properties": (DESCRIBE, "I'd be glad to\x1b[2J help!"),
+    "rewording": (REWRITE, {"text": "Which papers?"}),
+    "verification": (VERIFY[1], {"answers": "all"}),
+}
+
+
+@pytest.mark.parametrize("part", sampled(GIVEN_UP, "properties"))
+def test_a_model_that_never_answers_in_form_is_given_up_early(kb, model, part):
+    instruction, said = GIVEN_UP[part]
     model.says[instruction] = lambda data: said
     with pytest.raises(ModelServerError) as caught:
         made(kb)

@@ -42,7 +42,7 @@ def _written(forms, cuts=()):
     return StoredLiterals(MappedArrays(LAYOUT, folder))
 
 
-@settings(max_examples=examples(10, 200), deadline=None)
+@settings(max_examples=examples(6, 200), deadline=None)
 @given(forms=forms_, data=st.data())
 def test_the_cuts_do_not_depend_on_how_the_forms_arrive(forms, data):
     whole = _written(forms)
@@ -53,7 +53,7 @@ def test_the_cuts_do_not_depend_on_how_the_forms_arrive(forms, data):
     assert _written(forms[behind:]).ranges() == tail, "behind a cut, the forms before it do not matter"
 
 
-@settings(max_examples=examples(10, 200), deadline=None)
+@settings(max_examples=examples(6, 200), deadline=None)
 @given(forms=forms_)
 def test_pieces_have_the_sizes_that_are_wanted(forms):
     sizes = [[len(form) + OFFSET_BYTES for form in forms[first:end]] for first, end in _written(forms).ranges()]
@@ -62,7 +62,7 @@ def test_pieces_have_the_sizes_that_are_wanted(forms):
 
 
 @pytest.mark.parametrize("few", [0, 64])
-@settings(max_examples=examples(10, 200), deadline=None)
+@settings(max_examples=examples(6, 200), deadline=None)
 @given(forms=forms_, data=st.data())
 def test_stored_literals_are_a_list_of_forms(few, forms, data):
     with pytest.MonkeyPatch.context() as patch:

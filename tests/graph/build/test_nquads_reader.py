@@ -38,7 +38,7 @@ def outcome(reader, parts, union):
         return "not understood"
 
 
-@settings(max_examples=examples(10, 160), deadline=None)
+@settings(max_examples=examples(6, 160), deadline=None)
 @given(parts=st.lists(st.lists(quads, max_size=8), max_size=4), union=st.booleans())
 def test_kernel_and_twin_number_the_same_terms(parts, union):
     texts = [text_of(part) for part in parts]
@@ -54,13 +54,13 @@ pieces = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(100, 600), deadline=None)
+@settings(max_examples=examples(60, 600), deadline=None)
 @given(st.lists(pieces, max_size=14).map("".join))
 def test_what_the_kernel_cannot_read_stops_it_without_harm(text):
     outcome(CompiledReader(KERNEL.load()), [text.encode()], True)
 
 
-@settings(max_examples=examples(100, 600), deadline=None)
+@settings(max_examples=examples(60, 600), deadline=None)
 @given(st.lists(quads, min_size=1, max_size=2), st.data())
 def test_a_statement_that_is_cut_short_is_refused(statements, data):
     text = text_of(statements).rstrip(b"\n")
@@ -78,7 +78,7 @@ def test_tables_grow_with_terms_predicates_and_languages(reader):
     assert terms[2 * 39_999 + 1] == (b"@l99", b"39999")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(18, 30), deadline=None)
 @given(st.lists(st.binary(max_size=40), unique=True, max_size=300), st.integers(0, 40))
 def test_the_kernel_sorts_strings_by_their_bytes(strings, common):
     from hybridkg.graph.build.numbering import KERNEL as TERMS

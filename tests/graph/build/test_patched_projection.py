@@ -26,7 +26,7 @@ from projection_cases import (
     table,
     text_of,
 )
-from sampling import examples
+from sampling import examples, sampled
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import term_edits
@@ -83,7 +83,7 @@ def _patched(
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=examples(10, 100), deadline=None)
+@settings(max_examples=examples(6, 100), deadline=None)
 @given(first=triples, second=triples, both=triples, terms=omitted, own=entities, later=entities)
 def test_a_patch_has_the_bytes_of_a_build(folder, compiled, first, second, both, terms, own, later):
     old, new = stored([*first, *both, *terms]), stored([*second, *both, *terms])
@@ -125,7 +125,7 @@ def _with_words(words: range) -> list[Quad]:
     )
 
 
-@pytest.mark.parametrize("number", [0, 1001, 1501, 3000])
+@pytest.mark.parametrize("number", sampled([0, 1001, 1501, 3000], 1501, 3000))
 def test_a_new_literal_leaves_the_pieces_before_and_behind_it(folder, number):
     first = _with_words(range(1000, 2000))
     second = stored([*first, Quad(NamedNode("e:b"), NamedNode("p:p"), Literal(f"word {number:04}"))])

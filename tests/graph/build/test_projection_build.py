@@ -60,7 +60,7 @@ def _new(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(statements=graph, entities=some, union=st.booleans())
 def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statements, entities, union):
     own = _new(folder)
@@ -70,7 +70,7 @@ def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statement
     assert_equal(found, expected(statements, known, union=union))
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), data=st.data())
 def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities, union, data):
     own = _new(folder)
@@ -86,7 +86,7 @@ def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities
         assert same_bytes(own / "p", own / f"q{i}")
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), compiled=st.booleans())
 def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, statements, entities, union, compiled):
     own = _new(folder)
@@ -97,7 +97,7 @@ def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, sta
     assert same_bytes(own / "p", own / "q")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(8, 12), deadline=None)
 @given(statements=graph, union=st.booleans(), compiled=st.booleans())
 def test_rows_of_predicates_give_the_bytes_of_statements(folder, statements, union, compiled):
     own = _new(folder)
@@ -113,7 +113,7 @@ def test_rows_of_predicates_give_the_bytes_of_statements(folder, statements, uni
 
 
 @pytest.mark.parametrize("datatype", sorted(KEPT))
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(data=st.data())
 def test_texts_that_are_kept_are_what_the_store_makes_of_them(datatype, data):
     pattern, kept_as = KEPT[datatype]
@@ -123,7 +123,7 @@ def test_texts_that_are_kept_are_what_the_store_makes_of_them(datatype, data):
     assert as_stored(Literal(text, datatype=NamedNode(datatype))) == Literal(text, datatype=NamedNode(kept_as))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(12, 20), deadline=None)
 @given(st.lists(typed | tagged, max_size=8))
 def test_many_literals_are_stored_as_each_of_them_is(some_literals):
     assert all_as_stored(some_literals) == [as_stored(literal) for literal in some_literals]

@@ -71,7 +71,7 @@ def template_of(pattern: Pattern, random: Random) -> tuple[Pattern, list[NamedNo
     return opened(pattern, open_some), iris
 
 
-@settings(max_examples=examples(15, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(9, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_what_has_been_prepared_for_other_values_changes_nothing(random: Random) -> None:
     maker = Maker(random)

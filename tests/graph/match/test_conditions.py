@@ -7,6 +7,7 @@ import pytest
 from generated_patterns import ILL_TYPED, LITERALS, NODES, OPERATORS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 from test_patterns_equal_oxigraph import truth
 
 from hybridkg.graph.build.reference_builder import columns_of
@@ -85,7 +86,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36, 60), deadline=None)
 @example([("integer", "0")], ("double", "1.401298464324817e-45"), "=", True)  # the smallest float
 @given(st.lists(numbers, min_size=1, max_size=12), numbers, st.sampled_from(OPERATORS), st.booleans())
 def test_numbers_compare_as_in_oxigraph(some: list[tuple[str, str]], one: tuple[str, str], op: str, near: bool) -> None:
@@ -103,7 +104,7 @@ def test_numbers_compare_as_in_oxigraph(some: list[tuple[str, str]], one: tuple[
     assert passing(index, ValueComparison("o", op, constant)) == want
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(48, 80), deadline=None)
 @given(st.lists(st.text("ab\u00e9\U00010400", max_size=6), min_size=1, max_size=20), st.text("ab\u00e9", max_size=3))
 def test_strings_that_contain_or_end_with_a_text_are_found_in_the_bytes(texts: list[str], text: str) -> None:
     columns = columns_of([Triple(NODES[0], P, Literal(value)) for value in texts])

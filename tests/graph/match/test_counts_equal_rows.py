@@ -93,14 +93,14 @@ def check_any(maker: Maker, pattern: Pattern, random: Random) -> bool:
     return True
 
 
-@settings(max_examples=examples(20, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
     maker = Maker(random)
     check_any(maker, maker.pattern(), random)
 
 
-SEEDS = examples(120, 500)
+SEEDS = examples(80, 500)
 """Patterns of a slice: `--exhaustive` runs forty slices of all of them."""
 
 

@@ -28,7 +28,7 @@ def check(maker: Maker, pattern: Pattern) -> bool | None:
     return has_any
 
 
-SEEDS = examples(150, 500)
+SEEDS = examples(100, 500)
 
 
 @pytest.mark.parametrize("few", [-1, existence.FEW_SOLUTIONS])

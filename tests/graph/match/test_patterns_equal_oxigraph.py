@@ -120,14 +120,14 @@ def check_variable(prepared: Any, name: str, table: IdTable, random: Random) -> 
     assert Counter(zip(*(c.tolist() for c in bound.columns), strict=True)) == rows
 
 
-@settings(max_examples=examples(15, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(9, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_patterns_have_the_rows_of_oxigraph(random: Random) -> None:
     maker = Maker(random)
     check(maker.graph(), maker.pattern(), random)
 
 
-SEEDS = examples(150, 500)
+SEEDS = examples(100, 500)
 
 
 @pytest.mark.parametrize("large", [0, 20_000])

@@ -55,7 +55,7 @@ def exactly(count: float) -> Cardinality:
     return Cardinality(count, count, count)
 
 
-@settings(max_examples=examples(80, 600), deadline=None)
+@settings(max_examples=examples(48, 600), deadline=None)
 @given(st.integers(0, 2**32))
 @example(35748)  # a test of a variable that nothing binds
 def test_the_truth_is_within_the_bounds(seed):
@@ -74,7 +74,7 @@ def test_the_truth_is_within_the_bounds(seed):
 of_numbers = st.sampled_from(WRITTEN) | st.sampled_from(typed("integer", "0", "1", "2"))
 
 
-@settings(max_examples=examples(40, 800), deadline=None)
+@settings(max_examples=examples(24, 800), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(NODES), of_numbers), max_size=12),
     st.lists(st.builds(ValueComparison, st.just("y"), st.sampled_from(OPERATORS), of_numbers), min_size=1, max_size=3),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import CorruptError
 from hybridkg.graph.build.reference_builder import adjacency, columns_of
@@ -44,7 +45,7 @@ triples_ = st.lists(
     st.builds(Triple, st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(NODES + LITERALS)),
     max_size=60,
 )
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=examples(15, 25), deadline=None)
 
 
 def in_store(triples):

@@ -126,7 +126,7 @@ hostile = st.one_of(
 )
 
 
-@settings(max_examples=examples(6, 100))
+@settings(max_examples=examples(5, 100))
 @given(
     st.dictionaries(
         st.sampled_from(["p", "Q", "1", "é", "name", "a-b", "label", "x.y"]),
@@ -322,7 +322,7 @@ labels = st.one_of(
 )
 
 
-@settings(max_examples=examples(60, 1000))
+@settings(max_examples=examples(36, 1000))
 @given(st.lists(st.tuples(st.sampled_from(["P1", "IAO_0000115", "1", "é9", "_"]), labels), min_size=1, max_size=6))
 def test_names_of_fields_are_legal_and_each_is_another(predicates):
     from hybridkg.entities.profile.profile import FIELD_NAME

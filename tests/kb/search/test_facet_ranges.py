@@ -65,7 +65,7 @@ searches = st.tuples(
 )
 
 
-@settings(max_examples=examples(4, 60))
+@settings(max_examples=examples(2, 60))
 @given(searches)
 def test_each_range_counts_what_oxigraph_counts_with_its_filter(kb, search):
     words, where = search
@@ -226,7 +226,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=examples(150, 3000))
+@settings(max_examples=examples(90, 3000))
 @given(
     st.lists(st.tuples(numbers, numbers, st.integers(1, 100)), min_size=1, max_size=6), numbers, numbers, st.booleans()
 )
@@ -241,7 +241,7 @@ def test_boundaries_are_few_ascending_inside_and_the_same_again(parts, one, othe
     assert found == boundaries(buckets, low, high, whole=whole)
 
 
-@settings(max_examples=examples(60, 1000))
+@settings(max_examples=examples(36, 1000))
 @given(
     st.lists(st.tuples(st.text("ab中", min_size=1, max_size=60), st.integers(1, 10**6)), min_size=1, max_size=8),
     st.integers(24, 120),

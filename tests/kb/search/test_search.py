@@ -68,7 +68,7 @@ def matching(kb: KnowledgeBase, words: str) -> set[str]:
     return {str(row.term("x")) for row in kb.query("SELECT ?x { ?x MATCH $words }", {"words": words})}
 
 
-@settings(max_examples=examples(15, 300))
+@settings(max_examples=examples(9, 300))
 @given(searches)
 def test_a_search_is_the_query_that_it_shows(kb, search):
     words, types, where = search
@@ -78,7 +78,7 @@ def test_a_search_is_the_query_that_it_shows(kb, search):
     assert [hit.score for hit in found] == [row.scores[rows.columns[1]] for row in rows]
 
 
-@settings(max_examples=examples(15, 300))
+@settings(max_examples=examples(9, 300))
 @given(searches)
 def test_each_entity_that_matches_and_satisfies_the_conditions_is_one_hit(kb, search):
     words, types, where = search
@@ -87,7 +87,7 @@ def test_each_entity_that_matches_and_satisfies_the_conditions_is_one_hit(kb, se
     assert Counter(str(hit.entity) for hit in found) == Counter(expected)
 
 
-@settings(max_examples=examples(8, 200))
+@settings(max_examples=examples(5, 200))
 @given(searches)
 def test_facets_count_what_oxigraph_counts_over_the_matching_entities(kb, search):
     words, types, where = search
@@ -107,7 +107,7 @@ def test_facets_count_what_oxigraph_counts_over_the_matching_entities(kb, search
         assert [value.count for value in facet.values] == sorted(slow.values(), reverse=True)
 
 
-@settings(max_examples=examples(40, 1000))
+@settings(max_examples=examples(24, 1000))
 @given(
     st.lists(st.sampled_from([*WORDS, "+", "-", "(", ")", '"', "*", "~1", "^2", ":", "\\", "AND", "NOT", " ", "\n"]))
 )

@@ -161,9 +161,8 @@ def test_without_an_answer_nothing_is_removed(path, server):
     assert "left" in server.indexes
 
 
-def test_an_embedded_index_leaves_nothing(tmp_path):
-    with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def test_an_embedded_index_leaves_nothing(tmp_path, copy_films):
+    with KnowledgeBase.open(copy_films(tmp_path / "films.kb")) as kb:
         assert kb.prune(remove=True) == []
 
 
@@ -208,10 +207,9 @@ def test_without_an_index_on_it_the_server_is_not_needed(path, tmp_path, server)
 
 
 @pytest.mark.parametrize("name", ["kb.toml", "CURRENT", "000002/manifest.json"])
-def test_a_damaged_knowledge_base_can_be_removed(tmp_path, name):
+def test_a_damaged_knowledge_base_can_be_removed(tmp_path, name, copy_films):
     path = tmp_path / "films.kb"
-    with KnowledgeBase.create(path) as kb:
-        kb.load(FILMS, index=True)
+    copy_films(path)
     assert (path / name).exists()
     (path / name).write_bytes(b"\xff damaged")
     KnowledgeBase.remove(path)
@@ -248,9 +246,8 @@ def test_stats_say_where_the_text_index_is(path, server):
     assert json.loads(run("stats", path, "--format", "json").stdout)["text"]["bytes"] == 5_000_000
 
 
-def test_stats_of_an_embedded_index_say_so_in_one_line(tmp_path):
-    with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def test_stats_of_an_embedded_index_say_so_in_one_line(tmp_path, copy_films):
+    copy_films(tmp_path / "films.kb")
     assert "\ntext engine: embedded\n\n" in run("stats", tmp_path / "films.kb").stdout
 
 
@@ -269,9 +266,8 @@ def test_the_doctor_asks_the_server_of_a_knowledge_base(path, server, about, sta
     assert said in check.detail
 
 
-def test_the_doctor_asks_no_server_for_an_embedded_index(tmp_path):
-    with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS, index=True)
+def test_the_doctor_asks_no_server_for_an_embedded_index(tmp_path, copy_films):
+    copy_films(tmp_path / "films.kb")
     assert not [check for check in diagnose(tmp_path / "films.kb") if check.name == "text server"]
 
 

@@ -57,7 +57,7 @@ def versions(draw):
     return ["id", *names], old, new
 
 
-@settings(max_examples=examples(5, 100))
+@settings(max_examples=examples(3, 100))
 @given(versions())
 def test_new_rows_in_place_of_old_ones_leave_what_the_new_table_alone_gives(tmp_path_factory, tables):
     header, old, new = tables
@@ -125,7 +125,7 @@ def test_texts_become_references_and_references_stay(kb, tmp_path):
 references = st.lists(st.sampled_from(["brand_id", "brandId", "brand", "brand_ref", "id"]), unique=True, max_size=4)
 
 
-@settings(max_examples=examples(30, 500))
+@settings(max_examples=examples(18, 500))
 @given(references, st.data())
 def test_every_predicate_that_a_guess_gives_to_a_reference_is_a_former_one(headers, data):
     targets = [

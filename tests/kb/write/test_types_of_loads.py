@@ -79,7 +79,7 @@ def test_a_reference_stays_one_where_a_row_is_not_there_yet(kb, shop, tmp_path):
 cells = st.sampled_from([cell for kind in ("integer", "boolean", "list", "text") for cell in CELLS[kind]])
 
 
-@settings(max_examples=examples(5, 100))
+@settings(max_examples=examples(4, 100))
 @given(st.lists(cells, min_size=2, max_size=4), st.data())
 def test_loads_of_parts_of_a_table_after_the_whole_add_nothing(tmp_path_factory, column, data):
     folder = tmp_path_factory.mktemp("parts")

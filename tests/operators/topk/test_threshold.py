@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sampling import examples
 
 from hybridkg.operators.topk.rank_value import rank_value
 from hybridkg.operators.topk.score_intervals import Listing
@@ -84,7 +85,7 @@ def found(seed, error, *, ties):
 @pytest.mark.parametrize("ties", [True, False])
 def test_the_best_of_a_few_looks_are_the_best_of_all(expression, error, ties):
     context = SimpleNamespace(nodes=NODES)
-    for seed in range(6):
+    for seed in range(examples(2, 6)):
         everyone, lists, scores = found(seed, error, ties=ties)
         top = top_of(expression, 5)
         fusing = Fusing.of(top, lists, NODES)

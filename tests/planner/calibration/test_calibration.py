@@ -24,10 +24,9 @@ DIRECTOR = "http://example.org/films/director"
 
 
 @pytest.fixture
-def path(tmp_path, monkeypatch) -> Path:
+def path(tmp_path, monkeypatch, copy_films) -> Path:
     monkeypatch.delenv(FIXED, raising=False)
-    KnowledgeBase.create(tmp_path / "f.kb").load(FILMS, index=True)
-    return tmp_path / "f.kb"
+    return copy_films(tmp_path / "f.kb")
 
 
 def run(*arguments):
@@ -44,8 +43,8 @@ def test_the_statistics_of_an_index_are_those_of_its_graph(path):
     assert kb._snapshot.statistics == found
 
 
-def test_the_same_graph_gives_the_same_statistics(path, tmp_path):
-    KnowledgeBase.create(tmp_path / "g.kb").load(FILMS, index=True)
+def test_the_same_graph_gives_the_same_statistics(path, tmp_path, copy_films):
+    copy_films(tmp_path / "g.kb")
     paths = (path, tmp_path / "g.kb")
     first, second = (KnowledgeBase.open(one)._snapshot.generation.path / STATISTICS for one in paths)
     assert first.read_bytes() == second.read_bytes()

@@ -231,7 +231,7 @@ e: \\u0041"""
 fragments = st.sampled_from(PIECES.split())
 
 
-@settings(deadline=None, max_examples=examples(150, 1000))
+@settings(deadline=None, max_examples=examples(90, 1000))
 @given(
     st.one_of(
         st.text(max_size=40),

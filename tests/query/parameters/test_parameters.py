@@ -9,6 +9,7 @@ import pytest
 import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import ParameterError
 from hybridkg.query.parameters.bind import bind, read_term
@@ -68,7 +69,7 @@ def test_a_typed_value_that_is_no_term_is_an_error(text):
         read_term(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.text(max_size=12) | st.text('<>"@^:x1-.eE\ud800\u0663', max_size=12))
 def test_every_typed_value_is_a_term_or_an_error_of_ours(text):
     with suppress(ParameterError):

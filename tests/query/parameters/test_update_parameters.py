@@ -169,7 +169,7 @@ def test_parameters_are_a_mapping_of_names(parameters):
         bind_update(parse_update("CLEAR ALL"), parameters)
 
 
-@settings(deadline=None, max_examples=examples(30, 1000))
+@settings(deadline=None, max_examples=examples(18, 1000))
 @given(modifications(), datasets(), st.lists(st.sampled_from([A, B]), min_size=1, max_size=2, unique=True))
 def test_a_bound_modification_changes_what_values_in_its_where_would(text, quads, values):
     """By an independent reading: the solutions of WHERE, joined with VALUES ?x."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import MissingExtraError, UserError
 from hybridkg.kb import KnowledgeBase
@@ -55,7 +56,7 @@ def typed(value: str, datatype: str) -> Literal:
     return Literal(value, datatype=NamedNode(XSD + datatype))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(48, 80), deadline=None)
 @given(hostile)
 @example('"><script>alert(1)</script>')
 def test_no_name_of_an_iri_becomes_markup(text):
@@ -66,7 +67,7 @@ def test_no_name_of_an_iri_becomes_markup(text):
         assert found.attributes <= {("href", iri), ("title", iri)}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(48, 80), deadline=None)
 @given(hostile)
 @example('"><script>alert(1)</script>')
 def test_no_value_becomes_markup(text):
@@ -210,7 +211,7 @@ cells = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(48, 80), deadline=None)
 @given(st.lists(cells, max_size=6), st.randoms(use_true_random=False))
 def test_the_type_of_a_column_depends_on_its_values_and_not_on_their_order(terms, random):
     kind, values = typed_column(terms)
@@ -221,7 +222,7 @@ def test_the_type_of_a_column_depends_on_its_values_and_not_on_their_order(terms
         assert values == [None if term is None else term.value for term in terms]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(st.lists(cells.filter(lambda cell: cell is not None), min_size=1, max_size=1))
 def test_a_column_holds_exactly_the_value_of_a_term(terms):
     (term,), (kind, (value,)) = terms, typed_column(terms)

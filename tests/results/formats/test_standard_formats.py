@@ -82,7 +82,7 @@ def read(text: str, syntax: pyoxigraph.QueryResultsFormat) -> list[tuple[object,
     return [tuple(solution) for solution in pyoxigraph.parse_query_results(text, syntax)]  # type: ignore[union-attr]
 
 
-@settings(max_examples=examples(60, 2000), deadline=None)
+@settings(max_examples=examples(36, 2000), deadline=None)
 @given(rows(TEXT))
 def test_json_is_read_back(cells):
     text = written("json", result_of(cells))
@@ -90,7 +90,7 @@ def test_json_is_read_back(cells):
     assert json.loads(text)["x-hybridkg"]["returned"] == len(cells)
 
 
-@settings(max_examples=examples(60, 2000), deadline=None)
+@settings(max_examples=examples(36, 2000), deadline=None)
 @given(rows(XML_TEXT))
 def test_xml_is_read_back(cells):
     assert read_xml(written("xml", result_of(cells))) == cells

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.rdf.known_prefixes import known_prefixes
@@ -34,7 +35,7 @@ def table(result: ResultSet, width: int, monkeypatch: pytest.MonkeyPatch) -> lis
     return out.getvalue().splitlines()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(90, 150), deadline=None)
 @given(
     st.integers(1, 5).flatmap(lambda n: st.lists(st.tuples(*[terms] * n), min_size=1, max_size=4)), st.integers(1, 150)
 )

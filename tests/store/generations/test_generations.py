@@ -212,7 +212,7 @@ def test_readers_in_many_threads_see_whole_states_beside_a_writer(folder, load_i
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for i in range(0, 16, 2):
+    for i in range(0, examples(8, 16), 2):
         load_into(folder, triples(i, i + 1))
     stop.set()
     for thread in threads:
@@ -412,7 +412,7 @@ while True:
 def test_a_writer_killed_at_any_instant_leaves_the_last_good_state(tmp_path):
     """Kills a loading and indexing child at points spread over its work; every load it reported is there."""
     path, n = tmp_path / "crash.kb", 0
-    for round in range(0, 15, examples(3, 1)):
+    for round in range(0, 15, examples(5, 1)):
         child = subprocess.Popen([sys.executable, "-c", LOOP, str(path), str(n)], stdout=subprocess.PIPE, text=True)
         reported = [int(child.stdout.readline())] if round else []
         time.sleep(0.003 + round * 0.0137 if round else 0.2)

@@ -14,6 +14,8 @@ import pytest
 
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import InputFile
+from hybridkg.store.generations.folder import Folder
+from hybridkg.store.loading import load
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames
 from hybridkg.store.rdf_io.rdf_parsing import quads_of
 
@@ -76,13 +78,22 @@ BROKEN = {
 }
 
 
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """A folder with a graph of one good file; no broken file changes it."""
+    folder = Folder.create(tmp_path_factory.mktemp("malformed") / "kb")
+    good = folder.path.with_name("good.nt")
+    good.write_text('<http://e/old> <http://e/p> "1" .\n')
+    with folder.building() as building:
+        load(building, [good])
+    return folder, good
+
+
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_named_with_its_line_and_nothing_is_lost(name, folder, tmp_path, load_into, dump):
+def test_a_broken_file_is_named_with_its_line_and_nothing_is_lost(name, loaded, tmp_path, load_into, dump):
     content, line, message = BROKEN[name]
-    path, good = tmp_path / name, tmp_path / "good.nt"
+    (folder, good), path = loaded, tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    good.write_text("<http://e/old> <http://e/p> 1 .\n".replace("1", '"1"'))
-    load_into(folder, good)
     before, generation = dump(folder), folder.live_name()
     with pytest.raises(LoadError) as caught:
         load_into(folder, good, path)

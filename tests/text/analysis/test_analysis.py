@@ -24,7 +24,7 @@ def terms(text, language="", name="standard"):
     return [analyzer.term(word, analyzer.stemmer(language)) for word in analyzer.words(text)]
 
 
-@settings(max_examples=examples(195, 400), deadline=None)
+@settings(max_examples=examples(117, 400), deadline=None)
 @given(st.text(alphabet, max_size=40))
 def test_the_quick_split_and_the_pattern_give_the_same_words(text):
     assert [w.replace("’", "'") for w in split_words(text)] == [word for word, _, _ in word_spans(text)]
@@ -40,20 +40,20 @@ def test_every_character_is_the_same_to_both_patterns():
             assert list(word_spans(text)) == spans_by_the_pattern(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(180, 300), deadline=None)
 @given(st.text(st.sampled_from("aZé19_'’‘“”–—…\xa0., →≤ßǃ×²ªΩ中"), max_size=12))
 def test_both_patterns_give_the_same_spans(text):
     assert list(word_spans(text)) == spans_by_the_pattern(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(120, 200), deadline=None)
 @given(st.text(alphabet, max_size=40))
 def test_spans_point_at_their_words(text):
     for word, start, end in word_spans(text):
         assert text[start:end].replace("’", "'") == word
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(180, 300), deadline=None)
 @given(st.text(alphabet, max_size=8))
 def test_folding_twice_changes_nothing(text):
     assert fold_case(fold_case(text)) == fold_case(text)

@@ -37,13 +37,13 @@ def tokens(text: str) -> list[str]:
     return [term for word in ANALYZER.words(text) if (term := ANALYZER.term(word, ""))]
 
 
-@settings(max_examples=examples(200, 2000), deadline=None)
+@settings(max_examples=examples(120, 2000), deadline=None)
 @given(texts)
 def test_tokens_are_runs_of_word_characters_without_function_words(text):
     assert tokens(text) == restated(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(120, 200), deadline=None)
 @given(texts)
 def test_spans_have_the_words_and_point_at_them(text):
     spans = list(ANALYZER.spans(text))
@@ -78,7 +78,7 @@ def bm25(documents: dict[int, str], query: str) -> dict[int, float]:
 with_a_token = st.lists(st.sampled_from(WORDS), max_size=60).map(lambda words: " ".join(["fish", *words]))
 
 
-@settings(max_examples=examples(15, 200), deadline=None)
+@settings(max_examples=examples(9, 200), deadline=None)
 @given(st.dictionaries(st.integers(0, 9), with_a_token, min_size=1, max_size=10), texts)
 def test_scores_are_those_of_bm25s_with_exact_lengths(build, documents, query):
     index = build({entity: {"document": text} for entity, text in documents.items()}, FIELDS, n_nodes=10)

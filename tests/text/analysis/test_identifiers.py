@@ -5,6 +5,7 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.entities.identifiers import humps, percent_decoded
 from hybridkg.entities.profile.labels import local_name
@@ -18,13 +19,13 @@ alphabet = st.one_of(st.sampled_from(list("abcXYZ09_-.,' %éÉſß中の‑’E2
 texts = st.text(alphabet, max_size=25)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(180, 300), deadline=None)
 @given(texts)
 def test_words_are_the_words_of_the_spans(text):
     assert ANALYZER.words(text) == [word for word, _, _ in ANALYZER.spans(text)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(180, 300), deadline=None)
 @given(texts)
 def test_spans_point_at_their_words_and_parts_at_parts_of_wholes(text):
     spans = [one for one in ANALYZER.spans(text) if one[1] < one[2]]
@@ -37,7 +38,7 @@ def test_spans_point_at_their_words_and_parts_at_parts_of_wholes(text):
         assert "".join(parts) == word.translate(str.maketrans("", "", "_-‐‑"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(180, 300), deadline=None)
 @given(st.text(st.one_of(st.sampled_from(list("%%aAfF09C3é")), st.characters(codec="ascii")), max_size=20))
 def test_percent_escapes_are_read_as_in_an_address(text):
     got, starts = percent_decoded(text)
@@ -49,7 +50,7 @@ def test_percent_escapes_are_read_as_in_an_address(text):
     assert starts[-1] == len(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(180, 300), deadline=None)
 @given(st.text(st.sampled_from(list("abszXYZS019")), max_size=12))
 def test_ascii_humps_are_the_humps_of_unicode(name):
     from hybridkg.entities.identifiers import _hump

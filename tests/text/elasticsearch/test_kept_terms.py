@@ -10,6 +10,7 @@ from elastic_index import build_elastic
 from engine_pair import assert_same_best, assert_same_relation, build_pair
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import CorruptError, TextQueryError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -38,7 +39,7 @@ def written(folder, added, most):
 
 
 class TestCollector:
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(36, 60))
     @given(added=adds, most=st.sampled_from([1, 2, 5, 1000]))
     def test_every_term_is_counted_once_for_each_entity_and_field(self, tmp_path_factory, added, most):
         folder = tmp_path_factory.mktemp("terms")
@@ -64,7 +65,7 @@ class TestCollector:
 
 
 class TestChanges:
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(36, 60))
     @given(before=adds, kept=adds, after=adds)
     def test_changed_frequencies_have_the_bytes_of_all_terms_counted_anew(self, tmp_path_factory, before, kept, after):
         folder = tmp_path_factory.mktemp("terms")

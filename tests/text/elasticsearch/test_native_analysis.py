@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from elastic_index import build_elastic
 from engine_pair import Pair, assert_same_scores, build_embedded
+from sampling import examples
 
 from hybridkg.errors import HybridkgError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -136,7 +137,7 @@ class TestSameAsItsTokens:
         for name in FIELDS:
             assert pair.elastic.field_totals(name) == embedded.field_totals(name)
         chance, asked = random.Random(7), 0
-        while asked < 40:
+        while asked < examples(15, 40):
             both = some_query(analyzer, chance, tokens)
             if both is None:
                 continue

@@ -13,6 +13,7 @@ from elastic_server import unique_name
 from engine_pair import Pair, assert_same_best, assert_same_relation, assert_same_task, build_pair
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
@@ -213,7 +214,7 @@ class TestEveryAnswer:
         indexes.check(documents, questions, k1=0.9, b=0.4)
 
     @pytest.mark.exhaustive
-    @settings(LAW, max_examples=60)
+    @settings(LAW, max_examples=examples(36, 60))
     @given(
         documents=documents,
         questions=many,

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from elastic_server import unique_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples, sampled
 from served_kb import LABEL, items, moved_to, served
 
 from hybridkg.cli import cli
@@ -218,7 +219,7 @@ def test_the_environment_says_which_server_before_kb_toml_does(red, own, monkeyp
 # --- secrets ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["password", "key", "refused key"])
+@pytest.mark.parametrize("kind", sampled(["password", "key", "refused key"], "password", "refused key"))
 def test_no_secret_is_logged_warned_of_printed_or_written(
     red, secured, alias, own, monkeypatch, caplog, recwarn, tmp_path, kind
 ):
@@ -373,7 +374,7 @@ def test_a_hostile_value_is_filtered_by_as_it_stands(pair, text):
 
 
 @given(text=st.text(max_size=60))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(24, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_as_a_query_means_the_same_on_both_engines(pair, text):
     query = "SELECT ?e ?s { ?e MATCH $text AS ?s } RANK BY ?s LIMIT 100"
     try:

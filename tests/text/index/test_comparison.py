@@ -43,7 +43,7 @@ def words_of(collection):
 
 
 @given(collections, st.data())
-@settings(max_examples=examples(8, 100))
+@settings(max_examples=examples(5, 100))
 def test_any_entities_of_an_index_equal_their_texts(collection, data):
     some = sorted(data.draw(st.sets(st.integers(0, len(collection) - 1), min_size=1)))
     with TemporaryDirectory() as name, patch.object(comparison, "MAX_WHOLE_LIST", data.draw(st.sampled_from([1, 99]))):
@@ -53,7 +53,7 @@ def test_any_entities_of_an_index_equal_their_texts(collection, data):
 
 
 @given(collections, st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(8, 12))
 def test_other_texts_of_an_entity_are_found(collection, data):
     entity = data.draw(st.integers(0, len(collection) - 1))
     field = data.draw(st.integers(0, 1))

@@ -90,7 +90,7 @@ def test_a_flipped_bit_changes_no_answer_without_a_word(whole, tmp_path, name):
     shutil.copytree(whole, folder)
     file = folder / f"1.terms.{name}"
     begins = np.cumsum([0, *map(len, TERMS)])
-    noticed, count = 0, examples(8, 20)
+    noticed, count = 0, examples(5, 20)
     for at, content in flips(file.read_bytes(), 17, count):
         file.write_bytes(content)
         own = int(begins.searchsorted(at, "right")) - 1
@@ -115,7 +115,7 @@ def test_a_df_that_the_postings_contradict_is_damage(whole, tmp_path, name):
     shutil.copytree(whole, folder)
     file = folder / f"1.terms.{name}"
     noticed = 0
-    for _, content in flips(file.read_bytes(), 3, 40):
+    for _, content in flips(file.read_bytes(), 3, examples(12, 40)):
         file.write_bytes(content)
         try:
             found = outcomes(folder, range(5))

@@ -30,7 +30,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@settings(deadline=None, max_examples=examples(8, 100))
+@settings(deadline=None, max_examples=examples(5, 100))
 @given(documents, st.integers(1, 12), st.randoms())
 def test_neither_chunks_nor_the_order_of_entities_change_a_byte(build, docs, chunk, random):
     build(docs, n_nodes=21)

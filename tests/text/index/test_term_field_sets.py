@@ -58,7 +58,7 @@ def masks_of(rng, n_fields):
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(36, 60))
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.sampled_from([1, 2, 3, 5, 8, 9, 20, 33, 64]), st.booleans())
 def test_the_df_over_any_fields_is_the_size_of_the_union(kernel, seed, n_terms, n_fields, plain):
     lists = drawn(seed, n_terms, n_fields)
@@ -79,7 +79,7 @@ def test_the_df_over_any_fields_is_the_size_of_the_union(kernel, seed, n_terms, 
             assert sets.at_least(least) == [term for term, df in enumerate(most) if df >= least]
 
 
-@settings(deadline=None, max_examples=examples(25, 100))
+@settings(deadline=None, max_examples=examples(15, 100))
 @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, MAX_FIELDS_OF_KERNEL), st.integers(0, 500))
 def test_the_kernel_writes_the_bytes_of_numpy(kernel, seed, n_terms, n_fields, at_once):
     lists, written = drawn(seed, n_terms, n_fields), []

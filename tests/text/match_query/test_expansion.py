@@ -56,14 +56,14 @@ def scanned(common, fields, edits_of, most):
     return Expansion(tuple(term for *_, term in sorted(found)[:most]), len(found))
 
 
-@settings(deadline=None, max_examples=examples(80, 400))
+@settings(deadline=None, max_examples=examples(48, 400))
 @given(vocabularies, words, some_fields, st.integers(1, 8))
 def test_a_prefix_finds_what_a_scan_finds(common, prefix, fields, most):
     want = scanned(common, fields, lambda term: 0 if term.startswith(prefix) else None, most)
     assert vocabulary(common).beginning_with(prefix, fields, most) == want
 
 
-@settings(deadline=None, max_examples=examples(80, 400))
+@settings(deadline=None, max_examples=examples(48, 400))
 @given(vocabularies, words, st.sampled_from([1, 2]), some_fields, st.integers(1, 8))
 def test_a_fuzzy_word_finds_what_a_scan_finds(common, word, edits, fields, most):
     def near(term):
@@ -75,7 +75,7 @@ def test_a_fuzzy_word_finds_what_a_scan_finds(common, word, edits, fields, most)
     assert found.has(word, fields) == (word in common and any(common[word][field] for field in fields))
 
 
-@settings(deadline=None, max_examples=examples(25, 120))
+@settings(deadline=None, max_examples=examples(15, 120))
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=30), st.text(max_size=5), st.integers(0, 3))
 def test_any_unicode_has_its_distance(terms, word, edits):
     numbers, needed = NearTerms(*arrays(terms)).near(word, edits)

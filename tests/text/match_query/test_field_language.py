@@ -31,7 +31,7 @@ def only(texts, name, wanted):
     }
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(
     documents,
     st.lists(words, min_size=1, max_size=4).map(" ".join),
@@ -60,7 +60,7 @@ def test_a_field_in_a_language_is_that_field_without_other_literals(build, texts
         )
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(documents, st.integers(1, 30))
 def test_the_size_of_a_chunk_changes_nothing(build, texts, chunk):
     whole, cut = (

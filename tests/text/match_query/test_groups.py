@@ -104,7 +104,7 @@ def built(build, docs):
     )
 
 
-@settings(deadline=None, max_examples=examples(10, 240))
+@settings(deadline=None, max_examples=examples(6, 240))
 @given(documents, whole, st.booleans())
 def test_exactly_the_entities_match_for_which_the_tree_holds(build, docs, tree, every):
     index = built(build, docs)
@@ -116,7 +116,7 @@ def test_exactly_the_entities_match_for_which_the_tree_holds(build, docs, tree, 
     assert [e for e in range(8) if scores[e] == scores[e]] == want
 
 
-@settings(deadline=None, max_examples=examples(8, 80))
+@settings(deadline=None, max_examples=examples(5, 80))
 @given(documents, whole)
 def test_a_tree_in_parentheses_means_the_same(build, docs, tree):
     index = built(build, docs)
@@ -127,7 +127,7 @@ def test_a_tree_in_parentheses_means_the_same(build, docs, tree):
         assert one.tolist() == other.tolist()
 
 
-@settings(deadline=None, max_examples=examples(8, 80))
+@settings(deadline=None, max_examples=examples(5, 80))
 @given(documents, whole, st.sampled_from([0.25, 2, 1000]))
 def test_boosts_multiply_the_score(build, docs, tree, boost):
     index = built(build, docs)
@@ -165,7 +165,7 @@ def joined(parts):
     return st.one_of(st.builds(Joined, st.just("AND"), both), st.builds(Joined, st.just("OR"), either))
 
 
-@settings(deadline=None, max_examples=examples(40, 240))
+@settings(deadline=None, max_examples=examples(12, 240))
 @given(joined(st.recursive(st.sampled_from(WORDS), joined, max_leaves=6)), st.booleans())
 def test_and_or_and_not_are_those_of_logic(build, tree, every):
     subsets = [[word for i, word in enumerate(WORDS) if number >> i & 1] for number in range(8)]

@@ -191,7 +191,7 @@ def test_a_long_text_takes_a_moment(text, within):
         parse_query_string(text)
 
 
-@settings(max_examples=examples(150, 300), deadline=None)
+@settings(max_examples=examples(90, 300), deadline=None)
 @given(
     st.text(st.sampled_from('ab:"+-*~\\ ()^12.'), max_size=14)
     | st.lists(

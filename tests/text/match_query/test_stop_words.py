@@ -40,7 +40,7 @@ def model_of(name):
     return {"model": name, "fields": (FieldChoice("title", 1.0), FieldChoice("body", 1.0))}
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(documents, texts, st.sampled_from(MODELS), st.booleans(), st.booleans())
 def test_a_text_scores_as_if_no_stop_word_had_been_written(build, documents, text, model, syntax, all_terms):
     content = [word for word in text if word not in STOPS]
@@ -54,7 +54,7 @@ def test_a_text_scores_as_if_no_stop_word_had_been_written(build, documents, tex
     assert np.array_equal(index.topk(query, 3)[0], best(*index.score_all(query), 3, None)[0])
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(
     documents, st.lists(st.sampled_from(STOPS), min_size=1, max_size=3), st.sampled_from(sorted(RANKING_MODELS.names()))
 )
@@ -67,7 +67,7 @@ def test_a_text_of_stop_words_alone_is_a_text_like_others(build, documents, text
     assert relation(index, " ".join(text), **more) == relation(counted, " ".join(text), **more)
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(documents, texts, st.sampled_from(["", "~2"]))
 def test_a_phrase_finds_its_stop_words(build, documents, text, window):
     index = build(documents, fields("standard"), n_nodes=10)

@@ -69,7 +69,7 @@ texts = st.lists(
 # --- alignment ---------------------------------------------------------------
 
 
-@settings(max_examples=examples(105, 200), deadline=None)
+@settings(max_examples=examples(63, 200), deadline=None)
 @given(texts, st.sampled_from(["standard", "stopped", "unstemmed"]), st.booleans())
 def test_equal_analyzers_give_an_item_for_each_word(text, name, phrase):
     analyzer = CHAINS[name]
@@ -83,7 +83,7 @@ def test_equal_analyzers_give_an_item_for_each_word(text, name, phrase):
         assert shown(text, name, name) == want
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(60, 100), deadline=None)
 @given(texts, st.permutations(["standard", "identifier", "stopped"]))
 def test_the_order_of_the_fields_changes_no_item(text, names):
     names = list(names)
@@ -264,7 +264,7 @@ def test_alternatives_are_one_term_with_one_df(cities):
     assert task.terms[0].postings[0].tf.tolist() == [2, 1, 2]
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(
     st.dictionaries(
         st.integers(0, 9), st.lists(st.sampled_from(["ny", "nyc", "hotel", "the"])).map(" ".join), min_size=1

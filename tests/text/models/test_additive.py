@@ -137,7 +137,7 @@ def restated(form, lists):
     return scores
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(36, 60))
 @given(forms.filter(lambda made: made[0].lengths.shape[1] <= 1000))
 def test_numpy_computes_the_formula(made):
     ids, scores = score_numpy(*made)
@@ -146,7 +146,7 @@ def test_numpy_computes_the_formula(made):
     np.testing.assert_allclose(scores, [want[d] for d in sorted(want)], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(72, 120))
 @given(forms)
 def test_the_kernel_gives_the_bits_of_numpy(kernel, made):
     form, lists = made
@@ -159,7 +159,7 @@ def test_the_kernel_gives_the_bits_of_numpy(kernel, made):
     assert every.scored == every.n
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(72, 120))
 @given(
     forms,
     st.sampled_from([1, 2, 10, 1000, 10**6]),
@@ -188,7 +188,7 @@ def test_the_best_of_the_kernel_are_those_of_the_whole_ranking(kernel, made, k, 
     assert exactly(found.found()) == exactly(want)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(72, 120))
 @given(forms, st.sampled_from([1, 2, 10, 1000, 10**6]), st.booleans(), st.booleans())
 def test_the_best_of_few_postings_are_those_of_the_whole_ranking(kernel, made, k, by_rank, is_narrow):
     form, lists = made
@@ -230,7 +230,7 @@ def no_peaks(n_nodes):
     )
 
 
-@settings(deadline=None, max_examples=examples(40, 200))
+@settings(deadline=None, max_examples=examples(24, 200))
 @given(
     forms, st.sampled_from([1, 10, 500]), st.sampled_from([0, 1, 40]), st.sampled_from([1, 3, 64]), st.booleans(),
     st.booleans(),

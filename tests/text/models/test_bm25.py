@@ -117,7 +117,7 @@ def test_the_scores_that_elastics_documentation_prints(build):
     assert scores.tolist() == [float(f32(score)) for score in printed]  # exactly float32, not nearly
 
 
-@settings(deadline=None, max_examples=examples(10, 160))
+@settings(deadline=None, max_examples=examples(6, 160))
 @given(documents, clauses, st.lists(st.sampled_from(NAMES), unique=True, min_size=1), saturation, strength)
 def test_scores_are_bit_for_bit_those_of_the_formula(build, documents, clauses, on, k1, b):
     # Where one field is searched, naming it changes nothing: `title:red` is then the same clause as `red`.

@@ -58,7 +58,7 @@ def restated(documents, query, fields, k1):
     return scores
 
 
-@settings(deadline=None, max_examples=examples(15, 160))
+@settings(deadline=None, max_examples=examples(9, 160))
 @given(documents, bag, on_fields, st.sampled_from([1.2, 0.3, 5.0]))
 def test_scores_are_those_of_the_formula(build, documents, query, on, k1):
     index = build(documents, FIELDS, n_nodes=16)
@@ -196,7 +196,7 @@ def test_the_length_byte_has_the_published_values():
 one_field = st.dictionaries(st.integers(0, 9), st.lists(st.sampled_from(WORDS), max_size=40), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=examples(25, 120))
+@settings(deadline=None, max_examples=examples(15, 120))
 @given(one_field, st.sampled_from(WORDS))
 def test_one_field_of_weight_one_is_lucenes_formula_up_to_length_40(build, texts, term):
     index = build({e: {"body": " ".join(words)} for e, words in texts.items()}, ("body",), n_nodes=10)

@@ -88,7 +88,7 @@ arguments = st.fixed_dictionaries(
 sizes = st.sampled_from([1, 30, 2_000, 300_000])
 
 
-@settings(deadline=None, max_examples=examples(25, 120))
+@settings(deadline=None, max_examples=examples(15, 120))
 @given(st.integers(0, 2**32 - 1), sizes, st.integers(0, 5), st.integers(1, 4), arguments)
 def test_scores_are_bit_for_bit_those_of_the_formula(seed, n_nodes, n_terms, n_fields, arguments):
     task = random_task(seed, n_nodes, n_terms, n_fields, arguments)
@@ -100,7 +100,7 @@ def test_scores_are_bit_for_bit_those_of_the_formula(seed, n_nodes, n_terms, n_f
         assert scores[place] == restated(task, int(ids[place]))
 
 
-@settings(deadline=None, max_examples=examples(25, 120))
+@settings(deadline=None, max_examples=examples(15, 120))
 @given(st.integers(0, 2**32 - 1), sizes, st.integers(1, 5), arguments)
 def test_one_field_of_weight_one_is_bm25(seed, n_nodes, n_terms, arguments):
     task = random_task(seed, n_nodes, n_terms, 1, arguments, [1.0])
@@ -109,7 +109,7 @@ def test_one_field_of_weight_one_is_bm25(seed, n_nodes, n_terms, arguments):
         assert mine.tobytes() == other.tobytes()
 
 
-@settings(deadline=None, max_examples=examples(15, 60))
+@settings(deadline=None, max_examples=examples(9, 60))
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4))
 def test_the_order_of_the_on_fields_does_not_matter(seed, n_fields):
     task = random_task(seed, 500, 3, n_fields)

@@ -84,7 +84,7 @@ def of_nodes(edges, links, entity):
     return total
 
 
-@settings(deadline=None, max_examples=examples(8, 120))
+@settings(deadline=None, max_examples=examples(5, 120))
 @given(st.sampled_from(BASES), documents, bag, edges, links)
 def test_scores_are_those_of_the_formula(build, base, documents, query, edges, links):
     index = build(documents, FIELDS, n_nodes=N)

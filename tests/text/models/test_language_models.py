@@ -141,7 +141,7 @@ def asked(model, query, on, how):
     return TextQuery(" ".join(query), fields=tuple(map(FieldChoice, on)), model=model, arguments=arguments)
 
 
-@settings(deadline=None, max_examples=examples(15, 80))
+@settings(deadline=None, max_examples=examples(9, 80))
 @given(st.sampled_from(["lm", "mlm", "prms", "sdm", "fsdm"]), documents, bag, on_fields, smoothing)
 def test_scores_are_those_of_the_formula(build, model, documents, query, on, how):
     index = build(documents, FIELDS, n_nodes=16)
@@ -151,7 +151,7 @@ def test_scores_are_those_of_the_formula(build, model, documents, query, on, how
     np.testing.assert_allclose(scores, [want[e] for e in sorted(want)], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=examples(15, 80))
+@settings(deadline=None, max_examples=examples(9, 80))
 @given(st.sampled_from([name for name in RANKING_MODELS.names() if name != "elr"]), documents, bag, on_fields)
 def test_every_score_is_the_sum_of_its_parts_and_each_part_of_its_fields(build, model, documents, query, on):
     index = build(documents, FIELDS, n_nodes=16)
@@ -239,7 +239,7 @@ def test_wrong_arguments_are_refused_with_what_there_is(build, query, error, mes
         index.score_all(query)
 
 
-@settings(deadline=None, max_examples=examples(10, 100))
+@settings(deadline=None, max_examples=examples(6, 100))
 @given(documents, bag, on_fields)
 def test_galagos_form_of_bm25f_has_its_own_idf(build, documents, query, on):
     index = build(documents, FIELDS, n_nodes=16)

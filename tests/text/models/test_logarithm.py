@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.text.models import logarithm
@@ -40,7 +41,7 @@ def ulps(found, x):
     return np.abs(found - want) / np.spacing(np.abs(want))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(120, 200))
 @given(st.lists(positive, max_size=20))
 def test_it_is_next_to_that_of_the_c_library(values):
     x = np.array(values, np.float64)
@@ -61,7 +62,7 @@ def test_known_values():
     assert log(np.full(10_000, 3.0)[::2]).tolist() == [log(np.array([3.0]))[0]] * 5_000
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(120, 200))
 @given(positive)
 def test_a_larger_number_has_no_smaller_logarithm(x):
     x = np.array([x, math.nextafter(x, math.inf)])

@@ -148,7 +148,7 @@ def eager(monkeypatch, pair):
     return pair
 
 
-@settings(deadline=None, max_examples=examples(8, 100))
+@settings(deadline=None, max_examples=examples(5, 100))
 @given(
     query=st.sampled_from(QUERIES),
     depths=st.lists(st.integers(1, 300), min_size=2, max_size=3),

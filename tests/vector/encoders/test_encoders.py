@@ -148,6 +148,7 @@ def test_an_interrupted_run_goes_on(folder, monkeypatch, encoded):
         assert vectors(kb) == interrupted_then_finished
 
 
+@pytest.mark.exhaustive  # five seconds of imports; the run below is interrupted in this process
 def test_a_killed_run_goes_on(folder):
     configured(folder / "kb", "sentence-transformers:../model", "[encoding]\nmax_length = 9")
     program = (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from model_server_at_hand import DIMENSIONS, changed, content, model_server, status, vector
+from sampling import sampled
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
@@ -127,7 +128,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", sampled(FAULTS, "500", "no JSON", "too few", "NaN"))
 def test_what_is_no_answer_ends_the_build_and_leaves_what_was(tmp_path, served, fault):
     make, message = FAULTS[fault]
     kb = made(tmp_path, served)

@@ -81,7 +81,7 @@ def some(seed, share):
     return np.sort(draw.choice(2 * N, int(2 * N * share), replace=False)).astype(np.uint32)
 
 
-@settings(deadline=None, max_examples=examples(8, 120))
+@settings(deadline=None, max_examples=examples(5, 120))
 @given(query=st.sampled_from(QUERIES), k=st.integers(1, 300), share=st.sampled_from([None, 0.9, 0.4, 0.1, 0.001]))
 def test_a_search_that_looks_at_everyone_is_the_exact_one(folder, flat, query, k, share):
     index = HnswIndex(folder, find, rank)
@@ -96,7 +96,7 @@ def test_a_search_that_looks_at_everyone_is_the_exact_one(folder, flat, query, k
     assert scores.tolist() == exact[1].tolist()
 
 
-@settings(deadline=None, max_examples=examples(8, 120))
+@settings(deadline=None, max_examples=examples(5, 120))
 @given(
     query=st.sampled_from(QUERIES),
     depths=st.lists(st.integers(1, 400), min_size=2, max_size=4),

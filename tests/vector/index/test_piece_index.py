@@ -118,7 +118,7 @@ def test_every_method_agrees_with_the_formula(data, sizes, k, seed, ties, aggreg
     assert [None if score != score else score for score in given] == [of.get(id) for id in everyone.tolist()]
 
 
-@settings(deadline=None, max_examples=examples(10, 100))
+@settings(deadline=None, max_examples=examples(6, 100))
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=30, max_size=60),
     seed=st.integers(0, 99),

@@ -23,10 +23,9 @@ FOUND = 'SELECT ?f ?s ?r { ?f MATCH "space crew mars" AS ?s } RANK BY ?s RERANK 
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, copy_films):
     folder = tmp_path_factory.mktemp("late") / "films.kb"
-    with KnowledgeBase.create(folder) as kb:
-        kb.load(FILMS, index=True)
+    copy_films(folder)
     (folder / "models").mkdir()
     return folder
 

@@ -51,7 +51,7 @@ def build(folder, records, fields=FIELDS, n_nodes=10, **options):
         made.close()
 
 
-@settings(max_examples=examples(8, 120), deadline=None)
+@settings(max_examples=examples(5, 120), deadline=None)
 @given(records, st.permutations(range(10)), st.permutations(range(3)), st.integers(0, 3), sizes)
 def test_provisional_numbers_early_completion_and_sizes_change_nothing(records, ids, fields, early, sizes):
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
@@ -72,7 +72,7 @@ def test_provisional_numbers_early_completion_and_sizes_change_nothing(records, 
         assert (made.finish(), files(Path(other))) == want
 
 
-@settings(max_examples=examples(8, 60), deadline=None)
+@settings(max_examples=examples(5, 60), deadline=None)
 @given(records)
 def test_what_is_remembered_or_spilled_changes_nothing(records):
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:

@@ -69,7 +69,7 @@ def restated(records):
     return found
 
 
-@settings(max_examples=examples(50, 100), deadline=None)
+@settings(max_examples=examples(30, 100), deadline=None)
 @given(records, records)
 def test_a_batch_gives_its_words_whatever_was_analysed_before(before, records):
     used = BatchAnalyzer(BOTH, compiled_from=float("inf"))
@@ -85,7 +85,7 @@ def test_a_batch_gives_its_words_whatever_was_analysed_before(before, records):
     assert found.text_bytes == sum(len(t.encode("utf-8", "surrogatepass")) for own in records for t, _ in own)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(30, 50), deadline=None)
 @given(records=records, data=st.data())
 def test_a_damaged_file_is_not_believed(tmp_path_factory, records, data):
     path = tmp_path_factory.mktemp("batch") / "x.batch"

@@ -49,7 +49,7 @@ def arrays_of(records):
     return (np.array(a, np.uint32) for a in (tokens, entities, [len(records[e]) for e in entities]))
 
 
-@settings(max_examples=examples(70, 150), deadline=None)
+@settings(max_examples=examples(42, 150), deadline=None)
 @given(records)
 def test_a_run_is_sorted(records):
     found, counts = restated(records)
@@ -73,7 +73,7 @@ few = st.dictionaries(
 )
 
 
-@settings(max_examples=examples(40, 100), deadline=None)
+@settings(max_examples=examples(24, 100), deadline=None)
 @given(few, st.integers(1, 9), st.integers(1, 20))
 def test_ranges_hold_every_list_in_order(tmp_path_factory, records, per_run, limit):
     cf = [np.zeros(TERMS, np.int64) for _ in range(3)]

@@ -37,7 +37,7 @@ def texts_of(values):
     )
 
 
-@settings(max_examples=examples(120, 600), deadline=None)
+@settings(max_examples=examples(72, 600), deadline=None)
 @given(st.lists(texts, max_size=6))
 @example(["a''b a'b 'a' a'", "1.2,3 1. .5 1.a a.1 1.'2 1'.2", "’’ x’s", "a\xa0b…c"])
 def test_plain_texts_have_the_words_of_split_words(kernel, values):
@@ -92,7 +92,7 @@ tags = st.sampled_from(["", "en", "EN", "fr", "de"])
 records = st.lists(st.lists(st.tuples(texts, tags), max_size=4), max_size=8)
 
 
-@settings(max_examples=examples(60, 300), deadline=None)
+@settings(max_examples=examples(36, 300), deadline=None)
 @given(st.sampled_from(sorted(ALL)), st.lists(records, min_size=1, max_size=2))
 def test_columns_are_what_the_loop_gives(name, batches):
     compiled, loop = BatchAnalyzer(ALL, compiled_from=0), BatchAnalyzer(ALL, compiled_from=float("inf"))

@@ -83,7 +83,7 @@ def _assert_same(found: tuple[Path, dict], wanted: tuple[Path, dict]) -> None:
         assert (found[0] / name).read_bytes() == (wanted[0] / name).read_bytes(), name
 
 
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(5, 100), deadline=None)
 @given(old=collection, new=collection, both=collection, limit=st.sampled_from([1, 3, 10_000]))
 def test_a_merge_has_the_bytes_of_a_build(folder, old, new, both, limit):
     old, new = {**old, **both}, {**new, **both}
@@ -99,7 +99,7 @@ def _spliced(folder: Path, previous: Path, old: dict, new: dict) -> tuple[tuple[
         return _merged(folder, previous, old, new), bool(copied)
 
 
-@settings(max_examples=examples(12, 200), deadline=None)
+@settings(max_examples=examples(8, 200), deadline=None)
 @given(old=collection, later=st.lists(st.none() | document, max_size=14))
 def test_where_no_entity_comes_or_goes_the_lists_that_stay_are_copied(folder, old, later):
     keys = sorted(old)[: len(later)]

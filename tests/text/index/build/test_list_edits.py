@@ -51,7 +51,7 @@ def _entering(rng, df, ids, old_to_new, n_new: int, n_lists: int) -> Entering:
     return Entering(lists, new_ids.astype(np.uint32), tf, rng.integers(0, 200, int(tf.sum())).astype(np.uint32))
 
 
-@settings(max_examples=examples(40, 150), deadline=None)
+@settings(max_examples=examples(24, 150), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_fields=st.integers(1, 3),

@@ -79,7 +79,7 @@ def packing(kernel):
     return packing_kernel
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(90, 150))
 @given(lists)
 @example((np.array([2, 1]), np.array([0, LARGEST, LARGEST], np.uint32), np.array([1, LARGEST, 1], np.uint32)))
 @example((np.array([0, 0]), np.zeros(0, np.uint32), np.zeros(0, np.uint32)))
@@ -91,7 +91,7 @@ def test_what_is_packed_comes_out_again(lists):
     assert [part.tolist() for part in found] == [ids.tolist(), tf.tolist()]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(90, 150))
 @given(lists)
 @example((np.array([2, 1]), np.array([0, LARGEST, LARGEST], np.uint32), np.array([1, LARGEST, 1], np.uint32)))
 @example((np.array([0, 0]), np.zeros(0, np.uint32), np.zeros(0, np.uint32)))
@@ -106,7 +106,7 @@ def test_the_kernel_writes_the_bytes_of_numpy_and_reads_its_numbers(packing, lis
     assert out[:, : len(ids)].tolist() == [ids.tolist(), tf.tolist()]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(36, 60))
 @given(lists, st.randoms(use_true_random=False))
 def test_any_blocks_can_be_read_alone_and_in_any_order(packing, lists, random):
     df, ids, tf = lists
@@ -170,7 +170,7 @@ def as_lists(postings):
     return postings.ids.tolist(), postings.tf.tolist()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(30, 50))
 @given(small, st.integers(1, 3), st.integers(0, 2**32 - 1), st.booleans())
 def test_lists_on_disk_are_those_that_were_written(packing, lists, pieces, seed, plain):
     df, ids, tf = lists
@@ -213,7 +213,7 @@ def some_of(rng, ids):
     return every[rng.random(len(every)) < rng.choice([0.0, 0.1, 1.0])]
 
 
-@settings(deadline=None, max_examples=examples(45, 100))
+@settings(deadline=None, max_examples=examples(27, 100))
 @given(small, st.integers(0, 2**32 - 1), st.integers(0, 2**6 - 1))
 def test_the_kernel_keeps_the_postings_of_candidates(kernel, packing, lists, seed, plain):
     df, ids, tf = lists

@@ -26,7 +26,7 @@ def occurrences(values, phrase):
     return sum(words[i : i + len(phrase)] == phrase for words in values for i in range(len(words)))
 
 
-@settings(deadline=None, max_examples=examples(15, 160))
+@settings(deadline=None, max_examples=examples(9, 160))
 @given(documents, phrases)
 def test_a_phrase_scores_as_a_term_with_its_own_counts(build, docs, phrase):
     index = build(
@@ -50,7 +50,7 @@ def test_a_phrase_scores_as_a_term_with_its_own_counts(build, docs, phrase):
         assert score == pytest.approx(idf * x / (1.2 + x), rel=1e-9)
 
 
-@settings(deadline=None, max_examples=examples(15, 80))
+@settings(deadline=None, max_examples=examples(9, 80))
 @given(documents, st.lists(phrases, min_size=1, max_size=3), phrases)
 def test_must_and_not_keep_exactly_the_entities_that_obey(build, docs, must, excluded):
     index = build(
@@ -81,7 +81,7 @@ def most_windows(values, words, width):
     return most
 
 
-@settings(deadline=None, max_examples=examples(15, 160))
+@settings(deadline=None, max_examples=examples(9, 160))
 @given(documents, st.lists(st.sampled_from(WORDS), min_size=2, max_size=3), st.integers(0, 6))
 def test_words_near_each_other_count_as_windows_that_do_not_overlap(build, docs, words, near):
     index = build(

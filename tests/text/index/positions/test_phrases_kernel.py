@@ -86,7 +86,7 @@ def words_of(first, second, offset, other_offset):
     return (offset, first), (other_offset, second)
 
 
-@settings(deadline=None, max_examples=examples(60, 300))
+@settings(deadline=None, max_examples=examples(36, 300))
 @given(texts, sizes, pairs_of_terms, st.integers(0, 3), st.integers(0, 3), widths)
 @example({0: [0, 0, 1, 1]}, np.uint8, (0, 1), 0, 1, 3)
 @example({0: [1, 0, 1, 0]}, np.uint8, (0, 1), 0, 1, 2)
@@ -102,7 +102,7 @@ def test_a_pair_is_what_numpy_finds(compiled, texts, dtype, pair, offset, other_
     assert (as_lists(only[0]), as_lists(only[1])) == (([], []), as_lists(near))
 
 
-@settings(deadline=None, max_examples=examples(60, 300))
+@settings(deadline=None, max_examples=examples(36, 300))
 @given(texts, st.integers(0, 2), st.integers(0, 2), widths)
 def test_a_pair_is_what_a_search_of_the_texts_finds(compiled, texts, first, second, width):
     with pytest.MonkeyPatch.context() as patch:
@@ -118,7 +118,7 @@ any_places = st.lists(st.integers(0, 120) | st.integers(2**31 - 100, 2**31), max
 lists = st.dictionaries(st.integers(0, 12) | st.integers(2**32 - 9, 2**32 - 1), any_places.filter(bool), max_size=8)
 
 
-@settings(deadline=None, max_examples=examples(40, 200))
+@settings(deadline=None, max_examples=examples(24, 200))
 @given(lists, lists, st.integers(0, 2), st.integers(0, 2), st.integers(2, 100))
 def test_places_may_be_far_apart_and_shared_and_entities_may_be_the_last(
     compiled, one, other, offset, other_offset, width
@@ -129,7 +129,7 @@ def test_places_may_be_far_apart_and_shared_and_entities_may_be_the_last(
     assert as_lists(near) == as_lists(window_numpy(field, [0, 1], width))
 
 
-@settings(deadline=None, max_examples=examples(40, 200))
+@settings(deadline=None, max_examples=examples(24, 200))
 @given(texts, sizes, st.lists(st.integers(0, 2), min_size=3, max_size=5), st.lists(st.booleans(), min_size=5))
 def test_a_phrase_of_more_words_is_what_numpy_finds(compiled, texts, dtype, terms, gaps):
     words, place = [], 0

@@ -59,7 +59,7 @@ fields = st.sampled_from(
 languages = st.sampled_from(["", "en", "de", "fr-CH", "zz"])
 
 
-@settings(deadline=None, max_examples=examples(40, 200))
+@settings(deadline=None, max_examples=examples(24, 200))
 @given(st.sampled_from(list(INDEXES)), texts, fields, languages, st.booleans(), st.booleans(), st.sampled_from(MODELS))
 def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on, language, syntax, every, model):
     index = indexes[name]
@@ -81,7 +81,7 @@ def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on
     assert index.terms(query) == terms
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(36, 60))
 @given(texts, languages, st.sampled_from(["bm25f", "mlm", "lm"]))
 def test_words_are_looked_up_alike_by_numpy_and_by_the_kernel(indexes, text, language, model):
     plain = indexes["alike"]._plain
@@ -170,7 +170,7 @@ beginnings = st.sampled_from(["", "a", "inter", "internat", "internati", "intern
 some_terms = st.lists(st.builds("{}{}".format, beginnings, st.text("ab中", max_size=4)), max_size=40)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(90, 150))
 @given(some_terms, some_terms)
 def test_the_kernel_finds_each_term_by_its_bytes(kernel, terms, others):
     stored = sorted({encoded(term) for term in terms if term})

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sampling import examples
+from sampling import examples, sampled
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -195,7 +195,7 @@ def chosen(n, seed, kind):
 candidates = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from(["all", "most", "some", "few", "none", "a stretch"]))
 
 
-@settings(deadline=None, max_examples=examples(80, 400))
+@settings(deadline=None, max_examples=examples(48, 400))
 @given(questions, ks, st.booleans())
 def test_the_best_are_those_of_the_whole_ranking(made, question, k, ranked):
     profile, query = question
@@ -203,7 +203,7 @@ def test_the_best_are_those_of_the_whole_ranking(made, question, k, ranked):
     assert exactly(index.topk(query, k)) == exactly(exhaustive(index, query, k, rank))
 
 
-@settings(deadline=None, max_examples=examples(40, 200))
+@settings(deadline=None, max_examples=examples(24, 200))
 @given(questions, ks, candidates)
 def test_candidates_only_leave_out_others(made, question, k, candidates):
     profile, query = question
@@ -212,7 +212,7 @@ def test_candidates_only_leave_out_others(made, question, k, candidates):
     assert exactly(index.topk(query, k, among)) == exactly(exhaustive(index, query, k, rank, among))
 
 
-@settings(deadline=None, max_examples=examples(10, 100))
+@settings(deadline=None, max_examples=examples(6, 100))
 @given(questions, ks, st.integers(1, 400), st.integers(0, 10), st.booleans())
 def test_the_best_of_small_indexes_are_those_of_the_whole_ranking(made, question, k, n, seed, ranked):
     profile, query = question
@@ -220,7 +220,7 @@ def test_the_best_of_small_indexes_are_those_of_the_whole_ranking(made, question
     assert exactly(index.topk(query, k)) == exactly(exhaustive(index, query, k, rank))
 
 
-@settings(deadline=None, max_examples=examples(30, 150))
+@settings(deadline=None, max_examples=examples(18, 150))
 @given(questions, st.sampled_from([1, 10]))
 def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     profile, query = question
@@ -246,7 +246,7 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     assert (scores - 1e-5 * (1 + np.abs(scores)) <= highest[ids // DOC_BLOCK]).all()
 
 
-@settings(deadline=None, max_examples=examples(25, 100))
+@settings(deadline=None, max_examples=examples(15, 100))
 @given(questions, st.lists(st.integers(0, 2499), max_size=40), st.integers(1, 300))
 def test_scores_of_candidates_have_the_same_bits_in_any_order(made, question, ids, k):
     profile, query = question
@@ -260,7 +260,7 @@ def test_scores_of_candidates_have_the_same_bits_in_any_order(made, question, id
     assert index.score(query, top).tobytes() == scores.tobytes()
 
 
-@settings(deadline=None, max_examples=examples(20, 100))
+@settings(deadline=None, max_examples=examples(12, 100))
 @given(questions, ks, st.one_of(st.none(), candidates))
 def test_numpy_gives_the_bits_of_the_kernels(made, question, k, candidates):
     profile, query = question
@@ -281,7 +281,7 @@ def test_numpy_gives_the_bits_of_the_kernels(made, question, k, candidates):
         assert answers() == compiled
 
 
-@pytest.mark.parametrize("k", [1, 10, 20])
+@pytest.mark.parametrize("k", sampled([1, 10, 20], 10))
 @pytest.mark.parametrize("text", ["aa", "aa ab", "aa ba da"])
 @pytest.mark.parametrize("model", MODELS)
 def test_most_entities_are_never_scored(made, ranked, model, text, k):
