@@ -27,7 +27,7 @@ from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.operators.partition import Places
-from hybridkg.operators.text_functions import Strings, TextFunctions
+from hybridkg.operators.text_functions import Strings, TextFunctions, are_truths
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import variables, walk
@@ -239,7 +239,8 @@ def columns_of_expressions(
         if text.differs_per_row:
             columns[at] = TermColumn.of(evaluate(expression, solutions.in_rows(), context))
             continue
-        column = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
+        numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context))
+        column: Column | None = numbers.column(expression)
         if column is None and text.is_of_strings:
             column = _of_texts(expression, solutions)
         if column is not None:
@@ -308,7 +309,7 @@ def _of_texts(expression: ast.Expression, solutions: InColumns) -> Column | None
         return TermColumn(terms, codes[place])
     if not isinstance(value, np.ndarray):
         return None
-    if value.dtype == np.bool_:
+    if are_truths(value):
         return TermColumn(_FALSE_OR_TRUE, value.astype(np.intp)[place])
     return NumberColumn(value.astype(np.float64)[place], whole)
 
