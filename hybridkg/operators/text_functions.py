@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hybridkg.algebra.to_tests import PLAIN_REGEX
 from hybridkg.query import ast
+from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.string_bytes import (
     LEADING_BITS,
     NOT_LEADING,
@@ -31,7 +32,6 @@ from hybridkg.rdf.string_bytes import (
 )
 from hybridkg.rdf.term_texts import BLANK_KIND, IRI_KIND, STRING_KIND, UNBOUND_KIND, TermTexts, is_language
 from hybridkg.rdf.terms import XSD, XSD_STRING
-from hybridkg.storage.gather import gathered
 
 SIMPLE = (None, XSD_STRING.value)
 """Datatypes, in the syntax tree, of plain literals."""
