@@ -1,8 +1,9 @@
-"""Evaluation of expressions over ranked rows by Oxigraph.
+"""Evaluation of expressions over rows.
 
-There is no second evaluator for SPARQL's functions (docs/architecture.md, decision 1): the distinct values of the
-variables of an expression are sent to Oxigraph as VALUES rows, in an in-memory store that is empty except for blank
-nodes and triple terms, which are not written in VALUES and are reached through their row.
+Arithmetic and functions of strings are computed over columns where their values are certain to be Oxigraph's
+(docs/architecture.md, decision 1). For all others, the distinct values of the variables of an expression are sent to
+Oxigraph as VALUES rows, in an in-memory store that is empty except for blank nodes and triple terms, which are not
+written in VALUES and are reached through their row.
 """
 
 from __future__ import annotations
