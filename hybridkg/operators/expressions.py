@@ -23,7 +23,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_groups import whole
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
-from hybridkg.operators.context import EVALUATION_US, ExecutionContext
+from hybridkg.operators.context import EVALUATION_US, TEXT_US, ExecutionContext
 from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
@@ -243,7 +243,7 @@ def columns_of_expressions(
         numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context))
         column: Column | None = numbers.column(expression)
         if column is None and text.is_of_strings:
-            column = _of_texts(expression, solutions)
+            column = _of_texts(expression, solutions, context)
         if column is not None:
             columns[at] = column
             continue
@@ -265,7 +265,7 @@ def true_in_columns(condition: ast.Expression, solutions: InColumns, context: Ex
             if mask is not None:
                 return mask
             is_of_strings = text_of(inner).is_of_strings
-            if is_of_strings and (tested := _tested_texts(inner, solutions)) is not None:
+            if is_of_strings and (tested := _tested_texts(inner, solutions, context)) is not None:
                 mask, is_known = tested
                 if not is_known.all():
                     rest = np.flatnonzero(~is_known)
@@ -281,7 +281,9 @@ def _true_by_store(condition: ast.Expression, solutions: InColumns, context: Exe
     return np.array(true_rows(values.terms.tolist()), np.bool_)[values.codes]
 
 
-def _texts_read(expression: ast.Expression, solutions: InColumns) -> tuple[TextFunctions, Places] | None:
+def _texts_read(
+    expression: ast.Expression, solutions: InColumns, context: ExecutionContext
+) -> tuple[TextFunctions, Places] | None:
     """Functions of the texts of the only variable of an expression, and the place of each row in them; None for terms
     without texts.
     """
@@ -290,12 +292,14 @@ def _texts_read(expression: ast.Expression, solutions: InColumns) -> tuple[TextF
     if not isinstance(column, IdColumn):
         return None
     distinct, place = column.each()
+    context.expect(TEXT_US * len(distinct.ids))
+    context.meter.check()
     return TextFunctions(distinct.texts()), place
 
 
-def _of_texts(expression: ast.Expression, solutions: InColumns) -> Column | None:
+def _of_texts(expression: ast.Expression, solutions: InColumns, context: ExecutionContext) -> Column | None:
     """Column of a function of strings; None unless its value is certain in every row."""
-    read = _texts_read(expression, solutions)
+    read = _texts_read(expression, solutions, context)
     if read is None:
         return None
     functions, place = read
@@ -316,10 +320,10 @@ def _of_texts(expression: ast.Expression, solutions: InColumns) -> Column | None
 
 
 def _tested_texts(
-    condition: ast.Expression, solutions: InColumns
+    condition: ast.Expression, solutions: InColumns, context: ExecutionContext
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """(whether a condition on strings is true, whether that is certain) in each row; None for other conditions."""
-    read = _texts_read(condition, solutions)
+    read = _texts_read(condition, solutions, context)
     if read is None:
         return None
     functions, place = read
