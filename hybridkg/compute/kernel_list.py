@@ -38,7 +38,7 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel("sorting of terms", f"{_GRAPH}terms_kernel"),
     Kernel("neighbours in a graph", f"{_GRAPH}adjacency_kernel"),
     Kernel("joins in a graph", "hybridkg.graph.match.neighbours_kernel"),
-    Kernel("texts of terms", "hybridkg.storage.gather_kernel"),
+    Kernel("texts of terms", "hybridkg.rdf.gather_kernel"),
     Kernel("groups of rows", "hybridkg.operators.columns_kernel"),
     Kernel("logarithm", _LOGARITHM),
     Kernel("ranking of few postings", _FEW, (_PACKING, _LOGARITHM)),

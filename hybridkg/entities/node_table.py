@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
+from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 from hybridkg.storage.array_edit import ArrayEdit, edit_of_sorted
 from hybridkg.storage.durable import storage_error
-from hybridkg.storage.gather import gathered
 
 Ids = NDArray[np.uint32]
 
@@ -201,7 +201,7 @@ class NodeTable:
         return np.frombuffer(self._text, np.uint8), np.frombuffer(self._offsets, "<u8")
 
     def gathered(self, ids: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
-        """(bytes, offsets, bool[n]: which are blank nodes) of the nodes of some ids, as storage.gathered has it; labels
+        """(bytes, offsets, bool[n]: which are blank nodes) of the nodes of some ids, as rdf.gathered has it; labels
         without `_:`.
         """
         text, offsets = self.texts()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.stored_strings import StoredStrings, joined_slices
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.rdf.gather import joined
 from hybridkg.storage.arrays import Array, MappedArrays, smallest_unsigned
-from hybridkg.storage.gather import joined
 
 PIECES = "literal_pieces"
 """The key of the header: for each piece the number of its literals, and the bytes of their forms."""
@@ -150,7 +150,7 @@ class StoredLiterals:
         return np.concatenate(parts)
 
     def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The forms at ascending places, as storage.gathered has them."""
+        """The forms at ascending places, as rdf.gathered has them."""
         if len(places) > FEW:
             return joined(list(self._gathered(places)))
         forms = []

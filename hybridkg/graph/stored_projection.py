@@ -19,6 +19,7 @@ from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, literal_key
 from hybridkg.graph.stored_literals import StoredLiterals
 from hybridkg.graph.stored_strings import StoredStrings, view
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.rdf.gather import joined
 from hybridkg.rdf.term_texts import (
     BLANK_KIND,
     BLANK_TAG,
@@ -33,7 +34,6 @@ from hybridkg.rdf.term_texts import (
 )
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Node, Term
 from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_unsigned
-from hybridkg.storage.gather import joined
 
 LAYOUT = FolderLayout("hybridkg-projection", 3, "projection.json", "projection of the graph", (2,))
 

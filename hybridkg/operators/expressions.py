@@ -1,8 +1,9 @@
-"""Evaluation of expressions over ranked rows by Oxigraph.
+"""Evaluation of expressions over rows.
 
-There is no second evaluator for SPARQL's functions (docs/architecture.md, decision 1): the distinct values of the
-variables of an expression are sent to Oxigraph as VALUES rows, in an in-memory store that is empty except for blank
-nodes and triple terms, which are not written in VALUES and are reached through their row.
+Arithmetic and functions of strings are computed over columns where their values are certain to be Oxigraph's
+(docs/architecture.md, decision 1). For all others, the distinct values of the variables of an expression are sent to
+Oxigraph as VALUES rows, in an in-memory store that is empty except for blank nodes and triple terms, which are not
+written in VALUES and are reached through their row.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_groups import whole
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
-from hybridkg.operators.context import EVALUATION_US, ExecutionContext
+from hybridkg.operators.context import EVALUATION_US, TEXT_US, ExecutionContext
 from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.operators.partition import Places
-from hybridkg.operators.text_functions import Strings, TextFunctions
+from hybridkg.operators.text_functions import Strings, TextFunctions, are_truths
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import variables, walk
@@ -239,9 +240,10 @@ def columns_of_expressions(
         if text.differs_per_row:
             columns[at] = TermColumn.of(evaluate(expression, solutions.in_rows(), context))
             continue
-        column = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
+        numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context))
+        column: Column | None = numbers.column(expression)
         if column is None and text.is_of_strings:
-            column = _of_texts(expression, solutions)
+            column = _of_texts(expression, solutions, context)
         if column is not None:
             columns[at] = column
             continue
@@ -263,7 +265,7 @@ def true_in_columns(condition: ast.Expression, solutions: InColumns, context: Ex
             if mask is not None:
                 return mask
             is_of_strings = text_of(inner).is_of_strings
-            if is_of_strings and (tested := _tested_texts(inner, solutions)) is not None:
+            if is_of_strings and (tested := _tested_texts(inner, solutions, context)) is not None:
                 mask, is_known = tested
                 if not is_known.all():
                     rest = np.flatnonzero(~is_known)
@@ -279,7 +281,9 @@ def _true_by_store(condition: ast.Expression, solutions: InColumns, context: Exe
     return np.array(true_rows(values.terms.tolist()), np.bool_)[values.codes]
 
 
-def _texts_read(expression: ast.Expression, solutions: InColumns) -> tuple[TextFunctions, Places] | None:
+def _texts_read(
+    expression: ast.Expression, solutions: InColumns, context: ExecutionContext
+) -> tuple[TextFunctions, Places] | None:
     """Functions of the texts of the only variable of an expression, and the place of each row in them; None for terms
     without texts.
     """
@@ -288,12 +292,14 @@ def _texts_read(expression: ast.Expression, solutions: InColumns) -> tuple[TextF
     if not isinstance(column, IdColumn):
         return None
     distinct, place = column.each()
+    context.expect(TEXT_US * len(distinct.ids))
+    context.meter.check()
     return TextFunctions(distinct.texts()), place
 
 
-def _of_texts(expression: ast.Expression, solutions: InColumns) -> Column | None:
+def _of_texts(expression: ast.Expression, solutions: InColumns, context: ExecutionContext) -> Column | None:
     """Column of a function of strings; None unless its value is certain in every row."""
-    read = _texts_read(expression, solutions)
+    read = _texts_read(expression, solutions, context)
     if read is None:
         return None
     functions, place = read
@@ -308,16 +314,16 @@ def _of_texts(expression: ast.Expression, solutions: InColumns) -> Column | None
         return TermColumn(terms, codes[place])
     if not isinstance(value, np.ndarray):
         return None
-    if value.dtype == np.bool_:
+    if are_truths(value):
         return TermColumn(_FALSE_OR_TRUE, value.astype(np.intp)[place])
     return NumberColumn(value.astype(np.float64)[place], whole)
 
 
 def _tested_texts(
-    condition: ast.Expression, solutions: InColumns
+    condition: ast.Expression, solutions: InColumns, context: ExecutionContext
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """(whether a condition on strings is true, whether that is certain) in each row; None for other conditions."""
-    read = _texts_read(condition, solutions)
+    read = _texts_read(condition, solutions, context)
     if read is None:
         return None
     functions, place = read

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.algebra.to_tests import PLAIN_REGEX
 from hybridkg.query import ast
+from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.string_bytes import (
     LEADING_BITS,
     NOT_LEADING,
@@ -31,7 +32,6 @@ from hybridkg.rdf.string_bytes import (
 )
 from hybridkg.rdf.term_texts import BLANK_KIND, IRI_KIND, STRING_KIND, UNBOUND_KIND, TermTexts, is_language
 from hybridkg.rdf.terms import XSD, XSD_STRING
-from hybridkg.storage.gather import gathered
 
 SIMPLE = (None, XSD_STRING.value)
 """Datatypes, in the syntax tree, of plain literals."""
@@ -107,7 +107,7 @@ class TextFunctions:
         [True, False]
         """
         value = self.value(condition)
-        return value if isinstance(value, np.ndarray) and value.dtype == np.bool_ else None
+        return value if are_truths(value) else None
 
     def _value(self, expression: ast.Expression) -> Value:
         match expression:
@@ -135,13 +135,15 @@ class TextFunctions:
                 return self._computed(op, self._value(left), self._value(right))
             case ast.In(operand, options, negated) if options:
                 own = self._value(operand)
-                found = np.logical_or.reduce([self._compared("=", own, self._value(option)) for option in options])
+                found = np.zeros(len(self.texts), np.bool_)
+                for option in options:
+                    found |= self._compared("=", own, self._value(option))
                 return ~found if negated else found
         raise _UnknownError
 
     def _truth(self, expression: ast.Expression) -> Mask:
         value = self._value(expression)
-        if not isinstance(value, np.ndarray) or value.dtype != np.bool_:
+        if not are_truths(value):
             raise _UnknownError
         return value
 
@@ -241,15 +243,21 @@ class TextFunctions:
         """Which terms have their text as STR: IRIs, plain literals and those with a language."""
         of_kind = [kind in (IRI_KIND, STRING_KIND) or is_language(tag) for kind, tag in enumerate(self.texts.tags)]
         of_kind[UNBOUND_KIND] = of_kind[BLANK_KIND] = False
-        return np.array(of_kind)[self.texts.kinds]
+        has_text: Mask = np.array(of_kind)[self.texts.kinds]
+        return has_text
 
 
-def _are_integers(value: Any) -> bool:
+def are_truths(value: object) -> TypeGuard[Mask]:
+    """Whether a value of TextFunctions is a truth for each text."""
+    return isinstance(value, np.ndarray) and value.dtype == np.bool_
+
+
+def _are_integers(value: object) -> TypeGuard[NDArray[np.int64]]:
     return isinstance(value, np.ndarray) and value.dtype == np.int64
 
 
 def _searched(name: str, strings: Strings, text: bytes) -> Mask:
-    lengths = strings.ends - strings.starts
+    lengths: NDArray[np.int64] = strings.ends - strings.starts
     if not text:
         return np.ones(len(lengths), np.bool_)
     if name == "STRSTARTS":

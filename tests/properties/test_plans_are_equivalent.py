@@ -268,7 +268,7 @@ QUERIES = examples(40, 60)
 
 @pytest.mark.parametrize("chunk", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 60))])
 def test_the_same_of_many_queries(text, monkeypatch, chunk):
-    """Each strategy applies to some of them."""
+    """Each strategy applies to some of the first ones."""
     asked: Counter[str] = Counter()
     for seed in range(QUERIES * chunk, QUERIES * (chunk + 1)):
         try:
@@ -288,7 +288,7 @@ def test_the_same_of_many_queries(text, monkeypatch, chunk):
         "each_list",
         "rank_join",
     }
-    assert applying <= asked.keys()
+    assert chunk > 0 or applying <= asked.keys()
 
 
 @settings(max_examples=examples(5, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BaseDirection
 
+from hybridkg.rdf import gather
+from hybridkg.rdf.gather import gathered, joined
 from hybridkg.rdf.term_texts import PLAIN_TAGS, TermTexts, TextForm, language_of, literal_of, tag_of
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term, Triple
-from hybridkg.storage import gather
-from hybridkg.storage.gather import gathered, joined
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 literals = (
@@ -68,6 +68,7 @@ def test_gathered_texts_are_those_at_the_places(at_once: int, strings: list[byte
     at = np.array(places, np.int64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gather, "BYTES_AT_ONCE", at_once)
+        patch.setattr(gather.KERNEL, "for_work", lambda work: None)
         found, offsets = gathered(np.frombuffer(b"".join(strings), np.uint8), bounds[at], bounds[at + 1])
     assert [found[a:b].tobytes() for a, b in pairwise(offsets)] == [strings[n] for n in places]
     twice, ends = joined([(found, offsets), (found, offsets)])

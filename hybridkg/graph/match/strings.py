@@ -11,9 +11,9 @@ from hybridkg.graph.columns import TermTable
 from hybridkg.graph.match.conditions import Decide, IdTest, Order
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.string_bytes import containing, ending_with
 from hybridkg.rdf.terms import Literal
-from hybridkg.storage.gather import gathered
 
 FUNCTIONS = ("CONTAINS", "STRSTARTS", "STRENDS")
 

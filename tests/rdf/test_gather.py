@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sampling import examples
 
-from hybridkg.storage.gather import KERNEL, gathered
+from hybridkg.rdf.gather import KERNEL, gathered
 
 pytestmark = pytest.mark.quick
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
 
-KERNEL = LazyKernel("hybridkg.storage.gather_kernel", background=True)
+KERNEL = LazyKernel("hybridkg.rdf.gather_kernel", background=True)
 """The compiled loop."""
 
 BYTES_PER_STEP = 8
