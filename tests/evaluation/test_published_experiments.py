@@ -38,7 +38,7 @@ def examples(tmp_path, shared_data):
     return folder
 
 
-@pytest.mark.exhaustive  # of the same runs test_published.py measures the same figures
+@pytest.mark.exhaustive  # of two of the same runs test_published.py measures the same figures by default
 def test_the_runs_of_dbpedia_entity_v2(examples, tmp_path):
     found = Experiment.read(examples / "dbpedia-entity-v2-runs.toml").run(tmp_path / "out")
     verdicts = found.verdicts()
