@@ -21,6 +21,7 @@ from hybridkg.errors import HybridkgError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.strategy import strategy_of
+from hybridkg.operators import expressions
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planner_context import PlannerContext
@@ -34,6 +35,12 @@ from hybridkg.store.oxigraph import OxigraphStore
 pytestmark = pytest.mark.quick
 
 ordered_by_value = cache(value_key)
+
+
+@pytest.fixture(autouse=True)
+def texts_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of strings are computed here, however few the texts are."""
+    monkeypatch.setattr(expressions, "MIN_TEXTS", 0)
 
 
 def outcome(graph: list[ox.Triple], text: str) -> str:
