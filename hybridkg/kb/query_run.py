@@ -206,13 +206,8 @@ class QueryRun:
 
     def _made(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions) -> ResultSet:
         context = self.context
-        of_rows = (
-            self._session,
-            self._text,
-            self._options,
-            self._settings,
-            self._progress,
-        )  # not self, which has the thread
+        # Not self, which has the thread.
+        of_rows = self._session, self._text, self._options, self._settings, self._progress
 
         def within(work: Callable[[ExecutionContext], T]) -> T:
             """Work on the rows of a result: a run with the limits of the query, and the whole time limit again."""
