@@ -4,11 +4,8 @@ same paper (Kessler, "Bibliographic coupling between scientific papers", 1963).
 
 from __future__ import annotations
 
-import resource
-import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.hybrid.writing import BASE
 from benchmarks.relational.contract import Places
+from benchmarks.relational.memory import AnonymousMemory, peak_mb
 
 MEGABYTES = 1000
 FIRST_YEAR = 2019
@@ -58,31 +56,6 @@ def written(node: dict[str, Any]) -> list[dict[str, Any]]:
     """What each operator wrote to disk."""
     own = [{key: node[key] for key in ("description", "partitions", "bytes_on_disk")}] if "partitions" in node else []
     return own + [below for child in node["children"] for below in written(child)]
-
-
-def peak_mb() -> int:
-    """Maximum resident memory of the process, mapped files included."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
-
-
-class AnonymousMemory:
-    """Maximum of the memory that is no file's, looked at every 20 ms."""
-
-    def __init__(self) -> None:
-        self._most, self._over = 0, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        while not self._over.wait(0.02):
-            lines = Path("/proc/self/status").read_text().splitlines()
-            self._most = max(self._most, *(int(line.split()[1]) for line in lines if line.startswith("RssAnon")))
-
-    def stop(self) -> int:
-        """Megabytes."""
-        self._over.set()
-        self._thread.join()
-        return round(self._most / 1000)
 
 
 def expected(places: Places) -> dict[str, Any]:

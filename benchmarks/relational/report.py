@@ -103,7 +103,8 @@ def _lines(
             yield f"| {one.name} | " + " | ".join(cells) + " |"
     yield from _cold_lines(papers, table)
     for name, own in out_of.items():
-        yield f"- {papers:,} papers, {name} rows: {own.get('ms')} ms, {own.get('rows')} rows, {own.get('peak_mb')} MB"
+        memory = f"{own.get('anonymous_mb')} MB anonymous"
+        yield f"- {papers:,} papers, {name} rows: {own.get('ms')} ms, {own.get('rows')} rows, {memory}"
     for engine, own in left_out.items():
         yield from (f"- {engine} left out {name}: {why}" for name, why in own.items())
     yield from (f"- DIFFERS: {text}" for text in differing)

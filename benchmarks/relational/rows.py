@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -13,6 +12,7 @@ from typing import Any
 from benchmarks.hybrid.writing import BASE
 from benchmarks.relational.contract import Places
 from benchmarks.relational.engine_duckdb import FILE
+from benchmarks.relational.memory import AnonymousMemory, peak_mb
 
 ROWS = 1_000_000
 ARROW, PANDAS, STREAM = "arrow", "pandas", "stream"
@@ -32,24 +32,21 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def rows(engine: str, places: Places, say: Say, *, form: str, limit: int, repeats: int) -> None:
-    """Milliseconds from the text to the whole answer, and the largest memory of the process before and after.
+    """Milliseconds from the text to the whole answer, the largest memory of the process before and after, and the
+    largest anonymous memory: the more rows, the more pages of mapped files are resident.
 
     The first round warms; streaming has none, as its memory counts.
     """
     ask = _duckdb(places, form) if engine == "duckdb" else _hybridkg(places, form)
     times, got = list[float](), 0
-    before = _peak_mb()
+    before, anonymous = peak_mb(), AnonymousMemory()
     for _ in range(1 if form == STREAM else repeats + 1):
         started = time.perf_counter()
         got = ask(limit)
         times.append(round((time.perf_counter() - started) * 1e3, 1))
         say({"round_ms": times[-1]})
     say({"ms": times if form == STREAM else times[1:], "first_ms": times[0], "rows": got, "before_mb": before})
-    say({"peak_mb": _peak_mb(), "done": True})
-
-
-def _peak_mb() -> int:
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+    say({"peak_mb": peak_mb(), "anonymous_mb": anonymous.stop(), "done": True})
 
 
 def _hybridkg(places: Places, form: str) -> Callable[[int], int]:
