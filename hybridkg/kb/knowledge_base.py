@@ -425,13 +425,13 @@ class KnowledgeBase(Care):
 
     def _after_commit(self, indexed: bool, progress: Progress) -> None:
         """Opens the new generation; a first index step is followed by what follows every `load`."""
-        before = self._state
-        first = before is None or before.text is None
+        first = self._state is None or self._state.text is None
+        earlier = "" if self._state is None else self._state.generation.manifest.engines.get("text", "")
         self._after_writing(progress, indexed=indexed and first)
-        if before is not None and indexed and not first:
+        if indexed and not first:
             from hybridkg.kb.write.after_index import after_commit
 
-            after_commit(self._folder, before.generation.manifest.engines.get("text", ""))
+            after_commit(self._folder, earlier)
 
     def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
         """Moves text and vectors to `elasticsearch` or `embedded`; rows and scores stay, vectors are not encoded again.
@@ -460,10 +460,11 @@ class KnowledgeBase(Care):
 
     def _after_writing(self, progress: Progress, *, indexed: bool = True) -> None:
         """Opens the new generation, and does what follows an index step."""
-        from hybridkg.kb.write.after_index import after_index
+        from hybridkg.kb.write.after_index import after_index, remove_earlier
 
         try:
             self.refresh()
+            remove_earlier(self._folder)
             if indexed:
                 after_index(self._folder, self._snapshot, progress)
         except (KeyboardInterrupt, MemoryError) as e:

@@ -17,6 +17,16 @@ from hybridkg.kb.write.transaction import publish
 from hybridkg.store.generations.folder import Folder
 
 
+def remove_earlier(folder: Folder) -> None:
+    """Removes the generations before the live one that nobody reads; what cannot be removed is left to the next writer.
+
+    Where an engine keeps something on a server, the generation before stays until the next write, as its index does.
+    """
+    with suppress(HybridkgError, OSError):
+        if not folder.engines():
+            folder.remove_unread()
+
+
 def after_commit(folder: Folder, earlier: str) -> None:
     """Publishes the text index, and removes the indexes on servers that no generation names any more: each commit makes
     one. Those that cannot be removed now are removed after another commit, or by `prune`. A server whose indexes stay

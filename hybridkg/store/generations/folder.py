@@ -48,9 +48,6 @@ WRITTEN = ("CURRENT", "ENGINES", "PENDING")
 SIMILAR = 0.75
 """Similarity, of 1, from which a name is taken for a mistyped one."""
 
-KEPT_GENERATIONS = 2
-"""The live one and its predecessor, for a reader that has just read CURRENT. Older ones are removed when unused."""
-
 
 def checked_path(path: str | Path) -> Path:
     """The path of a knowledge base; refuses an empty one, which the system would take for the current folder."""
@@ -300,7 +297,7 @@ class Folder:
                 shutil.rmtree(path, ignore_errors=True)
                 raise
             settle(self.path)
-            self._remove_old(number)
+            self._remove_before(number - 1)  # which the writer itself still reads
 
     def _previous(self) -> Generation:
         if (self.path / "CURRENT").exists():
@@ -320,9 +317,15 @@ class Folder:
             if (entry.name.startswith((BUILDING, REMOVED)) or unnamed) and not is_being_removed(entry):
                 shutil.rmtree(entry, ignore_errors=True)
 
-    def _remove_old(self, live: int) -> None:
+    def remove_unread(self) -> None:
+        """Removes all generations before the live one that nobody reads. A reader that has just read CURRENT and finds
+        its generation gone reads it again.
+        """
+        self._remove_before(int(self.live_name()))
+
+    def _remove_before(self, first: int) -> None:
         for entry in self.path.iterdir():
-            if GENERATION.fullmatch(entry.name) and int(entry.name) <= live - KEPT_GENERATIONS:
+            if GENERATION.fullmatch(entry.name) and int(entry.name) < first:
                 remove_unless_held(entry, self.path / f"{REMOVED}{entry.name}")
 
 

@@ -167,7 +167,7 @@ def test_ctrl_c_of_one_thread_leaves_the_requests_of_the_others(kb, monkeypatch,
     if place == "in a request":
         monkeypatch.setattr(UpdateRun, "run", once(UpdateRun.run, before=True))
     else:
-        monkeypatch.setattr(Folder, "_remove_old", once(Folder._remove_old, before=False))
+        monkeypatch.setattr(Folder, "_remove_before", once(Folder._remove_before, before=False))
     texts = [f"{PREFIX} INSERT {{ :t{n} :by [] }} WHERE {{}}" for n in range(6)]
     outcomes = Together(kb, texts).outcomes
     stopped = [n for n, one in enumerate(outcomes) if isinstance(one, KeyboardInterrupt)]

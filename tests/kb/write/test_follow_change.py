@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -51,9 +52,9 @@ def test_a_small_change_is_followed(kb):
 
 
 def test_a_change_without_text_links_the_text_index_and_is_a_commit(kb):
-    before = kb._snapshot.generation.path / "text" / "1.packed"
+    before = (kb._snapshot.generation.path / "text" / "1.packed").stat()
     kb.update(P + "INSERT DATA { GRAPH :g { :n1 :next :n2 } }")
-    assert before.samefile(kb._snapshot.generation.path / "text" / "1.packed")
+    assert os.path.samestat(before, (kb._snapshot.generation.path / "text" / "1.packed").stat())
 
 
 @pytest.mark.parametrize("added", [1, 5])

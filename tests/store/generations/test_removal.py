@@ -61,6 +61,22 @@ def test_a_generation_that_a_reader_holds_stays(tmp_path):
     assert [path.name for path in folder.generations()] == ["000002", "000004", "000005"]
 
 
+def test_a_commit_takes_the_generation_before_along_unless_somebody_reads_it(tmp_path):
+    path = tmp_path / "kb"
+    add = "INSERT DATA {{ <http://e/{}> <http://www.w3.org/2000/01/rdf-schema#label> 'a red fish' }}"
+    with KnowledgeBase.create(path) as kb:
+        kb.update(add.format("a"))
+        kb.update(add.format("b"))
+        names = [one.name for one in Folder.open(path).generations()]
+        assert names == [Folder.open(path).live_name()]
+        with KnowledgeBase.open(path) as reader:
+            kb.update(add.format("c"))
+            assert [one.name for one in Folder.open(path).generations()] == [*names, Folder.open(path).live_name()]
+            assert len(reader.query("SELECT ?f { ?f MATCH 'fish' }")) == 2
+        kb.update(add.format("d"))
+        assert [one.name for one in Folder.open(path).generations()] == [Folder.open(path).live_name()]
+
+
 def test_a_knowledge_base_is_removed_while_its_earlier_generation_is(tmp_path, slow):
     folder = Folder.create(tmp_path / "kb")
     for _ in range(2):
