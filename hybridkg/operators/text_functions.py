@@ -46,7 +46,7 @@ NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 INTEGER = XSD + "integer"
 INEXACT = frozenset((XSD + "decimal", XSD + "double"))
-"""Types of numbers that are compared only: what is computed from them is no integer, and they are no place of SUBSTR."""
+"""Types of numbers that are compared only: they are no place of SUBSTR, and what is computed from them no integer."""
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
