@@ -323,9 +323,13 @@ def slice_of(context: ExecutionContext) -> PartOfRelations | None:
 
 def wanted_first(context: ExecutionContext) -> int | None:
     """Number of first rows of the running operator that are read; None for all."""
+    below = context.running[-1]
     for above in reversed(context.running[:-1]):
+        if not isinstance(above, Slice | Project | Extend) or above.child is not below:  # an EXISTS reads all rows
+            return None
         if isinstance(above, Slice):
             return None if above.limit is None else above.offset + above.limit
-        if not isinstance(above, Project | Extend) or (isinstance(above, Project) and above.distinct):
+        if isinstance(above, Project) and above.distinct:
             return None
+        below = above
     return None

@@ -40,10 +40,13 @@ ASCII_END = 0x80
 MAX_STEPS = 2**31
 """Maximum magnitude of a number that is computed from lengths."""
 
+INTEGERS = re.compile("[0-9]{1,9}")
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 """Numbers that are exact, or nearer to their double than to any integer."""
 
-NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double"))
+INTEGER = XSD + "integer"
+INEXACT = frozenset((XSD + "decimal", XSD + "double"))
+"""Types of numbers that are compared only: they are no place of SUBSTR, and what is computed from them no integer."""
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
@@ -67,7 +70,7 @@ class Strings:
         return TermTexts(("",), np.zeros(len(self.starts), np.int64), data, offsets).strings()
 
 
-Value: TypeAlias = Strings | Mask | NDArray[np.int64] | bytes | float
+Value: TypeAlias = Strings | Mask | NDArray[np.int64] | bytes | int | float
 """Strings, truths or integers of all texts; of a constant a plain literal or a number."""
 
 
@@ -113,7 +116,9 @@ class TextFunctions:
         match expression:
             case ast.Lit(lexical, datatype, None, None) if datatype in SIMPLE:
                 return lexical.encode()
-            case ast.Lit(lexical, datatype) if datatype in NUMBERS and NUMBER.fullmatch(lexical):
+            case ast.Lit(lexical, datatype) if datatype == INTEGER and INTEGERS.fullmatch(lexical):
+                return int(lexical)
+            case ast.Lit(lexical, datatype) if datatype in INEXACT and NUMBER.fullmatch(lexical):
                 return float(lexical)
             case ast.Var():
                 self.is_known &= self.texts.kinds == STRING_KIND
@@ -148,21 +153,20 @@ class TextFunctions:
         return value
 
     def _compared(self, op: str, left: Value, right: Value) -> Mask:
-        if isinstance(left, bytes | float):
+        if isinstance(left, bytes | int | float):
             left, right, op = right, left, FLIPPED[op]
         if isinstance(left, Strings) and isinstance(right, bytes):
             return np.asarray(COMPARISONS[op](compared(left.data, left.starts, left.ends, right), 0))
-        if _are_integers(left) and isinstance(right, float):
+        if _are_integers(left) and isinstance(right, int | float):
             return np.asarray(COMPARISONS[op](left, right))
         raise _UnknownError
 
     def _computed(self, op: str, left: Value, right: Value) -> NDArray[np.int64]:
         if not (_are_integers(left) or _are_integers(right)):
             raise _UnknownError
-        sides = [int(side) if isinstance(side, float) and side.is_integer() else side for side in (left, right)]
-        if not all(isinstance(side, int) or _are_integers(side) for side in sides):
+        if not all(isinstance(side, int) or _are_integers(side) for side in (left, right)):
             raise _UnknownError
-        found: NDArray[np.int64] = ARITHMETIC[op](*sides)
+        found: NDArray[np.int64] = ARITHMETIC[op](left, right)
         if len(found) and int(np.abs(found).max()) > MAX_STEPS:
             raise _UnknownError
         return found
@@ -218,7 +222,7 @@ class TextFunctions:
 
     def _part(self, strings: Strings, places: list[Value]) -> Strings:
         """SUBSTR: from a character, counted from 1, on; perhaps of a length."""
-        numbers = [int(place) for place in places if isinstance(place, float) and place.is_integer()]
+        numbers = [place for place in places if isinstance(place, int)]
         if len(numbers) != len(places) or len(numbers) not in (1, 2) or numbers[0] < 1:
             raise _UnknownError
         self._need_ascii()

@@ -42,3 +42,11 @@ def test_exists_over_ids_has_the_rows_of_the_reference(kb, monkeypatch, query, r
     found = kb.query(PREFIX + query, strategy="columns")
     assert sorted(map(str, found.rows())) == sorted(map(str, want.rows()))
     assert len(found) == rows
+
+
+def test_a_limit_on_rows_does_not_limit_the_pattern_of_an_exists(kb):
+    query = "SELECT ?p ?b { ?p :cites ?q BIND(EXISTS { ?p MATCH 'birds' AS ?s . ?x MATCH '3' AS ?t } AS ?b) }"
+    rows = set(map(str, kb.query(PREFIX + query, strategy="reference").rows()))
+    for limit in (2, 40):
+        found = kb.query(f"{PREFIX}{query} LIMIT {limit}", strategy="columns")
+        assert set(map(str, found.rows())) <= rows

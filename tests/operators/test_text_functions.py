@@ -54,14 +54,20 @@ def constant(draw: random.Random) -> str:
 
 def string(draw: random.Random, depth: int) -> str:
     inner = "?x" if depth <= 0 else string(draw, depth - 1)
-    size = draw.choice(["", f", {draw.randrange(4)}"])
-    kinds = ["?x", "STR(?x)", f"UCASE({inner})", f"LCASE({inner})", f"SUBSTR({inner}, {draw.randrange(5)}{size})"]
+    size = draw.choice(["", f", {draw.randrange(4)}", f", {draw.randrange(4)}", ", 1e0"])
+    kinds = [
+        "?x",
+        "STR(?x)",
+        f"UCASE({inner})",
+        f"LCASE({inner})",
+        f"SUBSTR({inner}, {draw.choice([*'01234', '2.0'])}{size})",
+    ]
     return draw.choice(kinds)
 
 
 def number(draw: random.Random, depth: int) -> str:
     own = f"STRLEN({string(draw, depth)})"
-    other = draw.choice(["1", "2", "3.5", "2e0"])
+    other = draw.choice(["1", "2", "3.5", "1.0", "2e0"])
     return draw.choice([own, own, f"({own} {draw.choice('+-*')} {other})", f"(2 * {own})"])
 
 
@@ -127,6 +133,15 @@ def test_most_values_are_known_of_plain_ascii_and_lengths_of_all_plain_literals(
     assert functions.value(parsed("STRLEN(?x)")).tolist() == [2, 2]  # type: ignore[union-attr]
     assert functions.is_known.all()
     assert TextFunctions(others).truth(parsed("MD5(?x) = 'a'")) is None
+
+
+@pytest.mark.parametrize(
+    "written", ["SUBSTR(?x, 2.0)", "SUBSTR(?x, 1, 2e0)", "STRLEN(?x) + 1.0", "STRLEN(SUBSTR(?x, 1e0)) = 3"]
+)
+def test_what_is_an_error_or_no_integer_with_a_decimal_is_left_to_oxigraph(written: str) -> None:
+    texts = TermTexts.of([Literal("red")])
+    assert texts is not None
+    assert TextFunctions(texts).value(parsed(written)) is None
 
 
 @pytest.mark.parametrize("seed", range(examples(5, 200)))
