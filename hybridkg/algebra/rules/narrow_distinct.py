@@ -36,15 +36,15 @@ def narrow_distinct(plan: Plan) -> Plan:
     are DISTINCT themselves.
     """
     if isinstance(plan, Project) and plan.distinct:
-        return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | _read_by(plan.child)))
+        return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | read_by(plan.child)))
     return with_children(plan, narrow_distinct)
 
 
 def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
     """The plan with each fragment on its spine narrowed to the variables that are read."""
     match plan:
-        case Fragment(group, dataset):
-            return _fragment(plan, group, dataset, read)
+        case Fragment():
+            return _fragment(plan, read)
         case Join(left, right):
             return Join(_narrowed(left, read | right.variables), _narrowed(right, read | left.variables))
         case Union(branches):
@@ -58,15 +58,19 @@ def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
     return narrow_distinct(plan)
 
 
-def _fragment(plan: Fragment, group: ast.Group, dataset: tuple[ast.DatasetClause, ...], read: frozenset[str]) -> Plan:
+def _fragment(plan: Fragment, read: frozenset[str]) -> Plan:
     needed = plan.variables & read
-    if not needed or needed == plan.variables:
-        return plan
-    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(needed))
-    return Fragment(ast.Group((ast.SubSelect(ast.SelectQuery(projection, group, "DISTINCT")),)), dataset)
+    return plan if not needed or needed == plan.variables else distinct_fragment(plan, needed)
 
 
-def _read_by(plan: Plan) -> frozenset[str]:
+def distinct_fragment(fragment: Fragment, names: frozenset[str]) -> Fragment:
+    """The distinct combinations of some variables in the solutions of a fragment."""
+    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(names))
+    select = ast.SelectQuery(projection, fragment.group, "DISTINCT")
+    return Fragment(ast.Group((ast.SubSelect(select),)), fragment.dataset)
+
+
+def read_by(plan: Plan) -> frozenset[str]:
     """The variables that the operators of a plan read, without those of its relations."""
     names: frozenset[str] = frozenset()
     if isinstance(plan, Rank | OrderBy):
@@ -77,7 +81,7 @@ def _read_by(plan: Plan) -> frozenset[str]:
         for field in fields(plan):
             for node in _syntax(getattr(plan, field.name)):
                 names |= variables(node)
-    return names.union(*map(_read_by, children(plan)))
+    return names.union(*map(read_by, children(plan)))
 
 
 def _syntax(value: Any) -> Iterator[ast.Syntax]:
