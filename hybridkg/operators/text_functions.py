@@ -133,8 +133,8 @@ class TextFunctions:
                 op, ast.Call("UCASE" | "LCASE" as name, (text,)), ast.Lit(lexical, datatype, None, None)
             ) if op in COMPARISONS and datatype in SIMPLE:
                 constant = lexical.encode()  # what comes after so many bytes decides nothing
-                own = self._in_case(self._strings(text), upper=name == "UCASE", first=len(constant))
-                return self._compared(op, own, constant)
+                cased = self._in_case(self._strings(text), upper=name == "UCASE", first=len(constant))
+                return self._compared(op, cased, constant)
             case ast.Binary(op, left, right) if op in COMPARISONS:
                 return self._compared(op, self._value(left), self._value(right))
             case ast.Binary(op, left, right) if op in ARITHMETIC:
