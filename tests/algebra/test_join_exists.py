@@ -8,7 +8,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
-from hybridkg.algebra.nodes import Filter, Plan, walk
+from hybridkg.algebra.nodes import Filter, LeftJoin, Plan, walk
 from hybridkg.algebra.rules import RULES
 from hybridkg.algebra.rules.join_exists import join_exists
 from hybridkg.interfaces.strategy import STRATEGIES
@@ -28,6 +28,7 @@ OUTSIDE = (
     '{ ?f MATCH "crew" AS ?s . } UNION { ?f :director ?d . ?f MATCH "film" AS ?s . }',
     '{ SELECT ?f ?s { ?f MATCH "film" AS ?s } ORDER BY DESC(?s) LIMIT 4 }',
 )
+
 JOINED = (
     '?f MATCH "crew"',
     '?f MATCH "crew artificial" AS ?t',
@@ -104,6 +105,24 @@ def test_an_exists_of_a_bound_entity_is_a_join(outside, inside):
 def test_an_exists_that_depends_on_more_than_the_entity_stays(word, inside):
     plan = applied(RULES, plan_of(f"{PREFIX}SELECT * {{ {OUTSIDE[0]} FILTER {word} {{ {inside} }} }}"))
     assert len(row_tests(plan)) == 1
+
+
+@pytest.mark.parametrize("word", ["EXISTS", "NOT EXISTS"])
+def test_an_exists_of_an_optional_is_a_join_of_its_right_side(films, word):
+    left = '?f :director ?d . ?d MATCH "director" AS ?s .'
+    for inside, is_joined in (
+        ('?f MATCH "crew"', True),
+        ('?f MATCH "crew" . ?f :director ?d', False),
+        ('?d MATCH "man"', False),
+    ):
+        optional = f'OPTIONAL {{ ?f MATCH "science fiction" AS ?y . FILTER {word} {{ {inside} }} }}'
+        plan = plan_of(f"{PREFIX}SELECT * {{ {left} {optional} }} ORDER BY ?f ?d ?y")
+        without = applied([rule for rule in RULES if rule is not join_exists], plan)
+        with_it = applied(RULES, plan)
+        conditions = [part.conditions for part in walk(with_it) if isinstance(part, LeftJoin)]
+        assert not row_tests(with_it)
+        assert (conditions == [()]) == is_joined, inside
+        assert rows(films, with_it) == rows(films, without)
 
 
 def test_an_entity_that_a_row_may_lack_stays():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hybridkg.algebra.certain import certain, certain_of
 from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.names import FreshNames
-from hybridkg.algebra.nodes import Dataset, Filter, Fragment, Group, Join, Match, Minus, Plan, walk
+from hybridkg.algebra.nodes import Dataset, Filter, Fragment, Group, Join, LeftJoin, Match, Minus, Plan, walk
 from hybridkg.algebra.rules.narrow_distinct import distinct_fragment, read_by
 from hybridkg.algebra.rules.push_filters import is_declined, push
 from hybridkg.algebra.rules.rebuild import with_children
@@ -23,15 +23,27 @@ def join_exists(plan: Plan) -> Plan:
 
     Valid if ?e is certain in a and in b, and b depends on the row by equal values alone. The join then multiplies no
     solution, because a relation has at most one row for an entity, and its score gets a name that nothing reads. What
-    is left of b is pushed into a fragment of a, where one binds ?e.
+    is left of b is pushed into a fragment of a, where one binds ?e. An EXISTS of an OPTIONAL that depends only on what
+    its right side binds is a filter of that side.
     """
-    if not any(isinstance(part, Filter) and isinstance(part.condition, ast.Exists) for part in walk(plan)):
+    if not any(isinstance(condition, ast.Exists) for part in walk(plan) for condition in _conditions(part)):
         return plan
     taken = read_by(plan).union(*(part.variables for part in walk(plan)))
     return _joined(plan, FreshNames(taken))
 
 
+def _conditions(plan: Plan) -> tuple[ast.Expression, ...]:
+    match plan:
+        case Filter(_, condition):
+            return (condition,)
+        case LeftJoin(_, _, conditions):
+            return conditions
+    return ()
+
+
 def _joined(plan: Plan, names: FreshNames) -> Plan:
+    if isinstance(plan, LeftJoin):
+        plan = _with_filters(plan)
     plan = with_children(plan, lambda child: _joined(child, names))
     if isinstance(plan, Group):
         return replace(plan, internal=plan.internal | names.generated)
@@ -50,6 +62,16 @@ def _joined(plan: Plan, names: FreshNames) -> Plan:
         return child
     tested = None if is_hybrid(condition.pattern) else push(child, condition)
     return tested or _with_fragment(child, condition, plan.dataset) or replace(plan, child=child, condition=condition)
+
+
+def _with_filters(plan: LeftJoin) -> LeftJoin:
+    """OPTIONAL with those EXISTS inside its right side that depend on nothing else."""
+    sure, outer = certain_of(plan.right), plan.left.variables | plan.right.variables
+    for condition in plan.conditions:
+        if isinstance(condition, ast.Exists) and variables(condition) & outer <= sure:
+            others = tuple(other for other in plan.conditions if other is not condition)
+            plan = replace(plan, right=Filter(plan.right, condition, plan.dataset), conditions=others)
+    return plan
 
 
 def _matches(group: ast.Group) -> Iterator[ast.RankedItem]:
