@@ -24,6 +24,7 @@ from hybridkg.algebra.nodes import (
 )
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import variables
 
 
@@ -65,9 +66,26 @@ def _fragment(plan: Fragment, read: frozenset[str]) -> Plan:
 
 def distinct_fragment(fragment: Fragment, names: frozenset[str]) -> Fragment:
     """The distinct combinations of some variables in the solutions of a fragment."""
+    return Fragment(_distinct_group(fragment.group, names), fragment.dataset)
+
+
+def _distinct_group(group: ast.Group, names: frozenset[str]) -> ast.Group:
+    """A group as SELECT DISTINCT; so are the branches of its UNIONs whose variables nothing else in it reads."""
+    elements = list(group.elements)
+    for place, element in enumerate(elements):
+        if isinstance(element, ast.UnionPattern):
+            others = ast.Group((*elements[:place], *elements[place + 1 :]))
+            read = names | variables(others)
+            elements[place] = replace(element, branches=tuple(_branch(branch, read) for branch in element.branches))
     projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(names))
-    select = ast.SelectQuery(projection, fragment.group, "DISTINCT")
-    return Fragment(ast.Group((ast.SubSelect(select),)), fragment.dataset)
+    select = ast.SelectQuery(projection, replace(group, elements=tuple(elements)), "DISTINCT")
+    return ast.Group((ast.SubSelect(select),))
+
+
+def _branch(branch: ast.Group, read: frozenset[str]) -> ast.Group:
+    bound = in_scope(branch)
+    needed = bound & read
+    return branch if not needed or needed == bound else _distinct_group(branch, needed)
 
 
 def read_by(plan: Plan) -> frozenset[str]:
