@@ -65,12 +65,14 @@ class Match:
     """The relation (entity, score) of the entities that a text predicate matches.
 
     score is never empty: it is generated if the query has no name for it. With `snippet_early` the relation includes
-    the passage as a column, because an expression of the query reads it.
+    the passage as a column, because an expression of the query reads it. `is_test` marks one that only keeps rows: no
+    part of the query reads its score.
     """
 
     match: ast.RankedItem
     score: str
     snippet_early: bool = False
+    is_test: bool = False
 
     @property
     def variables(self) -> frozenset[str]:

@@ -32,7 +32,7 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 from hybridkg.query import ast
-from hybridkg.query.walk import variables
+from hybridkg.query.walk import variables, walk
 from hybridkg.rdf.terms import Literal
 
 MAX_DEPTH = 100
@@ -154,12 +154,13 @@ class _Translator:
     def elements(self, group: ast.Group) -> tuple[_Part, list[ast.Expression]]:
         """The elements except the filters, and the filters, which do not end a basic graph pattern."""
         part = _Part()
-        filters: list[ast.Expression] = []
+        filters = [element.condition for element in group.elements if isinstance(element, ast.Filter)]
         blanks: dict[str, Variable] = {}
         for element in group.elements:
+            if filters and isinstance(element, ast.OptionalPattern | ast.MinusPattern):
+                filters = self.early(part, filters)
             match element:
-                case ast.Filter(condition):
-                    filters.append(condition)
+                case ast.Filter():
                     continue
                 case ast.Triples(items):
                     for item in items:
@@ -175,6 +176,20 @@ class _Translator:
                     part.join(self.joined(element))
             blanks = {}
         return part, filters
+
+    def early(self, part: _Part, filters: list[ast.Expression]) -> list[ast.Expression]:
+        """Applies the filters that read only what every solution binds before an OPTIONAL or MINUS, which changes none
+        of it; returns the others.
+        """
+        tests: list[Test] = []
+        late: list[ast.Expression] = []
+        for condition in filters:
+            own = _tests_before(condition, part)
+            tests += own or ()
+            late += [condition] if own is None else []
+        if tests:
+            part.wrap(Restrict(part.pattern, tuple(tests)))
+        return late
 
     def joined(self, element: ast.Element) -> _Part:
         """An element whose solutions are joined with the earlier ones."""
@@ -349,6 +364,18 @@ def _bind(scope: _Part, slot: Slot, *, is_node: bool, is_assumed: bool) -> None:
         scope.maybe.add(slot.name)
         scope.sure.add(slot.name)
         scope.optional_only.pop(slot.name, None)
+
+
+def _tests_before(condition: ast.Expression, part: _Part) -> list[Test] | None:
+    """Tests of a condition on the variables that a part always binds; None for another one, and where more has to be
+    known of them.
+    """
+    if not variables(condition) <= part.sure or any(isinstance(one, ast.Exists) for one in walk(condition)):
+        return None
+    try:
+        return [test for one, negated in _conjuncts([condition]) for test in value_tests(one, part, negated=negated)]
+    except UnsupportedPatternError:
+        return None
 
 
 def _conjuncts(conditions: list[ast.Expression]) -> Iterator[tuple[ast.Expression, bool]]:

@@ -14,7 +14,8 @@ def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
     """The MATCHes whose relation can reach the rows of the plan, in the order of the text."""
     match plan:
         case nodes.Match():
-            yield plan
+            if not plan.is_test:
+                yield plan
         case nodes.Minus(left, _):
             yield from visible_matches(left)
         case nodes.MatchEach(child, match):

@@ -23,6 +23,11 @@ class PhysicalOperator(ABC):
         """Operators whose rows it reads."""
         return ()
 
+    @property
+    def takes_first(self) -> int | None:
+        """Number of first rows of its child that it reads, of each part of them; None for all."""
+        return None
+
     def walk(self) -> Iterator[PhysicalOperator]:
         """This operator and all below it, in the order of EXPLAIN."""
         waiting: list[PhysicalOperator] = [self]

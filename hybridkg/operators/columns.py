@@ -303,7 +303,11 @@ class TermColumn:
 
     def order(self, *, total: bool) -> Keys:
         """As Column has it."""
-        return _ranks(self.terms.tolist(), total=total)[self.codes]
+        terms, codes = self.terms, self.codes
+        if len(codes) < len(terms):  # a few rows of many
+            used, codes = np.unique(codes, return_inverse=True)
+            terms = terms[used]
+        return _ranks(terms.tolist(), total=total)[codes]
 
     def cells(self) -> list[Term | None]:
         """As Column has it."""

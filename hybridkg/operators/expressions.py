@@ -33,8 +33,9 @@ from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
+from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.solutions import Row, Solutions
-from hybridkg.rdf.term_texts import TermsOfTexts
+from hybridkg.rdf.term_texts import TermsOfTexts, TermTexts
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, NamedNode, Term, Triple
 
 MIN_TEXTS = 32
@@ -407,7 +408,10 @@ def holds(
         if mask is not None:
             if not functions.is_known.all():
                 rest = np.flatnonzero(~functions.is_known)
-                mask[rest] = _hold([values[place] for place in rest.tolist()], expression, scratch)
+                texts = values.texts
+                read = gathered(texts.data, texts.offsets[rest], texts.offsets[rest + 1])
+                few = TermsOfTexts(TermTexts(texts.tags, texts.kinds[rest], *read))
+                mask[rest] = _hold(few, expression, scratch)
             return mask
     return np.array(_hold(values, expression, scratch), np.bool_)
 

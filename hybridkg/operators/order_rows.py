@@ -24,7 +24,7 @@ from hybridkg.operators.extend import Extend
 from hybridkg.operators.first_values import rows_of_first_values
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.partition import FEW, Places, lexical_order
-from hybridkg.operators.project import Project, Slice
+from hybridkg.operators.project import Project
 from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.operators.sort_key import SortKey, kth, signed
 from hybridkg.operators.sorted_on_disk import first_of_blocks, sorted_on_disk
@@ -240,9 +240,16 @@ def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
 def ordered_by_number(
     solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
 ) -> InColumns:
-    """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms."""
+    """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms. With
+    `first`, later rows may be missing.
+    """
     if len(keys) < 2:
         return solutions
+    if first is not None and 0 < first < len(keys) // 4:
+        last = kth(-keys, first)
+        if not isnan(last):  # NaN is the minimum
+            places = np.flatnonzero(keys >= -last)
+            return ordered_by_number(solutions.take(places), keys[places], tie_breakers)
     order, ends = _descending(keys)
     if len(ends) == len(order):
         return solutions.take(order)
@@ -325,11 +332,11 @@ def wanted_first(context: ExecutionContext) -> int | None:
     """Number of first rows of the running operator that are read; None for all."""
     below = context.running[-1]
     for above in reversed(context.running[:-1]):
-        if not isinstance(above, Slice | Project | Extend) or above.child is not below:  # an EXISTS reads all rows
+        if not isinstance(above, OneChild) or above.child is not below:  # an EXISTS reads all rows
             return None
-        if isinstance(above, Slice):
-            return None if above.limit is None else above.offset + above.limit
-        if isinstance(above, Project) and above.distinct:
+        if above.takes_first is not None:
+            return above.takes_first
+        if not isinstance(above, Project | Extend) or (isinstance(above, Project) and above.distinct):
             return None
         below = above
     return None

@@ -98,6 +98,10 @@ class Slice(OneChild):
         return solutions.take(range(solutions.size)[self.offset : end])
 
     @property
+    def takes_first(self) -> int | None:
+        return self._end
+
+    @property
     def _end(self) -> int | None:
         return None if self.limit is None else self.offset + self.limit
 

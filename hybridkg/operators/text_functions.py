@@ -134,6 +134,12 @@ class TextFunctions:
                 return self._truth(left) & self._truth(right)
             case ast.Binary("||", left, right):
                 return self._truth(left) | self._truth(right)
+            case ast.Binary(
+                op, ast.Call("UCASE" | "LCASE" as name, (text,)), ast.Lit(lexical, datatype, None, None)
+            ) if op in COMPARISONS and datatype in SIMPLE:
+                constant = lexical.encode()  # what comes after so many bytes decides nothing
+                cased = self._in_case(self._strings(text), upper=name == "UCASE", first=len(constant))
+                return self._compared(op, cased, constant)
             case ast.Binary(op, left, right) if op in COMPARISONS:
                 return self._compared(op, self._value(left), self._value(right))
             case ast.Binary(op, left, right) if op in ARITHMETIC:
@@ -214,8 +220,14 @@ class TextFunctions:
             return lengths - np.bincount(behind, minlength=len(lengths))
         return lengths
 
-    def _in_case(self, strings: Strings, *, upper: bool) -> Strings:
-        self._need_ascii()
+    def _in_case(self, strings: Strings, *, upper: bool, first: int | None = None) -> Strings:
+        """The strings in upper or lower case; known where they are ASCII, or their `first` bytes are."""
+        if first is None:
+            self._need_ascii()
+        elif not self._is_ascii:
+            other = self.texts.data >= ASCII_END
+            owner = owners(other, self.texts.offsets)
+            self.is_known[owner[np.flatnonzero(other) < strings.starts[owner] + first]] = False
         data = strings.data.tobytes()
         changed = np.frombuffer(data.upper() if upper else data.lower(), np.uint8)
         return Strings(changed, strings.starts, strings.ends, whole=False)

@@ -116,6 +116,48 @@ class Lists(NamedTuple):
         )
 
 
+class ColumnsEstimate(NamedTuple):
+    """Figures of a pattern that operators over columns evaluate, under the names of PreparedPattern.
+
+    Args:
+        variables: of its rows.
+        rows: expected rows.
+        values: expected values of the ranked variable.
+        entries: the price of all operators, in adjacency entries.
+    """
+
+    variables: tuple[str, ...]
+    rows: float
+    values: float
+    entries: float
+
+    def size(self, variable: str | None = None) -> Cardinality:
+        """Expected rows, or values of the ranked variable."""
+        expected = self.rows if variable is None else self.values
+        return Cardinality(0.0, expected, max(expected, self.values))
+
+    def work(self, variable: str) -> float:
+        """Work of all rows."""
+        return self.entries
+
+    def work_each(self, variable: str) -> float:
+        """Work of the rows of one value."""
+        return self.entries / max(self.values, 1.0)
+
+    @classmethod
+    def of(cls, fragment: Fragment, variable: str, planning: PlannerContext) -> ColumnsEstimate | None:
+        """None for a pattern that the projection or only the store evaluates, or whose work is unknown."""
+        operator, estimates = planning.bound_fragment(fragment), planning.estimates
+        root = None if planning.graph is None else operator.relational
+        us = None if root is None else planning.cost.of_operators(root.walk(), estimates)
+        if root is None or us is None:
+            return None
+        rows, values = estimates.rows(root), estimates.variable_size(root, variable)
+        if rows is None or values is None:
+            return None
+        return cls(operator.columns, rows, values.values, us / planning.cost.us_per_adjacency_entry)
+
+
 class CandidateEstimate(NamedTuple):
     """Size of the candidate set of one variable, and the cost of finding it.
 
@@ -124,15 +166,15 @@ class CandidateEstimate(NamedTuple):
         whole_us: cost of finding all of it.
         question_us: fixed cost of testing one set of entities.
         paid_us: part of both already paid by sampling.
-        patterns: for each fragment (compiled pattern, None if only the store can answer; values of the variable; store
-            rows for each value, 1 if unknown).
+        patterns: for each fragment (compiled pattern or its operators over columns, None if only the store can answer;
+            values of the variable; store rows for each value, 1 if unknown).
     """
 
     size: Cardinality
     whole_us: float
     question_us: float
     paid_us: float
-    patterns: list[tuple[PreparedPattern | None, float, float]]
+    patterns: list[tuple[PreparedPattern | ColumnsEstimate | None, float, float]]
 
 
 def graph_of(
@@ -152,11 +194,12 @@ def graph_of(
     cost, n = planning.cost, max(entities, 1.0)
     low = estimate = high = entities
     whole_us = question = paid = 0.0
-    patterns: list[tuple[PreparedPattern | None, float, float]] = []
+    patterns: list[tuple[PreparedPattern | ColumnsEstimate | None, float, float]] = []
     names = [match.match.entity.name for match in ranking.filters] if filters else []
     passing = min((bound for name, bound in zip(names, filters, strict=True) if name == variable), default=inf)
     for fragment in ranking.by_variable[variable]:
-        prepared, rows_each = planning.prepared(fragment), 1.0
+        prepared: PreparedPattern | ColumnsEstimate | None = planning.prepared(fragment)
+        prepared, rows_each = prepared or ColumnsEstimate.of(fragment, variable, planning), 1.0
         if prepared is None:
             expected = planning.store_estimate(fragment, variable)
             sized = None if expected is None else expected.values

@@ -14,6 +14,7 @@ counted in 1,452 timed runs of forced plans (benchmarks/planner, tuning half; pr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
 from hybridkg.interfaces.meter import (
@@ -37,6 +38,8 @@ from hybridkg.interfaces.meter import (
     Work,
 )
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.probing import PROBES_AT_ONCE
 
 FARTHEST = 20.0
@@ -118,6 +121,16 @@ class CostModel:
         11.0
         """
         return sum((getattr(self, PRICES[kind]) * n for kind, n in work.items() if kind in PRICES), 0.0)
+
+    def of_operators(self, operators: Iterable[PhysicalOperator], estimates: EstimationContext) -> float | None:
+        """Microseconds of the expected work of some operators together; None if that of one is unknown."""
+        us = 0.0
+        for operator in operators:
+            work = operator.work(estimates)
+            if work is None:
+                return None
+            us += self.price(work) if work else 0.0
+        return us
 
     def bounded(self, **measured: float) -> CostModel:
         """Cost model with some unit costs replaced, each within a factor of FARTHEST of the current one.

@@ -302,12 +302,27 @@ class PlannerContext:
             return self.root(strategy, logical)
         template = self._root_template(strategy, logical)
         inner = () if template is None else self._fragments_in(template.tree)
-        for fragment in (*fragments, *inner):
-            pattern = self.fragment(fragment).pattern
-            if isinstance(pattern, DeclinedPattern):  # a value decides on it
-                return self.root(strategy, logical)
-            self.estimates.assume(pattern, self.prepared(fragment))
+        if not self._assumes((*fragments, *inner)):
+            return self.root(strategy, logical)
         return None if template is None else template.tree
+
+    def open_operators(self, plan: Plan, make: Callable[[], PhysicalOperator]) -> PhysicalOperator:
+        """Operators of a part of the plan for `estimates`, with open parameters as in `open_root`."""
+        _, tree = self.memoize_for_template(("operators", id(plan)), lambda: (plan, make()))
+        if not self.values or self._assumes(self._fragments_in(tree)):
+            return tree
+        template = self.memoize_for_template(("template", id(plan)), lambda: Substitution(tree, (RankValue,)))
+        operators: PhysicalOperator = self.memoize(("operators", id(plan)), lambda: template(self))
+        return operators
+
+    def _assumes(self, fragments: Iterable[Fragment]) -> bool:
+        """Whether `estimates` know the values of fragments with open parameters; not where a value decides on one."""
+        for fragment in fragments:
+            pattern = self.fragment(fragment).pattern
+            if isinstance(pattern, DeclinedPattern):
+                return False
+            self.estimates.assume(pattern, self.prepared(fragment))
+        return True
 
     def _fragments_in(self, root: PhysicalOperator) -> tuple[Fragment, ...]:
         """Fragments with parameters among some operators: also those in an EXISTS, which no plan node holds."""

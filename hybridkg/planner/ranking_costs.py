@@ -9,10 +9,12 @@ plan that is cheap in one case and ruinous in another loses to a plan that is fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, log
 
 from hybridkg.interfaces.graph_index import Cardinality
+from hybridkg.operators.topk.filter_first import GROWTH
 from hybridkg.planner.cardinality import CandidateEstimate, Lists, RankingShape, graph_of, joined
+from hybridkg.planner.other_relations import other_relations
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.query import ast
@@ -55,6 +57,9 @@ class RankingCosts:
         shape: properties that no parameter value changes.
         n: entities of the index, at least 1.
         k: LIMIT + OFFSET; 0 for all rows.
+        kept: share of the rows of matching entities that joins with other relations leave; 1.0 without any.
+        others_us: cost of evaluating these relations once.
+        wanted: entities among which k rows are expected; inf for all.
         lists: match bounds of each MATCH.
         graphs: candidate set estimates, by variable.
         in_store: whether one of the patterns needs the store.
@@ -84,12 +89,25 @@ class RankingCosts:
         self._rows: dict[str, float] = {}
         self._each: dict[str, float] = {}
         self.cases: list[tuple[float, float]] = []
+        self.kept, self.others_us, self.wanted = 1.0, 0.0, self.k
         self.filter_first = self.filtered_topk = UNPRICED
         self.bind_join: Cardinality | None = None
         if len(ranking.variables) == 1:
             size = self.graphs[ranking.variables[0]].size.estimate
             read = lists.postings[0] if shape.only_texts else planning.read(ranking.scored[0].match, size)
+            self._find_kept(planning)
             self._price_candidates(self.graphs[ranking.variables[0]], read)
+
+    def _find_kept(self, planning: PlannerContext) -> None:
+        """Assigns `kept`, `others_us` and `wanted`."""
+        others = other_relations(self.ranking, planning)
+        if others is not None:
+            variable, matching = self.ranking.variables[0], self.n
+            for most in self.lists.scored:
+                matching *= min(1.0, most / self.n)
+            among = matching * self.graphs[variable].size.estimate / self.n * self.rows_each(variable)
+            self.kept, self.others_us = min(1.0, max(others.rows, 0.5) / max(among, 1.0)), others.us
+        self.wanted = self.k / self.kept
 
     def _comparisons(self, planning: PlannerContext) -> list[float]:
         ranking, postings = self.ranking, list[float]()
@@ -141,7 +159,7 @@ class RankingCosts:
         candidates.
         """
         ranking, cost, lists, scored = self.ranking, self.cost, self.lists.scored, len(self.lists.scored)
-        wanted = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
+        wanted = self.wanted if ranking.k is not None and ranking.value is not None else inf
         variable, fragments = ranking.variables[0], self.shape.queried_fragments
         whole, each = self.once_us(fragments), self.row_us(variable, fragments)
         each *= self.rows_each(variable) if fragments else 1.0
@@ -170,12 +188,17 @@ class RankingCosts:
         if pushdown is not None and pushdown.variable != variable:
             pushdown = None
         for rows in joined(matching, graph.size, self.shape.entities, pushdown):
-            rest = whole + each * min(rows, wanted)
+            rest = whole + each * min(rows, wanted) + self.others_us * self._rounds(rows)
             cases.append((rows, rest))
             scoring.append(before + rows * each_scored + rest)
             ranked.append(masked + min(rows, k) * hit + rest)
         self.filter_first = mean(scoring)
         self.filtered_topk = self.filter_first if self.shape.is_remote else mean(ranked)
+
+    def _rounds(self, rows: float) -> float:
+        """Expected slices of the candidates, each of which is joined with the other relations."""
+        wanted, k = min(rows, self.wanted), max(self.k, 1.0)
+        return 1.0 + log(max(wanted / k, 1.0), GROWTH) if self.others_us else 1.0
 
     def lists_us(self, depth: float, lists: Sequence[float]) -> float:
         """Cost of reading the scored relations, with the given match bounds, to a depth."""
@@ -196,10 +219,16 @@ class RankingCosts:
         return fragments * question_us + operators * self.cost.us_per_operator
 
     def row_us(self, variable: str, fragments: int) -> float:
-        """Cost of them for each row."""
+        """Cost of them for each row, in columns unless the store has the rows."""
         cost = self.cost
-        us = (OPERATORS + fragments + len(self.ranking.spine.matches)) * cost.us_per_row_passed
-        return us + (fragments * cost.us_per_row_of_terms + self.each_us(variable)) if fragments else us
+        us = (OPERATORS + fragments + len(self.ranking.spine.matches)) * self.passed_us
+        of_terms = fragments * cost.us_per_row_of_terms if self.in_store else 0.0
+        return us + (of_terms + self.each_us(variable)) if fragments else us
+
+    @property
+    def passed_us(self) -> float:
+        """Cost of passing a row from one operator to its parent."""
+        return self.cost.us_per_row_passed if self.in_store else self.cost.us_per_column_cell
 
 
 def mean(costs: list[float]) -> Cardinality:

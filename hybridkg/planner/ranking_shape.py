@@ -49,6 +49,7 @@ class Spine:
         others: whether something else on the spine can remove rows.
         leading: number of MATCHes before everything else.
         optional: MATCHes that each stand alone, without a condition, in an OPTIONAL.
+        relations: the other parts that are joined, such as a UNION or a sub-select.
     """
 
     matches: tuple[Match, ...]
@@ -56,6 +57,7 @@ class Spine:
     others: bool
     leading: int
     optional: tuple[Match, ...] = ()
+    relations: tuple[Plan, ...] = ()
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -246,6 +248,7 @@ def spine_of(plan: Plan) -> Spine:
         any(not isinstance(part, Match | Fragment) or (isinstance(part, Match) and part.match.top) for part in parts),
         len(list(takewhile(lambda part: isinstance(part, Match), parts))),
         tuple(_optional(plan)),
+        tuple(part for part in parts if not isinstance(part, Match | Fragment | Join | Filter | MatchEach | Minus)),
     )
 
 

@@ -182,4 +182,4 @@ def test_only_what_is_read_becomes_terms():
     found = run.run(ranked(group("SELECT ?a ?b (SUM(?s) AS ?x) { } GROUP BY ?a ?b", Given(rows, True)), "x", (), 5))
     assert (found.size, run.meter.counts.get(ROWS)) == (5, None)
     assert (len(found.rows), run.meter.counts[ROWS]) == (5, 5)
-    assert [actual.rows for actual in run.actuals.values()] == [1000, 66, 66, 66, 5]
+    assert [actual.rows for actual in run.actuals.values()] == [1000, 66, 9, 9, 5]  # ties of the fifth

@@ -144,6 +144,16 @@ def test_what_is_an_error_or_no_integer_with_a_decimal_is_left_to_oxigraph(writt
     assert TextFunctions(texts).value(parsed(written)) is None
 
 
+def test_a_text_in_another_case_is_compared_by_the_bytes_that_the_constant_has() -> None:
+    texts = TermTexts.of([Literal(own) for own in ("aé", "né", "éa", "m", "mé", "")])
+    assert texts is not None
+    functions = TextFunctions(texts)
+    truths = functions.truth(parsed("UCASE(?x) < 'M'"))
+    assert truths is not None
+    assert functions.is_known.tolist() == [True, True, False, True, True, True]
+    assert truths[functions.is_known].tolist() == [True, False, False, False, True]
+
+
 @pytest.mark.parametrize("seed", range(examples(5, 200)))
 def test_conditions_of_many_texts_hold_where_each_alone_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expressions, "MANY_TEXTS", 1)

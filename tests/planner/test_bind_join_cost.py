@@ -37,6 +37,6 @@ def test_rows_of_the_first_match_that_a_second_one_scores_are_paid_for(films):
     assert [operator.score for operator in read] == ["s"]
     _, behind, _ = planned(films, FIRST, union, SECOND)
     found = planning.match_count_bound(read[0].match)
-    each = planning.cost.us_per_row_of_terms + planning.cost.us_per_row_passed
+    each = planning.cost.us_per_column_cell
     assert found > 3
     assert both - behind == pytest.approx(found * each)

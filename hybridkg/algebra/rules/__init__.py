@@ -11,14 +11,23 @@ from dataclasses import replace
 from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.algebra.rules.delay_binds import delay_binds
 from hybridkg.algebra.rules.gather_fragments import gather_fragments
+from hybridkg.algebra.rules.join_exists import join_exists
 from hybridkg.algebra.rules.narrow_distinct import narrow_distinct
 from hybridkg.algebra.rules.push_filters import push_filters, push_translated_filters
 from hybridkg.algebra.rules.push_minus import push_minus
 
-RULES: tuple[Callable[[Plan], Plan], ...] = (delay_binds, gather_fragments, push_filters, push_minus, narrow_distinct)
-"""delay_binds first: fragments on both sides of a BIND may then be one. gather_fragments before the next two: filters
-and MINUS are pushed into the largest fragments. push_minus after push_filters: the right side of MINUS may then be one
-fragment. narrow_distinct last: it drops variables that only pushed filters read."""
+RULES: tuple[Callable[[Plan], Plan], ...] = (
+    delay_binds,
+    gather_fragments,
+    push_filters,
+    join_exists,
+    push_minus,
+    narrow_distinct,
+)
+"""delay_binds first: fragments on both sides of a BIND may then be one. gather_fragments before the next three: filters
+and MINUS are pushed into the largest fragments. join_exists after push_filters, for what cannot be pushed, and before
+push_minus, which pushes what it makes. push_minus after push_filters: the right side of MINUS may then be one fragment.
+narrow_distinct last: it drops variables that only pushed filters read."""
 
 
 RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (

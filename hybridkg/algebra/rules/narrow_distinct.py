@@ -24,6 +24,7 @@ from hybridkg.algebra.nodes import (
 )
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import variables
 
 
@@ -36,15 +37,15 @@ def narrow_distinct(plan: Plan) -> Plan:
     are DISTINCT themselves.
     """
     if isinstance(plan, Project) and plan.distinct:
-        return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | _read_by(plan.child)))
+        return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | read_by(plan.child)))
     return with_children(plan, narrow_distinct)
 
 
 def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
     """The plan with each fragment on its spine narrowed to the variables that are read."""
     match plan:
-        case Fragment(group, dataset):
-            return _fragment(plan, group, dataset, read)
+        case Fragment():
+            return _fragment(plan, read)
         case Join(left, right):
             return Join(_narrowed(left, read | right.variables), _narrowed(right, read | left.variables))
         case Union(branches):
@@ -58,15 +59,36 @@ def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
     return narrow_distinct(plan)
 
 
-def _fragment(plan: Fragment, group: ast.Group, dataset: tuple[ast.DatasetClause, ...], read: frozenset[str]) -> Plan:
+def _fragment(plan: Fragment, read: frozenset[str]) -> Plan:
     needed = plan.variables & read
-    if not needed or needed == plan.variables:
-        return plan
-    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(needed))
-    return Fragment(ast.Group((ast.SubSelect(ast.SelectQuery(projection, group, "DISTINCT")),)), dataset)
+    return plan if not needed or needed == plan.variables else distinct_fragment(plan, needed)
 
 
-def _read_by(plan: Plan) -> frozenset[str]:
+def distinct_fragment(fragment: Fragment, names: frozenset[str]) -> Fragment:
+    """The distinct combinations of some variables in the solutions of a fragment."""
+    return Fragment(_distinct_group(fragment.group, names), fragment.dataset)
+
+
+def _distinct_group(group: ast.Group, names: frozenset[str]) -> ast.Group:
+    """A group as SELECT DISTINCT; so are the branches of its UNIONs whose variables nothing else in it reads."""
+    elements = list(group.elements)
+    for place, element in enumerate(elements):
+        if isinstance(element, ast.UnionPattern):
+            others = ast.Group((*elements[:place], *elements[place + 1 :]))
+            read = names | variables(others)
+            elements[place] = replace(element, branches=tuple(_branch(branch, read) for branch in element.branches))
+    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(names))
+    select = ast.SelectQuery(projection, replace(group, elements=tuple(elements)), "DISTINCT")
+    return ast.Group((ast.SubSelect(select),))
+
+
+def _branch(branch: ast.Group, read: frozenset[str]) -> ast.Group:
+    bound = in_scope(branch)
+    needed = bound & read
+    return branch if not needed or needed == bound else _distinct_group(branch, needed)
+
+
+def read_by(plan: Plan) -> frozenset[str]:
     """The variables that the operators of a plan read, without those of its relations."""
     names: frozenset[str] = frozenset()
     if isinstance(plan, Rank | OrderBy):
@@ -77,7 +99,7 @@ def _read_by(plan: Plan) -> frozenset[str]:
         for field in fields(plan):
             for node in _syntax(getattr(plan, field.name)):
                 names |= variables(node)
-    return names.union(*map(_read_by, children(plan)))
+    return names.union(*map(read_by, children(plan)))
 
 
 def _syntax(value: Any) -> Iterator[ast.Syntax]:

@@ -32,6 +32,11 @@ def push_translated_filters(plan: Plan) -> Plan:
     return _with_pushed(plan, _into_pattern)
 
 
+def push(plan: Plan, condition: ast.Expression) -> Plan | None:
+    """The plan with a condition inside one of its fragments; None if it cannot be pushed."""
+    return _push(plan, condition, _into) if _movable(condition) else None
+
+
 Into = Callable[[Fragment, ast.Expression], Fragment | None]
 """A fragment with a condition inside; None if the condition stays outside."""
 

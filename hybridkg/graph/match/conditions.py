@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hybridkg.errors import QueryLimitError
-from hybridkg.graph.match.ids import IdRanges, Mask
+from hybridkg.graph.match.ids import IdRanges, Mask, distinct
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
@@ -64,7 +64,7 @@ class IdTest:
             return possible
         run.meter.check()
         passed = ~doubtful
-        passed[doubtful] = self._decided(possible[doubtful])
+        passed[doubtful] = self._decided(possible[doubtful], run)
         return possible[passed]
 
     def holds(self, ids: Ids, run: PatternRun) -> Mask:
@@ -74,11 +74,23 @@ class IdTest:
             doubtful = self.doubt.holds(ids)
             if doubtful.any():
                 run.meter.check()
-                values, place = np.unique(ids[doubtful], return_inverse=True)
-                mask[doubtful] = self._decided(values)[place]
+                values = distinct(ids[doubtful])
+                mask[doubtful] = self._decided(values, run)[values.searchsorted(ids[doubtful])]
         return mask
 
-    def _decided(self, ids: Ids) -> Mask:
+    def _decided(self, ids: Ids, run: PatternRun) -> Mask:
+        """bool[len(ids)]: which ids in doubt, ascending and distinct, pass; those of the first call are remembered."""
+        if id(self) not in run.decided:
+            run.decided[id(self)] = ids, self._decide(ids)
+            return run.decided[id(self)][1]
+        known, passed = run.decided[id(self)]
+        at = np.minimum(known.searchsorted(ids), len(known) - 1)
+        mask, is_new = passed[at], known[at] != ids
+        if is_new.any():
+            mask[is_new] = self._decide(ids[is_new])
+        return mask
+
+    def _decide(self, ids: Ids) -> Mask:
         if self.delegated.bounds and len(ids) > MAX_REQUESTED:
             values = int(self.delegated.holds(ids).sum())
             if values > MAX_REQUESTED:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.errors import QueryLimitError
+from hybridkg.interfaces.graph_index import Ids
 from hybridkg.interfaces.meter import ADJACENCY, Meter
 
 
 @dataclass(frozen=True)
 class PatternRun:
-    """The context of one call of `rows` or `candidates`; `max_rows` is the maximum size of an intermediate result."""
+    """The context of one call of `rows` or `candidates`.
+
+    Args:
+        meter: counts the work.
+        max_rows: the maximum size of an intermediate result.
+        decided: (ids, ascending and distinct; which pass) of the tests that have been decided value by value, by the
+            identity of the test.
+    """
 
     meter: Meter
     max_rows: int
+    decided: dict[int, tuple[Ids, NDArray[np.bool_]]] = field(default_factory=dict)
 
     def read(self, entries: int) -> None:
         """Counts entries of the projection before they are read.

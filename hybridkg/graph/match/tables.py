@@ -20,6 +20,12 @@ from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Places = NDArray[np.int64]
 
+MANY = 1_000
+"""Keys up to which a table by key costs more than it saves."""
+
+NUMBERS_PER_SEARCH = 4
+"""Entries of such a table that are made in the time of one binary search."""
+
 
 @dataclass(frozen=True, slots=True)
 class SolutionTable:
@@ -99,12 +105,28 @@ def pairs_of_equal_keys(
 ) -> tuple[Places, Places]:
     """The equi-join: (rows of left, rows of right) of all pairs with equal keys, ordered by left, then right."""
     order = np.argsort(right, kind="stable")
-    ordered = right[order]
-    low = ordered.searchsorted(left)
-    counts = ordered.searchsorted(left, side="right") - low
+    low, counts = _runs(left, right[order])
     total = int(counts.sum())
     run.room_for(total)
     return np.arange(len(left)).repeat(counts), order[spread(low, counts, total)]
+
+
+def _runs(keys: NDArray[np.generic], ordered: NDArray[np.generic]) -> tuple[Places, Places]:
+    """(place, length) of the run of each key among ascending ones.
+
+    >>> [part.tolist() for part in _runs(np.array([3, 1, 2]), np.array([1, 3, 3]))]
+    [[1, 0, 1], [2, 1, 0]]
+    """
+    if len(keys) > MANY and len(ordered) and ordered.dtype == np.uint32:
+        first, span = ordered[0], int(ordered[-1]) - int(ordered[0])
+        if span < NUMBERS_PER_SEARCH * len(keys):
+            offsets = np.zeros(span + 3, np.int64)  # the last run, which is empty, is that of all other keys
+            np.cumsum(np.bincount(ordered - first, minlength=span + 2), out=offsets[1:])
+            at = np.minimum(keys - first, np.uint32(span + 1))
+            low = offsets[at]
+            return low, offsets[at + np.uint32(1)] - low
+    low = ordered.searchsorted(keys)
+    return low, ordered.searchsorted(keys, side="right") - low
 
 
 def _picked(columns: Sequence[Ids], rows: Places | None) -> list[Ids]:

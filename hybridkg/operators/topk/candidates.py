@@ -19,7 +19,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment, restricted
-from hybridkg.operators.id_sets import below, both, held
+from hybridkg.operators.id_sets import below, both, distinct_ids, held
 from hybridkg.operators.index_access import every_entity, scores_among
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.pushdown_conditions import whole
@@ -154,9 +154,9 @@ class CandidateSetScan:
         passes = np.ones(table.size, bool)
         for name, matches in tested.items():
             column = table.column(name)
-            ids = _entities_of(np.unique(column), context)
+            ids = _entities_of(distinct_ids(column), context)
             passes &= held(column, self._passing(matches, ids, context))
-        return _entities_of(np.unique(table.column(self.variable)[passes]), context)
+        return _entities_of(distinct_ids(table.column(self.variable)[passes]), context)
 
 
 def _match_bound(match: ast.RankedItem, context: ExecutionContext) -> float:
@@ -173,7 +173,7 @@ def _candidates(
     if prepared is None and (columns := fragment.over_columns(context, wanted)) is not None:
         column = restricted(columns, wanted).ids(variable)
         if column is not None:
-            return _entities_of(np.unique(column.ids), context)
+            return _entities_of(distinct_ids(column.ids), context)
     if prepared is None:
         candidates = _by_store(fragment, variable, among, bound, context)
         return candidates if among is None else both(candidates, among)

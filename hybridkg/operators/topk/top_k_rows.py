@@ -69,6 +69,10 @@ class TopKRows(OneChild):
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """Slices, best first, until one is complete or enough rows are certain."""
 
+    @property
+    def takes_first(self) -> int | None:
+        return self.top.k if self.top.width is None else None
+
     def from_the_start(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """Slices, the first of which replaces all rows of another strategy."""
         for number, part in enumerate(self.slices(context)):

@@ -69,7 +69,7 @@ def _priced(costs: RankingCosts) -> Cardinality:
             probe_us = probe_us + first * cost.us_per_store_row if costs.in_store else own.whole_us
         before += min(own.whole_us, probe_us)
     if spine.leading > 1:  # the second MATCH scores rows of the first, not ids
-        before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
+        before += _rows_us(costs, most)
     whole, each = costs.once_us(len(spine.fragments)), costs.row_us(spine.variables[0], len(spine.fragments))
     rows_each, cases = costs.rows_each(spine.variables[0]), []
     for entities in entities_joined(
@@ -82,7 +82,7 @@ def _priced(costs: RankingCosts) -> Cardinality:
             rows *= min(1.0, own_most / costs.n)
         for own_most in costs.lists.optional:
             us += _scoring_us(costs, rows, own_most)
-        cases.append(us)
+        cases.append(us * costs.kept + costs.others_us)  # a join passes the values of its smaller side on
     return mean(cases)
 
 
@@ -99,8 +99,13 @@ def _least_us(costs: RankingCosts) -> float:
     us = cost.us_per_text_scoring
     us += _first_us(costs) + costs.once_us(len(spine.fragments))
     if spine.leading > 1:
-        us += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
-    return ALMOST * us
+        us += _rows_us(costs, most)
+    return ALMOST * us * costs.kept
+
+
+def _rows_us(costs: RankingCosts, rows: float) -> float:
+    """Cost of the rows of a relation."""
+    return rows * (costs.passed_us + (costs.cost.us_per_row_of_terms if costs.in_store else 0.0))
 
 
 def _of_fragments(costs: RankingCosts, graph: CandidateEstimate) -> Cardinality:

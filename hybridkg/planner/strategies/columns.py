@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hybridkg.algebra.nodes import Fragment, Plan, Slice, SparqlQuery
 from hybridkg.algebra.open_answers import open_answer
 from hybridkg.algebra.to_pattern import DeclinedPattern
@@ -38,7 +36,7 @@ class ColumnsStrategy(Strategy):
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """The sum of the prices of its operators, which EXPLAIN shows one by one."""
         operators = priced_operators(logical, planning)
-        us = None if operators is None else _us(operators, planning)
+        us = None if operators is None else planning.cost.of_operators(operators, planning.estimates)
         return UNPRICED if us is None else Cardinality(us, us, us)
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
@@ -121,14 +119,3 @@ def fragments_in(plan: Plan, planning: PlannerContext) -> list[Fragment]:
 def is_held(plan: Plan, planning: PlannerContext) -> bool:
     """Whether the projection holds every fragment of a plan."""
     return all(planning.prepared(fragment) is not None for fragment in fragments_in(plan, planning))
-
-
-def _us(operators: Sequence[PhysicalOperator], planning: PlannerContext) -> float | None:
-    """Microseconds of some operators together; None if the work of one is unknown."""
-    us, estimates, price = 0.0, planning.estimates, planning.cost.price
-    for operator in operators:
-        work = operator.work(estimates)
-        if work is None:
-            return None
-        us += price(work) if work else 0.0
-    return us

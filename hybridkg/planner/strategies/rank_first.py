@@ -46,7 +46,7 @@ def rank_first_cost(costs: RankingCosts) -> Cardinality:
 
     It is bounded: once it reaches the cost of finding the candidate set, the operator switches to that.
     """
-    restricted, lists, k = costs.ranking.is_restricted, costs.lists.best_first, costs.k or 1.0
+    restricted, lists, k = costs.ranking.is_restricted, costs.lists.best_first, costs.wanted or 1.0
     variable = costs.ranking.variables[0] if restricted else None
     instead = inf
     if restricted and costs.switching:  # the cheaper way to score a candidate set
@@ -55,7 +55,7 @@ def rank_first_cost(costs: RankingCosts) -> Cardinality:
             instead = min(instead, costs.filtered_topk.estimate)
     longest = max(lists)
     spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are rarely those of another
-    depth = max(MIN_DEPTH, 2.0 * k)
+    depth = max(MIN_DEPTH, 2.0 * (costs.k or 1.0))
     us = _look_us(costs, depth, lists, variable)
     cases: list[float] = []
     for rows, rest in reversed(costs.cases):  # more entities are found at a lower depth
