@@ -95,12 +95,13 @@ class IndexFollower:
         """
         self._check()
         change = self._source_change()
-        before, after, filtered = self._texts(change)
-        changed = changed_nodes(before, after)
-        old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
-        nodes, ids = self._write_nodes(changed, old_ids, after)
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
-            written = beside.submit(self.graph.flush), beside.submit(self._write_projection, change, nodes, ids)
+            written = [beside.submit(self.graph.flush)]
+            before, after, filtered = self._texts(change)
+            changed = changed_nodes(before, after)
+            old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
+            nodes, ids = self._write_nodes(changed, old_ids, after)
+            written.append(beside.submit(self._write_projection, change, nodes, ids))
             counts = self._write_text(old_ids, before, after, nodes, ids)
             for part in written:
                 part.result()
@@ -340,9 +341,9 @@ class IndexFollower:
         assert self.live.nodes is not None
         union, folder = self.live.union_default_graph, self.building.path / PROJECTION
         anywhere = None if union else DefaultGraph()
-        store = self.graph.store
 
         def occurs(term: Term) -> bool:
+            store = self.graph.store
             as_object = quads_of_pattern(store, None, None, term, anywhere)
             as_subject = quads_of_pattern(store, term, None, None, anywhere) if isinstance(term, Node) else iter(())
             return any(is_projected(quad.object) for quad in chain(as_object, as_subject))
