@@ -23,6 +23,11 @@ from hybridkg.store.quad_patterns import quads_of_pattern
 BULK = 5_000
 """Quads from which Oxigraph's bulk loader adds them faster than a transaction does."""
 
+BULK_BESIDE = 50_000
+"""As BULK, in a thread beside the caller: the bulk loader holds the interpreter's lock, 50 ms for 10,000 quads, while a
+transaction of twice the time lets the caller go on.
+"""
+
 MAX_CHANGED = 5_000_000
 """Quads that an operation compares, and that a commit changes, in memory; about 0.5 KB each."""
 
@@ -214,7 +219,7 @@ class ChangingGraph:
             if self._earlier is not None and whole is None:
                 self._earlier = None
                 thread = ThreadPoolExecutor(1, "hybridkg-graph")
-                self._first_write = thread.submit(self._write, removed, added, None)
+                self._first_write = thread.submit(self._write, removed, added, None, BULK_BESIDE)
                 thread.shutdown(wait=False)
             else:
                 self._await_first_write()
@@ -226,12 +231,12 @@ class ChangingGraph:
             self.failure = e
             raise
 
-    def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None) -> None:
+    def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None, bulk: int = BULK) -> None:
         if whole is not None:
             self._opened().clear_graph(whole)
         for quad in removed if whole is None else ():
             self._opened().remove(quad)
-        if len(added) >= BULK:
+        if len(added) >= bulk:
             self._opened().bulk_extend(added)
         elif added:
             self._opened().extend(added)

@@ -137,7 +137,7 @@ def test_a_disk_that_fails_while_the_graph_is_written_fails_the_whole_commit(kb,
     before = quads_of(kb)
     write = ChangingGraph._write
 
-    def half(self: ChangingGraph, removed: Any, added: Any, whole: Any) -> None:
+    def half(self: ChangingGraph, removed: Any, added: Any, whole: Any, *_: Any) -> None:
         write(self, removed, list(added)[:1], whole)
         if len(added) > 1:
             raise OSError(errno.ENOSPC, "No space left on device")
