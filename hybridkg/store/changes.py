@@ -69,6 +69,9 @@ class _Net:
 
 
 def _move(quads: Iterable[Quad], opposite: dict[Quad, None], own: dict[Quad, None]) -> None:
+    if not opposite and isinstance(quads, dict):
+        own.update(quads)  # with the hashes that it has, which are half of the time
+        return
     for quad in quads:
         if quad in opposite:
             del opposite[quad]
@@ -169,7 +172,7 @@ class ChangingGraph:
         removing = dict.fromkeys(quads_as_stored(_limited(removed)))
         gone = self._known(quad for quad in removing if quad not in adding)
         known = frozenset(self._known(adding))
-        new = [quad for quad in adding if quad not in known]
+        new = [quad for quad in adding if quad not in known] if known else list(adding)
         if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
             raise _too_many("this commit")
         self._change(gone, new)
@@ -224,9 +227,10 @@ class ChangingGraph:
             else:
                 self._await_first_write()
                 self._write(removed, added, whole)
+            gone, new = dict.fromkeys(removed), dict.fromkeys(added)
             for net in (self._request, self._whole):
-                net.remove(removed)
-                net.add(added)
+                net.remove(gone)
+                net.add(new)
         except BaseException as e:
             self.failure = e
             raise
