@@ -18,7 +18,7 @@ from hybridkg.entities.path_walks import ends_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.entities.triple_lookups import NODES_OF_A_QUERY, TripleLookups, in_term_order
+from hybridkg.entities.triple_lookups import NODES_OF_A_QUERY, StatedTriple, TripleLookups, in_term_order
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
@@ -229,8 +229,9 @@ class _TextReader:
         for path, empty, route in self._paths:
             starts = [node for node in nodes if node in present] if empty else nodes
             for start, ends in ends_of(path, starts, self._triples).items():
+                add = gathering.adder(route)
                 for end in ends:
-                    gathering.add_row(route, start, end)
+                    add(start, end)
         self._add_documents(gathering, nodes)
         self._read_labels(gathering)
         found: dict[Node, FieldValues] = {}
@@ -258,10 +259,16 @@ class _TextReader:
         everything = self._routing.has_rest
         only = None if everything else sorted(self._steps)
         without = self._profile.ignore if everything else ()
-        for subject, predicate, end in self._triples.outgoing(
-            nodes, only, [p for p in without if p not in self._steps]
-        ):
-            gathering.add_row(self._route(predicate), subject, end)
+        rows = self._triples.outgoing(nodes, only, [p for p in without if p not in self._steps])
+        self._add_rows(gathering, rows)
+
+    def _add_rows(self, gathering: Gathering, triples: Iterable[StatedTriple]) -> None:
+        """Adds triples, those of a predicate one behind the other."""
+        last, add = None, None
+        for subject, predicate, end in triples:
+            if add is None or predicate is not last:
+                last, add = predicate, gathering.adder(self._route(predicate))
+            add(subject, end)
 
     def _route(self, predicate: NamedNode) -> FieldRoute:
         route = self._routes.get(predicate)
@@ -282,7 +289,6 @@ class _TextReader:
             self._labels.clear()
         new = [token for token in linked if token not in self._labels]
         own = Gathering(self._profile, routing=self._routing)
-        for subject, predicate, end in self._triples.outgoing(map(node_of, new), self._profile.labels):
-            own.add_row(self._route(predicate), subject, end)
+        self._add_rows(own, self._triples.outgoing(map(node_of, new), self._profile.labels))
         for token in new:
             self._labels[token] = own.names_of(token)

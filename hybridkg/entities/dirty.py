@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
+from hybridkg.entities.field_routing import FieldRouting, Gathering, Value
 from hybridkg.entities.path_walks import SteppedPredicate, TooManyNodesError, starts_of, steps_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import Path, alternatives, can_be_empty, single_steps
@@ -130,12 +130,13 @@ class _DirtySearch:
             yield self._add_appeared_or_gone, lambda: own
 
     def _gathered(self, triples: Iterable[StatedTriple]) -> Gathering:
-        gathering, routes = Gathering(self._profile, routing=self._routing), dict[NamedNode, FieldRoute]()
+        gathering = Gathering(self._profile, routing=self._routing)
+        adders: dict[NamedNode, Callable[[Term | None, Term | None], None]] = {}
         for subject, predicate, end in triples:
-            route = routes.get(predicate)
-            if route is None:
-                route = routes[predicate] = self._routing.route(predicate.value)
-            gathering.add_row(route, subject, end)
+            add = adders.get(predicate)
+            if add is None:
+                add = adders[predicate] = gathering.adder(self._routing.route(predicate.value))
+            add(subject, end)
         return gathering
 
     def _add(self, terms: Iterable[Term]) -> None:

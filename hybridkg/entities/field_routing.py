@@ -34,6 +34,9 @@ BINARY_TYPES = frozenset(XSD + name for name in ("base64Binary", "hexBinary"))
 """Datatypes of literals that are never text."""
 
 
+_NODES = (NamedNode, BlankNode)
+
+
 @dataclass(frozen=True)
 class FieldRoute:
     """Targets of the triples of one predicate: positions of fields, and its rank among the label predicates."""
@@ -103,7 +106,7 @@ class Gathering:
         self.nodes: dict[str, str] = {}
         self.keep_nodes = keep_nodes
         self._local_names: dict[str, str] = {}
-        self._takers: dict[FieldRoute, Callable[[str, str, str, str], None]] = {}
+        self._adders: dict[FieldRoute, Callable[[Term | None, Term | None], None]] = {}
 
     def add_lines(self, route: FieldRoute, lines: Sequence[str]) -> None:
         """Adds rows (node, end of the route) as lines of SPARQL TSV."""
@@ -132,18 +135,35 @@ class Gathering:
                         held[subject] = [linked]
 
     def add_row(self, route: FieldRoute, start: Term | None, target: Term | None) -> None:
-        if not isinstance(start, NamedNode | BlankNode):
-            return
-        subject = self._interned(start)
-        if isinstance(target, Literal):
-            language = target.language or ""
-            take = self._takers.get(route)
-            if take is None:
-                take = self._takers[route] = self._literal_taker(route)
-            take(subject, target.value, language, "" if language else target.datatype.value)
-        elif isinstance(target, NamedNode | BlankNode):
-            for i in route.links:
-                self.links[i].setdefault(subject, []).append(self._interned(target))
+        """Adds a row (node, end of the route)."""
+        self.adder(route)(start, target)
+
+    def adder(self, route: FieldRoute) -> Callable[[Term | None, Term | None], None]:
+        """`add_row` of one route, for many rows."""
+        add = self._adders.get(route)
+        if add is None:
+            add = self._adders[route] = self._adder(route)
+        return add
+
+    def _adder(self, route: FieldRoute) -> Callable[[Term | None, Term | None], None]:
+        take, intern = self._literal_taker(route), self.nodes.setdefault
+        links = [self.links[i] for i in route.links]
+
+        def add(start: Term | None, target: Term | None) -> None:
+            if not isinstance(start, _NODES):
+                return
+            token = str(start)
+            subject = intern(token, token)
+            if isinstance(target, Literal):
+                language = target.language or ""
+                take(subject, target.value, language, "" if language else target.datatype.value)
+            elif links and isinstance(target, _NODES):
+                token = str(target)
+                linked = intern(token, token)
+                for held in links:
+                    held.setdefault(subject, []).append(linked)
+
+        return add
 
     def add_text(self, position: int, node: Node, texts: Iterable[str]) -> None:
         """Adds texts that are not in the graph."""

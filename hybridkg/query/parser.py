@@ -18,6 +18,7 @@ from hybridkg.errors import HybridkgError, QueryLimitError, QuerySyntaxError, Sp
 from hybridkg.query import ast, tables
 from hybridkg.query.builders import LISTS, TRANSPARENT, Builder
 from hybridkg.query.lexer import END, Lexer, Token
+from hybridkg.query.plain_triples import DEPTH, read_plain_triples
 from hybridkg.query.source import SourceText, read_text
 from hybridkg.rdf.known_prefixes import ONLY_DECLARED
 
@@ -31,6 +32,9 @@ OPENING, CLOSING = frozenset(("(", "[", "{", "<<", "<<(", "{|")), frozenset((")"
 
 MAX_DEPTH = 160
 """Depth of the tree, chains such as `a + b + c` included: visitors take a few of Python's 1,000 frames a node."""
+
+TRIPLE = "triples_same_subject"
+"""The rule of the triples of a subject."""
 
 Handler: TypeAlias = Callable[[Any, list[Any], int, int], Any]
 
@@ -55,6 +59,13 @@ class Machine:
 
     tables: tables.Tables
     rules: list[ReduceRule]
+
+    @cached_property
+    def behind_triple(self) -> int:
+        """The state behind the dot of a triple, where another one may stand."""
+        rows = self.tables.rows
+        (state,) = {row["."] for row in rows if row.get(".", -1) >= 0 and TRIPLE in rows[row["."]]}
+        return state
 
     def lexer(self, text: str) -> Lexer:
         return self.ascii_lexer if text.isascii() else self.unicode_lexer
@@ -239,7 +250,10 @@ class _Run:
         tokens = self.tokens
         if query.text.startswith("\ufeff"):
             position = 1
+        behind_triple = self.machine.behind_triple if type(self.builder) is Builder else -1
         while True:
+            if states[-1] == behind_triple:
+                position = self._plain_triples(position)
             token = lexer.next(query, position, rows[states[-1]])
             try:
                 if self._reduce(token):
@@ -263,6 +277,16 @@ class _Run:
                     )
             elif token.type in CLOSING:
                 nesting -= 1
+
+    def _plain_triples(self, position: int) -> int:
+        """Reads the plain triples behind the dot of a triple, as the rules would; returns the place behind them."""
+        triples, tokens = self.values[-2], self.tokens
+        if not read_plain_triples(self.builder, self.query.text, position, triples, tokens, MAX_TOKENS):
+            return position
+        start, end = tokens[-1]
+        self.ends[-2], self.depths[-2] = tokens[-2][1], max(DEPTH, self.depths[-2])
+        self.values[-1], self.starts[-1], self.ends[-1] = Token(".", ".", start, end), start, end
+        return end
 
     def _less_than(self, token: Token, stop: UnexpectedTokenError) -> Token:
         """Reads the first sign of `<<` or `<<(` as `<` where no triple may stand: `?x<<http://e/>`.

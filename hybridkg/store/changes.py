@@ -7,7 +7,8 @@ would happen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
@@ -21,6 +22,11 @@ from hybridkg.store.quad_patterns import quads_of_pattern
 
 BULK = 5_000
 """Quads from which Oxigraph's bulk loader adds them faster than a transaction does."""
+
+BULK_BESIDE = 50_000
+"""As BULK, in a thread beside the caller: the bulk loader holds the interpreter's lock, 50 ms for 10,000 quads, while a
+transaction of twice the time lets the caller go on.
+"""
 
 MAX_CHANGED = 5_000_000
 """Quads that an operation compares, and that a commit changes, in memory; about 0.5 KB each."""
@@ -63,6 +69,9 @@ class _Net:
 
 
 def _move(quads: Iterable[Quad], opposite: dict[Quad, None], own: dict[Quad, None]) -> None:
+    if not opposite and isinstance(quads, dict):
+        own.update(quads)  # with the hashes that it has, which are half of the time
+        return
     for quad in quads:
         if quad in opposite:
             del opposite[quad]
@@ -73,10 +82,13 @@ def _move(quads: Iterable[Quad], opposite: dict[Quad, None], own: dict[Quad, Non
 class ChangingGraph:
     """A writable store that records its effective change, of the whole life of this object and of one request.
 
-    A named graph exists while it has a triple, so one that becomes empty is gone.
+    A named graph exists while it has a triple, so one that becomes empty is gone. The first change is looked up in the
+    `earlier` state and written in a thread, because the store takes 50 ms to open, most of it waiting for the disk, and
+    the indexes follow without it.
 
     Args:
         open_store: opens the store for writing, at the first use and again after `close`.
+        earlier: the quads of the store before any change; None where they can only be looked up in the store itself.
 
     >>> p, one, two = NamedNode("a:p"), NamedNode("a:1"), NamedNode("a:2")
     >>> graph = ChangingGraph(Store)
@@ -86,29 +98,53 @@ class ChangingGraph:
     ['A <a:1> <a:p> <a:1> .']
     """
 
-    def __init__(self, open_store: Callable[[], Store]):
-        self._open_store = open_store
+    def __init__(self, open_store: Callable[[], Store], earlier: Container[Quad] | None = None):
+        self._open_store, self._earlier = open_store, earlier
         self._store: Store | None = None
+        self._first_write: Future[None] | None = None
         self._whole, self._request = _Net(), _Net()
         self.failure: BaseException | None = None
         """What ended a write in its middle, so that the change is not known any more."""
 
     @property
     def store(self) -> Store:
-        """The store; whoever keeps a reference to it beyond `close` keeps it open."""
+        """The store; whoever keeps a reference to it beyond `close` keeps it open.
+
+        Raises what has ended the first write.
+        """
+        self._await_first_write()
+        self._earlier = None
+        return self._opened()
+
+    def _opened(self) -> Store:
+        """The store, also while it is written for the first time."""
         if self._store is None:
             self._store = self._open_store()
         return self._store
 
     def flush(self) -> None:
-        """Writes everything to the files; others may read the store meanwhile."""
+        """Writes everything to the files; others may read the store meanwhile. Raises what ended the first write."""
+        self._await_first_write()
         if self._store is not None:
             self._store.flush()
 
     def close(self) -> None:
         """Writes everything to the files, and closes the store."""
         self.flush()
-        self._store = None
+        self._store = self._earlier = None
+
+    def _await_first_write(self) -> None:
+        """Waits for the thread of the first write."""
+        writing = self._first_write
+        if writing is not None:
+            try:
+                writing.result()
+            except BaseException as e:
+                self.failure = e
+                raise
+            finally:
+                if writing.done():
+                    self._first_write = None
 
     def begin_request(self) -> None:
         """Starts a request, which `undo_request` undoes."""
@@ -134,11 +170,19 @@ class ChangingGraph:
         """
         adding = dict.fromkeys(quads_as_stored(_limited(added)))
         removing = dict.fromkeys(quads_as_stored(_limited(removed)))
-        gone = [quad for quad in removing if quad not in adding and quad in self.store]
-        new = [quad for quad in adding if quad not in self.store]
+        gone = self._known(quad for quad in removing if quad not in adding)
+        known = frozenset(self._known(adding))
+        new = [quad for quad in adding if quad not in known] if known else list(adding)
         if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
             raise _too_many("this commit")
         self._change(gone, new)
+
+    def _known(self, quads: Iterable[Quad]) -> list[Quad]:
+        """Those of some quads that the graph has; an exception keeps no reference to the store."""
+        if self._earlier is not None:
+            earlier = self._earlier
+            return [quad for quad in quads if quad in earlier]
+        return [quad for quad in quads if quad in self.store]
 
     def clear(self, graph: GraphName) -> None:
         """Removes every quad of a graph, in one step of the store.
@@ -164,7 +208,7 @@ class ChangingGraph:
 
     def has_graph(self, graph: NamedNode | BlankNode) -> bool:
         """Whether a named graph has a triple."""
-        return next(quads_of_pattern(self.store, None, None, None, graph), None) is not None
+        return _has_graph(self.store, graph)
 
     def named_graphs(self) -> list[NamedNode | BlankNode]:
         """Names of the graphs that have a triple, sorted."""
@@ -172,27 +216,41 @@ class ChangingGraph:
 
     def _change(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None = None) -> None:
         """Writes a change and records it; after a failure neither is known, so nothing can be committed."""
+        if not removed and not added and whole is None:
+            return
         try:
-            self._write(removed, added, whole)
+            if self._earlier is not None and whole is None:
+                self._earlier = None
+                thread = ThreadPoolExecutor(1, "hybridkg-graph")
+                self._first_write = thread.submit(self._write, removed, added, None, BULK_BESIDE)
+                thread.shutdown(wait=False)
+            else:
+                self._await_first_write()
+                self._write(removed, added, whole)
+            gone, new = dict.fromkeys(removed), dict.fromkeys(added)
             for net in (self._request, self._whole):
-                net.remove(removed)
-                net.add(added)
+                net.remove(gone)
+                net.add(new)
         except BaseException as e:
             self.failure = e
             raise
 
-    def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None) -> None:
+    def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None, bulk: int = BULK) -> None:
         if whole is not None:
-            self.store.clear_graph(whole)
+            self._opened().clear_graph(whole)
         for quad in removed if whole is None else ():
-            self.store.remove(quad)
-        if len(added) >= BULK:
-            self.store.bulk_extend(added)
+            self._opened().remove(quad)
+        if len(added) >= bulk:
+            self._opened().bulk_extend(added)
         elif added:
-            self.store.extend(added)
+            self._opened().extend(added)
         for graph in dict.fromkeys(quad.graph_name for quad in removed):
-            if isinstance(graph, NamedNode | BlankNode) and not self.has_graph(graph):
-                self.store.remove_graph(graph)
+            if isinstance(graph, NamedNode | BlankNode) and not _has_graph(self._opened(), graph):
+                self._opened().remove_graph(graph)
+
+
+def _has_graph(store: Store, graph: NamedNode | BlankNode) -> bool:
+    return next(quads_of_pattern(store, None, None, None, graph), None) is not None
 
 
 def _limited(quads: Iterable[Quad]) -> Iterator[Quad]:

@@ -86,6 +86,10 @@ class OxigraphStore:
         store.extend(s if isinstance(s, Quad) else Quad(s.subject, s.predicate, s.object) for s in statements)
         return cls(store, union_default_graph=union_default_graph)
 
+    def __contains__(self, quad: object) -> bool:
+        """Whether the graph has a quad, whose literal is in the store's form. Raises OSError."""
+        return quad in self._store
+
     def link_into(self, folder: Path) -> None:
         """Links the files into a new folder, whose store can then be written. Raises OSError."""
         self._store.backup(str(folder))

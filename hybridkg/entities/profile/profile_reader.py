@@ -10,6 +10,7 @@ import difflib
 import logging
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,9 @@ RELATIVE = "https://relative.invalid/"
 MAX_PROFILE = 1_000_000
 """Maximum bytes of a profile file; Turtle of this size parses in seconds, and a real profile has a few thousand."""
 
+MAX_PARSED = 8
+"""Profiles of a process that are parsed once, as long as their files stay the same."""
+
 MAX_FILTERS = 32
 """Maximum length of hk:filters; each is a field of the index on the server, which allows about 1,000 in total."""
 
@@ -88,26 +92,32 @@ def load_profile(name_or_path: str | FilePath = "default") -> Profile:
     text = str(name_or_path)
     if is_path(name_or_path):
         path = FilePath(name_or_path)
-        return _Reader(path, path.name.removesuffix(".ttl")).profile()
+        return _profile_of(path, path.name.removesuffix(".ttl"), _read(path))
     if text not in known_profiles():
         near = did_you_mean(text, known_profiles())
         raise UnknownNameError(
             f"no profile {text!r}; known: {', '.join(known_profiles())}",
             hint="\n".join(filter(None, [near, "write your own profile as a path that ends in '.ttl'"])),
         )
-    return _Reader(resource("ontologies", "profiles", f"{text}.ttl"), text).profile()
+    path = resource("ontologies", "profiles", f"{text}.ttl")
+    return _profile_of(path, text, _read(path))
+
+
+@lru_cache(maxsize=MAX_PARSED)
+def _profile_of(path: FilePath, name: str, text: str) -> Profile:
+    """The profile in the text of a file; every commit asks for it, and rdflib takes 12 ms."""
+    return _Reader(path, name, text).profile()
 
 
 class _Reader:
     """Reader of one profile file; its errors have a place."""
 
-    def __init__(self, path: FilePath, name: str):
+    def __init__(self, path: FilePath, name: str, text: str):
         import rdflib
 
         self._uri, self._rdf = rdflib.URIRef, rdflib.RDF
-        self.path, self.name = path, name
-        self.text = _read(path)
-        self.graph = _parse(path, self.text)
+        self.path, self.name, self.text = path, name, text
+        self.graph = _parse(path, text)
 
     def profile(self) -> Profile:
         try:

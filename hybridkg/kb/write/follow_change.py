@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from shutil import rmtree
 from typing import cast
 
 import numpy as np
@@ -95,15 +96,28 @@ class IndexFollower:
         """
         self._check()
         change = self._source_change()
-        before, after, filtered = self._texts(change)
-        changed = changed_nodes(before, after)
-        old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
-        nodes, ids = self._write_nodes(changed, old_ids, after)
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
-            written = beside.submit(self.graph.flush), beside.submit(self._write_projection, change, nodes, ids)
+            flushed = beside.submit(self.graph.flush)
+            source = self._source_of_texts(change)
+            states = self._states(source)
+            dirty, filtered = self._dirty(source, states)
+            projected = None
+            if self.live.nodes is not None and self._keeps_entities(change, dirty):
+                same = np.arange(len(self.live.nodes))
+                projected = beside.submit(self._write_projection, change, self.live.nodes, same)
+            before, after = self._texts(states, {*dirty, *filtered})
+            filtered = [node for node in filtered if node in after.texts]
+            changed = changed_nodes(before, after)
+            old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
+            nodes, ids = self._write_nodes(changed, old_ids, after)
+            if projected is None or len(ids) != len(nodes) or (ids < 0).any():
+                if projected is not None:
+                    wait([projected])
+                    rmtree(self.building.path / PROJECTION, ignore_errors=True)
+                projected = beside.submit(self._write_projection, change, nodes, ids)
             counts = self._write_text(old_ids, before, after, nodes, ids)
-            for part in written:
-                part.result()
+            flushed.result()
+            projected.result()
         vectors = self._write_vectors(changed, old_ids, after, nodes, ids)
         self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
@@ -200,27 +214,36 @@ class IndexFollower:
             raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
         return triples
 
-    def _texts(self, change: TripleChange) -> tuple[SelectedTexts, SelectedTexts, list[Node]]:
-        """The texts of the dirty entities, before and after, and those of them whose stored filters have changed."""
-        assert self.live.nodes is not None
-        union = self.live.union_default_graph
-        source = SourceChange(
+    def _source_of_texts(self, change: TripleChange) -> SourceChange:
+        return SourceChange(
             [_stated(triple) for triple in change.added],
             [_stated(triple) for triple in change.removed],
             [NamedNode(iri) for iri in self.documents],
         )
+
+    def _dirty(self, source: SourceChange, states: TwoStates) -> tuple[Collection[Node], Collection[Node]]:
+        """The entities whose texts may differ, and those whose stored filters may."""
+        assert self.live.nodes is not None
         limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
-        profile, states = self._profile(), self._states(source)
-        dirty = dirty_entities(profile, source, states.after_streamed, limit=limit)
+        dirty = dirty_entities(self._profile(), source, states.after_streamed, limit=limit)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
-        filtered = dirty.filtered if self.step.engine[1].stores_filters else ()
-        nodes = {*dirty.nodes, *filtered}
+        return dirty.nodes, dirty.filtered if self.step.engine[1].stores_filters else ()
+
+    def _keeps_entities(self, change: TripleChange, dirty: Collection[Node]) -> bool:
+        """Whether the entities very probably stay the same, so that the projection need not wait for their texts."""
+        if change.removed or self.documents:
+            return False
+        return -1 not in _ids_by_node(self.live.nodes, dirty).values()
+
+    def _texts(self, states: TwoStates, nodes: Collection[Node]) -> tuple[SelectedTexts, SelectedTexts]:
+        """The texts of the dirty entities, before and after."""
+        union = self.live.union_default_graph
         self.progress.start("reading text of changed entities", None)
         documents = self.live.documents, self._documents_after()
-        before, after = texts_before_and_after(nodes, profile, states, documents, union_default_graph=union)
+        before, after = texts_before_and_after(nodes, self._profile(), states, documents, union_default_graph=union)
         self.progress.done(len(nodes))
-        return before, after, [node for node in filtered if node in after.texts]
+        return before, after
 
     def _states(self, change: SourceChange) -> TwoStates:
         """The graph before and after the change: read from the earlier projection where that has all of it."""
@@ -340,9 +363,9 @@ class IndexFollower:
         assert self.live.nodes is not None
         union, folder = self.live.union_default_graph, self.building.path / PROJECTION
         anywhere = None if union else DefaultGraph()
-        store = self.graph.store
 
         def occurs(term: Term) -> bool:
+            store = self.graph.store
             as_object = quads_of_pattern(store, None, None, term, anywhere)
             as_subject = quads_of_pattern(store, term, None, None, anywhere) if isinstance(term, Node) else iter(())
             return any(is_projected(quad.object) for quad in chain(as_object, as_subject))

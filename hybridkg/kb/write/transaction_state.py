@@ -59,8 +59,9 @@ class TransactionState:
         self._rebuilds = rebuilds
         self.folder, self.building, self.live, self.step = folder, building, live, step
         is_open = isinstance(live.store, OxigraphStore) and live.generation.name == building.previous.name
-        link = cast(OxigraphStore, live.store).link_into if is_open else None
-        self.graph = ChangingGraph(lambda: building.writable_graph(link))
+        earlier = cast(OxigraphStore, live.store) if is_open else None
+        link = None if earlier is None else earlier.link_into
+        self.graph = ChangingGraph(lambda: building.writable_graph(link), earlier)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]

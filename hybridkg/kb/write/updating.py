@@ -187,7 +187,28 @@ class UpdateRun:
 
     def _data(self, templates: Sequence[ast.QuadTemplate]) -> Iterator[Quad]:
         """The quads of DATA, whose blank nodes are new: no two operations of DATA share a label (W3C syntax tests)."""
-        yield from self._instances(templates, [()], {}, DefaultGraph())
+        self._labels = {}
+        iris: dict[str, NamedNode] = {}
+        for template in templates:
+            graph = DefaultGraph() if template.graph is None else self._ground(template.graph, iris)
+            for number, one in enumerate(template.triples):
+                if number % CHECKED_EVERY == 0:
+                    self._meter.check()
+                subject, predicate = self._ground(one.subject, iris), self._ground(one.predicate, iris)
+                quad = _quad(subject, predicate, self._ground(one.object, iris), graph)
+                if quad is not None:
+                    yield quad
+
+    def _ground(self, term: ast.Syntax, iris: dict[str, NamedNode]) -> Term | None:
+        """The term of DATA; `iris` are those before."""
+        if type(term) is ast.Iri:
+            node = iris.get(term.value)
+            if node is None:
+                node = iris[term.value] = NamedNode(term.value)
+            return node
+        if type(term) is ast.Lit:
+            return term_of_constant(term)
+        return self._cell(cast(ast.VarOrTerm, term), {})(())
 
     def _instances(
         self,
@@ -212,15 +233,10 @@ class UpdateRun:
                 self._meter.check()
             self._labels = {}
             for subject, predicate, target_term, graph in patterns:
-                s, p, o = subject(row), predicate(row), target_term(row)
                 g = target if graph is None else graph(row)
-                if (
-                    isinstance(s, NamedNode | BlankNode)
-                    and isinstance(p, NamedNode)
-                    and o is not None
-                    and isinstance(g, NamedNode | BlankNode | DefaultGraph)
-                ):
-                    yield Quad(s, p, o, g)
+                quad = _quad(subject(row), predicate(row), target_term(row), g)
+                if quad is not None:
+                    yield quad
 
     def _cell(self, term: ast.VarOrTerm, at: dict[str, int]) -> Cell:
         match term:
@@ -269,6 +285,24 @@ class UpdateRun:
         except (LoadError, OSError):
             if not operation.silent:
                 raise
+
+
+def _quad(
+    subject: Term | None, predicate: Term | None, target: Term | None, graph: GraphName | Term | None
+) -> Quad | None:
+    """The quad of four terms; None where one is unbound or misplaced."""
+    if (
+        isinstance(subject, _NODES)
+        and isinstance(predicate, NamedNode)
+        and target is not None
+        and isinstance(graph, _GRAPHS)
+    ):
+        return Quad(subject, predicate, target, graph)
+    return None
+
+
+_NODES = (NamedNode, BlankNode)
+_GRAPHS = (NamedNode, BlankNode, DefaultGraph)
 
 
 def checked_update(

@@ -145,5 +145,23 @@ def _new_labels(nodes: Sequence[ast.Syntax], labels: set[str]) -> set[str]:
 
 
 def _nodes_of(quads: tuple[ast.QuadTemplate, ...]) -> list[ast.Syntax]:
-    """The syntax nodes of templates, in the order of the text."""
-    return [node for block in quads for node in walk(block)]
+    """The syntax nodes of templates, in the order of the text.
+
+    They are those of `walk`, which takes three times as long for the triples of IRIs and literals that DATA has.
+    """
+    nodes: list[ast.Syntax] = []
+    for block in quads:
+        nodes.append(block)
+        for triple in block.triples:
+            nodes.append(triple)
+            for part in (triple.subject, triple.predicate, triple.object):
+                if type(part) in _LEAVES:
+                    nodes.append(part)
+                else:
+                    nodes += walk(part)
+        if block.graph is not None:
+            nodes.append(block.graph)
+    return nodes
+
+
+_LEAVES = frozenset((ast.Iri, ast.Lit, ast.Var, ast.Blank))

@@ -7,6 +7,7 @@ of a term over some fields is the sum over the sets that intersect them. `Presen
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ MAX_FIELDS_OF_KERNEL = 8
 """Maximum for the kernel, which counts in a table of all sets of fields."""
 
 _POSTINGS_AT_ONCE = 4_000_000
+
+THREADS = 2
+"""Parts of the changed terms that are counted at the same time."""
 
 Numbers = NDArray[np.int64]
 
@@ -113,9 +117,13 @@ def write_changed_term_sets(
     numbers = changed[:, None] * n_fields + np.arange(n_fields)
     cuts = np.cumsum(lists.sizes(numbers).sum(axis=1)) // max(1, _POSTINGS_AT_ONCE)
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int64))]
-    for own in np.split(numbers, np.flatnonzero(np.diff(cuts)) + 1):
+
+    def counted_of(own: Numbers) -> tuple[Numbers, NDArray[np.uint64], Numbers]:
         sizes, ids, _ = lists.chosen(own.reshape(-1))
-        parts.append(_count(sizes, ids, n_fields))
+        return _count(sizes, ids, n_fields)
+
+    with ThreadPoolExecutor(THREADS, "hybridkg-sets") as threads:
+        parts += threads.map(counted_of, np.split(numbers, np.flatnonzero(np.diff(cuts)) + 1))
     per_changed, *counted = (np.concatenate(column) for column in zip(*parts, strict=True))
     offsets, *stored = earlier.arrays
     before = offsets.astype(np.int64)

@@ -32,6 +32,18 @@ def only_field(folder: Path, inside: str) -> Field:
     return read(folder, f'<> a hk:Profile ; hk:fields ( [ hk:name "f" ; {inside} ] ) .').fields[0]
 
 
+def test_a_file_is_parsed_again_only_after_a_change(tmp_path):
+    text = '<> a hk:Profile ; hk:fields ( [ hk:name "f" ; hk:path e:a ; hk:weight %s ] ) .'
+    first = read(tmp_path, text % 1)
+    assert read(tmp_path, text % 1) is first
+    assert read(tmp_path, text % 2).fields[0].weight == 2
+    with pytest.raises(ProfileError):
+        read(tmp_path, text % -1)
+    with pytest.raises(ProfileError):
+        read(tmp_path, text % -1)
+    assert read(tmp_path, text % 1) == first
+
+
 E = "http://example.org/"
 A, B = p.ShaclPredicate(E + "a"), p.ShaclPredicate(E + "b")
 

@@ -132,18 +132,19 @@ def test_a_failed_commit_is_an_error_of_each_of_its_callers(kb, monkeypatch):
     assert kb.update(f"{PREFIX} INSERT DATA {{ :after :by 1 }}").added == 1
 
 
-def test_a_disk_that_fails_while_the_graph_is_written_fails_the_whole_commit(kb, monkeypatch):
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_a_disk_that_fails_while_the_graph_is_written_fails_the_whole_commit(kb, monkeypatch, failing):
     before = quads_of(kb)
     write = ChangingGraph._write
 
-    def half(self: ChangingGraph, removed: Any, added: Any, whole: Any) -> None:
+    def half(self: ChangingGraph, removed: Any, added: Any, whole: Any, *_: Any) -> None:
         write(self, removed, list(added)[:1], whole)
         if len(added) > 1:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(ChangingGraph, "_write", half)
     texts = [f"{PREFIX} INSERT DATA {{ :t{n} :by {n} }}" for n in range(3)]
-    texts[1] = f"{PREFIX} INSERT DATA {{ :t1 :by 1 , 2 , 3 }}"
+    texts[failing] = f"{PREFIX} INSERT DATA {{ :t1 :by 1 , 2 , 3 }}"
     outcomes = Together(kb, texts).outcomes
     assert all(isinstance(one, OSError | StorageError) for one in outcomes), outcomes
     kb.refresh()

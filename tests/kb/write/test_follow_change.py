@@ -12,6 +12,7 @@ import pytest
 from sampling import sampled
 
 from hybridkg import KnowledgeBase
+from hybridkg.errors import HybridkgError
 from hybridkg.kb.write import follow_change, load_inputs
 from hybridkg.store.generations import manifest
 from hybridkg.store.generations.folder import Folder
@@ -49,6 +50,14 @@ def test_a_small_change_is_followed(kb):
     assert report.index.entities == 41
     assert found(kb, "whale") == ["http://e/new"]
     assert kb.check(full=True).ok
+
+
+def test_the_garbage_collector_is_on_again_after_a_commit_and_after_a_mistake(kb):
+    kb.update(NEW)
+    assert gc.isenabled()
+    with pytest.raises(HybridkgError):
+        kb.update("INSERT DATA { <e:a> }")
+    assert gc.isenabled()
 
 
 def test_a_change_without_text_links_the_text_index_and_is_a_commit(kb):

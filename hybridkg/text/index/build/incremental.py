@@ -8,7 +8,9 @@ renumbered, and every list is read, in chunks of terms. What follows from the li
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
-from hybridkg.text.index.build.list_edits import Entering, ListEditor
+from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
@@ -37,6 +39,9 @@ MAX_ANALYSED = 2_000
 
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
+
+EDITORS = 2
+"""Chunks that are edited at the same time, while another one is written."""
 
 POSITIONS_AT_ONCE = 1 << 17
 """Positions among which large ones are looked for at once; most texts have one among the first."""
@@ -193,11 +198,17 @@ class _Lists:
         """Writes the lists; returns the number of postings."""
         writer = ListsWriter(out, None, self._largest_position())
         editor = ListEditor(self.old, self.old_to_new, writer.positions_type)
+        editors = [editor, *(editor.another() for _ in range(EDITORS - 1))]
+        waiting: deque[tuple[Future[EditedLists], int, int]] = deque()
         try:
-            for first, end in self._chunks(chunk_postings):
-                self._write_chunk(editor, writer, first, end)
-                begin, last = (int(self.old.ends[term * self.n_fields]) for term in (first, end))
-                progress.advance(last - begin, last - begin)
+            with ThreadPoolExecutor(EDITORS, "hybridkg-commit") as threads:
+                for number, (first, end) in enumerate(self._chunks(chunk_postings)):
+                    if number >= EDITORS:
+                        self._write_chunk(writer, *waiting.popleft(), progress)
+                    edited = threads.submit(self._edited, editors[number % EDITORS], first, end)
+                    waiting.append((edited, first, end))
+                while waiting:
+                    self._write_chunk(writer, *waiting.popleft(), progress)
         except BaseException:
             writer.close()
             raise
@@ -272,14 +283,21 @@ class _Lists:
             if (first := end) >= n_terms:
                 break
 
-    def _write_chunk(self, editor: ListEditor, writer: ListsWriter, first: int, end: int) -> None:
-        """Writes the lists of the earlier terms first..end-1, and of the new ones that stand before any of them."""
+    def _edited(self, editor: ListEditor, first: int, end: int) -> EditedLists:
+        """The lists of the earlier terms first..end-1, and of the new ones before any of them, afterwards."""
         n_fields = self.n_fields
-        inside = (self.place >= first) & ((self.place < end) | (end == len(self.terms)))
+        inside = self._inside(first, end)
         new = self.place[inside & self.is_new] - first
-        lists = editor.edited(
+        return editor.edited(
             first * n_fields, end * n_fields, np.repeat(new * n_fields, n_fields), self._entering(inside, first)
         )
+
+    def _write_chunk(
+        self, writer: ListsWriter, edited: Future[EditedLists], first: int, end: int, progress: Progress
+    ) -> None:
+        """Writes the lists that `_edited` gives."""
+        n_fields, lists = self.n_fields, edited.result()
+        new = self.place[self._inside(first, end) & self.is_new] - first
         df, cf = lists.df.reshape(-1, n_fields), lists.cf.reshape(-1, n_fields)
         source = np.insert(np.arange(first, end), new, -1)
         has_posting = df.any(axis=1)
@@ -288,6 +306,12 @@ class _Lists:
         self.same.append(same[has_posting])
         counts = [own[has_posting].reshape(-1).astype(np.uint32) for own in (df, cf)]
         writer.add(Piece(counts[0], counts[1], lists.packed, lists.positions))
+        done = int(self.old.ends[end * n_fields]) - int(self.old.ends[first * n_fields])
+        progress.advance(done, done)
+
+    def _inside(self, first: int, end: int) -> NDArray[np.bool_]:
+        """Whether an added term stands among the earlier terms first..end-1, or before one of them."""
+        return (self.place >= first) & ((self.place < end) | (end == len(self.terms)))
 
     def _entering(self, inside: NDArray[np.bool_], first: int) -> Entering:
         """The added postings of the terms that are `inside` a chunk."""

@@ -7,6 +7,7 @@ the positions between two edits. The blocks behind an edit are packed again, unt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +91,12 @@ class ListEditor:
         self._old_to_new = np.stack([*distinct.values()])
         self._run_ends = np.stack([run_ends(own) for own in distinct.values()])
         self._kernel = KERNEL.for_work(int(old.ends[-1]))
+
+    def another(self) -> ListEditor:
+        """An editor of the same lists for another thread, with memory of its own."""
+        other = copy(self)
+        other._room = _Room()
+        return other
 
     def edited(self, begin: int, end: int, new: I64, entering: Entering) -> EditedLists:
         """The lists begin..end-1 afterwards.
