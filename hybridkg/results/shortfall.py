@@ -42,7 +42,8 @@ def needed_matches(query: ast.QueryForm) -> Iterator[ast.RankedItem]:
     """
     if not isinstance(query, ast.SelectQuery):
         return
-    if query.modifiers.group_by or not any(map(has_aggregate, (*(query.projection or ()), *query.modifiers.having))):
+    computed = [item.expression for item in query.projection or () if item.expression is not None]
+    if query.modifiers.group_by or not any(map(has_aggregate, (*computed, *query.modifiers.having))):
         yield from _needed(query.where)
 
 
