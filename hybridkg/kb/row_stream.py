@@ -42,7 +42,7 @@ class RowStream:
 
     def shortfall(self) -> str:
         """As RowSource has it."""
-        return shortfall(self._returned or 0, self._offset, (), self._run.context)
+        return shortfall(self._returned or 0, self._offset, (), (), self._run.context)
 
     def blocks(self) -> Iterator[Solutions]:
         """As RowSource has it."""

@@ -184,7 +184,7 @@ class _Lowering:
                 return rebuild(node, change)
             if (part := correlated_part(node.pattern, outer)) is not None:
                 raise UnsupportedQueryError(
-                    "this part of an EXISTS depends on a row that a MATCH ranks, which this version cannot evaluate",
+                    "this part of an EXISTS depends on the tested row, which a query with MATCH or NEAR cannot have",
                     hint="bind the variables it uses by a triple inside the EXISTS, or join instead",
                     span=part.span,
                 )

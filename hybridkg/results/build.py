@@ -22,7 +22,7 @@ from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.results.iri_names import LabelLookup
 from hybridkg.results.result import ExplainedPlan
 from hybridkg.results.result_set import ResultSet
-from hybridkg.results.shortfall import limits_reached, shortfall
+from hybridkg.results.shortfall import limits_reached, needed_matches, shortfall
 
 if TYPE_CHECKING:
     from hybridkg.results.evidence import Evidence
@@ -178,7 +178,9 @@ def build_result(
     has_shortfall = is_short and not is_ask and not shape.is_graph
 
     def reason() -> str:
-        return name_of(shortfall(returned, shape.offset, matches, context))
+        places = {item.span.start for item in needed_matches(query().form)}
+        needed = [match for match in matches if match.span.start in places]
+        return name_of(shortfall(returned, shape.offset, matches, needed, context))
 
     columns = solutions.variables if shape.columns is None else shape.columns
     return ResultSet(

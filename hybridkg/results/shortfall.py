@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from hybridkg.algebra.projections import has_aggregate
 from hybridkg.interfaces.meter import POSTINGS
 from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, MatchCount
 from hybridkg.operators.text_query import ranked_query
@@ -28,21 +29,62 @@ def has_words(match: ast.RankedItem, matches: Sequence[ast.RankedItem], context:
     return len(matches) == 1 and bool(_joined(match, context) or context.meter.counts.get(POSTINGS))
 
 
-def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], context: ExecutionContext) -> str:
-    """The reason why a result has no more rows than `returned`."""
+def needed_matches(query: ast.QueryForm) -> Iterator[ast.RankedItem]:
+    """The MATCHes and NEARs without whose entities a query has no rows: each, or those of all branches of a UNION.
+
+    One in an OPTIONAL, a MINUS or a NOT EXISTS explains no shortfall, and neither does one below an aggregate without
+    GROUP BY, which has a row in any case.
+
+    >>> from hybridkg.query.parser import parse
+    >>> query = parse('SELECT * { ?x MATCH "red" OPTIONAL { ?x MATCH "fish" } FILTER EXISTS { ?x MATCH "boat" } }')
+    >>> [match.text.lexical for match in needed_matches(query.form)]
+    ['red', 'boat']
+    """
+    if not isinstance(query, ast.SelectQuery):
+        return
+    computed = [item.expression for item in query.projection or () if item.expression is not None]
+    if query.modifiers.group_by or not any(map(has_aggregate, (*computed, *query.modifiers.having))):
+        yield from _needed(query.where)
+
+
+def _needed(group: ast.Group) -> Iterator[ast.RankedItem]:
+    for element in group.elements:
+        match element:
+            case ast.Triples(items):
+                yield from (item for item in items if isinstance(item, ast.RankedItem))
+            case ast.Group():
+                yield from _needed(element)
+            case ast.GraphPattern(pattern=pattern) | ast.Filter(ast.Exists(pattern, False)):
+                yield from _needed(pattern)
+            case ast.SubSelect(query):
+                yield from needed_matches(query)
+            case ast.UnionPattern(branches):
+                found = [list(_needed(branch)) for branch in branches]
+                if all(found):
+                    yield from (item for items in found for item in items)
+
+
+def shortfall(
+    returned: int,
+    offset: int,
+    matches: Sequence[ast.RankedItem],
+    needed: Sequence[ast.RankedItem],
+    context: ExecutionContext,
+) -> str:
+    """The reason why a result has no more rows than `returned`; of the `matches`, every row has one of the needed."""
     total = context.counts(TOTAL)
     if total is not None and offset and total > returned:
         return (
             f"the query has {_count(total, 'row', 'rows')} in all, and OFFSET leaves out the first {total - returned:,}"
         )
-    reasons = dict.fromkeys(reason for match in matches if (reason := _reason(match, returned, offset, context)))
+    reasons = dict.fromkeys(reason for match in needed if (reason := _reason(match, returned, offset, context)))
     if reasons:
         return "; ".join(reasons)
     candidates, joined = context.counts(CANDIDATES), context.counts(JOINED)
     if candidates is not None:
         only = "only " if candidates else ""
         many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
-        if joined is not None and joined < candidates and len(matches) == 1:
+        if joined is not None and joined < candidates and len(matches) == len(needed) == 1:
             return f"{many}, and {_count(joined, 'of them matches', 'of them match')} {_target(matches[0])}"
         return many + _rest(returned, candidates)
     return NO_MORE if returned else "nothing satisfies the query"

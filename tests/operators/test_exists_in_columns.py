@@ -9,6 +9,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.entities.node_table import NodeTable
+from hybridkg.errors import UnsupportedQueryError
 
 PREFIX = "PREFIX : <http://e/> "
 
@@ -50,3 +51,9 @@ def test_a_limit_on_rows_does_not_limit_the_pattern_of_an_exists(kb):
     for limit in (2, 40):
         found = kb.query(f"{PREFIX}{query} LIMIT {limit}", strategy="columns")
         assert set(map(str, found.rows())) <= rows
+
+
+def test_an_exists_that_depends_on_its_row_is_refused_for_what_the_query_has(kb):
+    inside = "{ SELECT (COUNT(?p) AS ?n) { ?p MATCH 'fish' } } FILTER(?n > 3)"
+    with pytest.raises(UnsupportedQueryError, match="which a query with MATCH or NEAR cannot have"):
+        kb.query(f"{PREFIX}SELECT ?p {{ ?p :cites ?q FILTER EXISTS {{ {inside} }} }}")  # no MATCH ranks its rows

@@ -50,6 +50,35 @@ def test_what_the_rest_of_the_pattern_takes_away_is_told_apart(films):
     assert result.shortfall == "only 4 entities match the text of ?f, and 1 of them satisfies the rest of the pattern"
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "OPTIONAL { ?f MATCH 'zebra' AS ?s }",
+        "OPTIONAL { ?f MATCH 'space' AS ?s }",
+        "MINUS { ?f MATCH 'zebra' }",
+        "FILTER NOT EXISTS { ?f f:director ?d . ?d MATCH 'zebra' }",
+        "{ SELECT (COUNT(?x) AS ?n) { ?x MATCH 'zebra' } }",
+    ],
+)
+def test_a_match_that_takes_no_row_away_is_no_reason(films, part):
+    result = films.query(f"{PREFIX}SELECT ?f {{ ?f a f:Film {part} }} LIMIT 1000")
+    assert result.returned > 9
+    assert result.shortfall == "no more rows satisfy the query"
+    ranked = films.query(f"{PREFIX}SELECT ?f {{ ?f MATCH 'samurai' AS ?r {part} }} RANK BY ?r LIMIT 9")
+    assert ranked.shortfall == "only 1 entity matches the text of ?f"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "{ SELECT ?f (COUNT(?x) AS ?n) { ?f MATCH 'zebra' . ?f ?x ?y } GROUP BY ?f }",
+        "{ { SELECT (COUNT(*) AS ?n) { ?x a f:Film } } ?f MATCH 'zebra' }",
+    ],
+)
+def test_a_match_that_every_row_needs_is_a_reason_in_a_sub_select_as_well(films, part):
+    assert films.query(f"{PREFIX}SELECT ?f {{ {part} }} LIMIT 9").shortfall == "no entity matches the text of ?f"
+
+
 def test_rows_that_a_condition_on_groups_takes_away_are_told(films):
     result = films.query(
         PREFIX + "SELECT ?d (SUM(?s) AS ?n) { ?f f:director ?d . ?f MATCH 'space' AS ?s } "
