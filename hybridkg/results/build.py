@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -42,6 +42,7 @@ class Shape:
         ranked_by: the variable that ranks.
         reranked_by: the score variable of the outermost RERANK; None without one.
         snippets: the variables of SNIPPET.
+        excluding: where the MATCHes of a MINUS or NOT EXISTS begin in the text, whose entities are no rows.
         computed: the columns that are computed from scores alone, such as MAX(?score), also by BIND or in a sub-select.
         is_select, is_ask, is_graph: the query form; CONSTRUCT and DESCRIBE make a graph.
         is_hybrid: whether the query ranks.
@@ -54,6 +55,7 @@ class Shape:
     ranked_by: str | None
     reranked_by: str | None
     snippets: tuple[str, ...]
+    excluding: frozenset[int]
     computed: tuple[str, ...]
     is_select: bool
     is_ask: bool
@@ -78,6 +80,7 @@ class Shape:
             ranked_by=ranked_by,
             reranked_by=reranked_by(logical),
             snippets=tuple(item.snippet.name for item in ranked_items(form) if item.snippet is not None),
+            excluding=frozenset(item.span.start for item in _excluding(form)),
             computed=_computed(form),
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
@@ -178,7 +181,8 @@ def build_result(
     has_shortfall = is_short and not is_ask and not shape.is_graph
 
     def reason() -> str:
-        return name_of(shortfall(returned, shape.offset, matches, context))
+        demanded = [match for match in matches if match.span.start not in shape.excluding]
+        return name_of(shortfall(returned, shape.offset, demanded, context))
 
     columns = solutions.variables if shape.columns is None else shape.columns
     return ResultSet(
@@ -259,6 +263,12 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
         return below.score, tuple(scores.items())
     label = below.score if not below.score.startswith("_") else "rank"
     return below.score, (*scores.items(), (below.score, label))
+
+
+def _excluding(form: ast.QueryForm) -> Iterator[ast.RankedItem]:
+    for node in walk(form):
+        if isinstance(node, ast.MinusPattern) or (isinstance(node, ast.Exists) and node.negated):
+            yield from ranked_items(node)
 
 
 def _computed(form: ast.QueryForm) -> tuple[str, ...]:
