@@ -84,7 +84,8 @@ def shortfall(
     if candidates is not None:
         only = "only " if candidates else ""
         many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
-        if joined is not None and joined < candidates and len(matches) == len(needed) == 1:
+        decides = len(matches) == len(needed) == 1
+        if decides and joined is not None and joined < candidates and joined <= returned + offset:
             return f"{many}, and {_count(joined, 'of them matches', 'of them match')} {_target(matches[0])}"
         return many + _rest(returned, candidates)
     return NO_MORE if returned else "nothing satisfies the query"

@@ -99,6 +99,15 @@ def test_candidates_that_have_no_row_are_told(films):
     )
 
 
+@pytest.mark.parametrize("excluded", ["MINUS { ?f MATCH 'crew' }", "FILTER NOT EXISTS { ?f MATCH 'crew' }"])
+def test_the_entities_of_an_excluded_text_are_no_reason(films, excluded):
+    result = films.query(f"SELECT ?f {{ ?f MATCH 'space' AS ?s . {excluded} }} RANK BY ?s LIMIT 5")
+    assert result.returned == 1
+    assert result.shortfall == "only 4 entities match the text of ?f, and not all of them satisfy the rest of the query"
+    result = films.query("SELECT ?f { ?f MATCH 'space' AS ?s . FILTER EXISTS { ?f MATCH 'crew' } } RANK BY ?s LIMIT 5")
+    assert "only 3 entities match the text of ?f" in result.shortfall
+
+
 def test_an_offset_beyond_the_last_row_is_named(films):
     result = films.query("SELECT ?f { ?f MATCH 'space' AS ?s } RANK BY ?s OFFSET 3 LIMIT 5")
     assert result.returned == 1
