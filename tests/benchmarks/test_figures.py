@@ -48,6 +48,11 @@ def row(*cells: Any) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
+def figure(value: float) -> str:
+    """A positive figure with two digits, or all before the point."""
+    return f"{value:,.{0 if value >= 10 else 1 if value >= 1 else 2 if value >= 0.1 else 3}f}"
+
+
 def share(value: float) -> str:
     """A measure between 0 and 1 with three digits and no leading zero."""
     return f"{value:.3f}".removeprefix("0")
@@ -112,6 +117,33 @@ def growth() -> Iterator[str]:
             *(f"{point[key]:.1f}" for key in ("median_ms", "p99_ms", "two_hop_ms")),
             *(f"{point[key] / 1000:.1f}" for key in ("megabytes", "query_mb")),
         )
+
+
+def commits() -> Iterator[str]:
+    """Commits, and an index that has followed them."""
+    sizes = results("updates")["sizes"]
+    for label, key in (
+        ("commit of 1 triple, s", "commit_1_s"),
+        ("commit of 100 triples, s", "commit_100_s"),
+        ("commit of 10,000 triples, s", "commit_10000_s"),
+        ("commits a second, one thread", "threads_1_per_s"),
+        ("commits a second, 64 threads", "threads_64_per_s"),
+        ("load and index of everything, s", "everything_s"),
+    ):
+        cells = [sizes[size][system][key] for size in ("100000", "500000") for system in ("hybridkg", "fuseki")]
+        yield row(label, *map(figure, cells))
+    found = results("updated")
+    for name, own in found["shares"].items():
+        ten, ratios = own["best_ten"]["median_ms"], [own["hybrid"][key] for key in ("median_ratio", "p99_ratio")]
+        yield row(name, *(f"{ratio:.2f}" for ratio in ratios), f"{ten[0] - ten[1]:.3f}", own["differing_answers"])
+    yield row("COUNT over the changed predicate, 5 %", f"{found['shares']['5.0%']['count']['median_ratio']:.2f}", 1.2)
+    for system, own in found["scores"].items():
+        yield row(system, f"{own['scores']:,}", f"{own['differing']:,}")
+    many, label = found["many"], found["label"]
+    papers = f"{label['papers']:,}"
+    yield row("bytes on disk, times a new one", f"{many['bytes_ratio']:.2f}", 1.2)
+    yield row("opening, ms more than a new one", f"{many['open_ms'][0] - many['open_ms'][1]:.1f}", 10)
+    yield row(f"a name in the text of {papers} papers: `index`, times the commit", label["index_by_commit"], 10)
 
 
 def planner() -> Iterator[str]:
@@ -305,6 +337,7 @@ TABLES = (
     fresh,
     hybrid,
     growth,
+    commits,
     planner,
     servers,
     text,
