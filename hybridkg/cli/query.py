@@ -69,8 +69,8 @@ def query(
         raise UserError(f"--labels is for tables, not for {other}", hint="SELECT the labels: ?x rdfs:label ?label")
     query_text, name = read_query(text, file)
     refuse_update(query_text, name, kb, file)
-    values = read_parameters(parameters)
     with opened(kb) as base:
+        values = read_parameters(parameters, base.prefixes)
         # With an event the query has a thread of its own, which Ctrl-C stops at once.
         options |= {"cancel": Event(), "name": name}
         if explain or analyze:
