@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Quad, Store, Triple
 
 from hybridkg.operators.order_rows import ordered
-from hybridkg.rdf.order import row_key, sorted_rows, term_key
+from hybridkg.rdf.order import row_key, sorted_rows, term_key, value_key
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, double
 
@@ -131,3 +131,59 @@ def test_ranked_rows_have_the_total_order(rows, descending, first):
     found = ordered(solutions, [(keys, descending)], ["t"], first).rows
     assert found[:first] == wanted[:first]
     assert len(found) == len(rows)
+
+
+years = st.sampled_from(["-12044", "-0044", "-0043", "-0001", "0000", "0001", "1972", "2024", "9999", "12024"])
+days = st.sampled_from(["01-01", "02-28", "02-29", "03-15", "12-31"])
+times = st.sampled_from(["00:00:00", "00:00:00.000000001", "12:00:00", "23:59:59.5", "24:00:00", "25:00:00"])
+zones = st.sampled_from(["", "Z", "+01:00", "-05:30", "+14:00", "-14:00", "+14:01"])
+amounts = st.integers(0, 400)
+TEXTS = {
+    "dateTime": st.builds("{}-{}T{}{}".format, years, days, times, zones),
+    "date": st.builds("{}-{}{}".format, years, days, zones),
+    "time": st.builds("{}{}".format, times, zones),
+    "gYear": st.builds("{}{}".format, years, zones),
+    "gYearMonth": st.builds("{}-{:02}{}".format, years, st.integers(0, 13), zones),
+    "gMonth": st.builds("--{:02}{}".format, st.integers(0, 13), zones),
+    "gMonthDay": st.builds("--{}{}".format, days, zones),
+    "gDay": st.builds("---{:02}{}".format, st.integers(0, 32), zones),
+    "duration": st.builds("{}P{}M{}DT{}H".format, st.sampled_from(["", "-"]), amounts, amounts, amounts),
+    "dayTimeDuration": st.builds("{}P{}DT{}.5S".format, st.sampled_from(["", "-"]), amounts, amounts),
+    "yearMonthDuration": st.builds("{}P{}Y{}M".format, st.sampled_from(["", "-"]), amounts, amounts),
+}
+
+
+def of_kind(name: str) -> st.SearchStrategy[list[Literal]]:
+    literals = TEXTS[name].map(lambda text: Literal(text, datatype=NamedNode(XSD + name)))
+    return st.lists(literals, min_size=2, max_size=8)
+
+
+@given(st.sampled_from(sorted(TEXTS)).flatmap(of_kind))
+def test_dates_times_and_durations_are_in_the_order_that_oxigraph_compares_them_in(literals):
+    store, p = Store(), NamedNode("http://e/p")
+    store.extend(Quad(p, p, literal) for literal in literals)
+    pairs = "{ ?s ?p ?a, ?b FILTER(?a != ?b) BIND(?a < ?b AS ?less) FILTER(BOUND(?less)) }"
+    for row in store.query(f"SELECT ?a ?b ?less {pairs}"):
+        a, b = value_key(row["a"]), value_key(row["b"])
+        assert (a < b) == row["less"].value.startswith("t")
+    theirs = [row[0] for row in store.query("SELECT ?o { ?s ?p ?o } ORDER BY ?o")]
+    comparable = {(row[0], row[1]) for row in store.query(f"SELECT ?a ?b {pairs}")}
+    for n, before in enumerate(theirs):
+        for after in theirs[n + 1 :]:
+            assert (before, after) not in comparable or value_key(before) <= value_key(after)
+
+
+def test_durations_of_all_three_datatypes_are_compared_with_one_another():
+    def duration(text: str, kind: str) -> Literal:
+        return Literal(text, datatype=NamedNode(XSD + kind))
+
+    wanted = [
+        duration("-P1D", "dayTimeDuration"),
+        duration("PT0S", "duration"),
+        duration("P2D", "dayTimeDuration"),
+        duration("P10D", "duration"),
+        duration("P1M", "yearMonthDuration"),
+        duration("P32D", "dayTimeDuration"),
+    ]
+    assert sorted(wanted[::-1], key=term_key) == wanted
+    assert value_key(duration("P1Y", "duration")) == value_key(duration("P12M", "yearMonthDuration"))
