@@ -185,5 +185,5 @@ def test_durations_of_all_three_datatypes_are_compared_with_one_another():
         duration("P1M", "yearMonthDuration"),
         duration("P32D", "dayTimeDuration"),
     ]
-    assert sorted(wanted[::-1], key=term_key) == wanted
+    assert sorted(reversed(wanted), key=term_key) == wanted
     assert value_key(duration("P1Y", "duration")) == value_key(duration("P12M", "yearMonthDuration"))
