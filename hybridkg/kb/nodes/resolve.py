@@ -29,7 +29,7 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     """The node of an IRI (also in angle brackets), a prefixed name, `_:LABEL`, or a name.
 
     A name is a whole label by the label predicates of the profile, in the same case; then what follows the namespace of
-    an entity of the index, such as the number of a node of STaRK; then another node in the namespace of the first or the
+    an entity of the index, such as the number of a node of STaRK; then another node in the namespace of the first or
     last entity; then a label in any case.
 
     Raises:
