@@ -325,7 +325,7 @@ def _literal_subject(variable: ast.Var, count: int) -> QueryWarning:
     return QueryWarning(
         "W121",
         f"{triples} left out: ?{variable.name} is a literal there, which cannot be a subject",
-        hint=f"the subject is the node that has the literal; FILTER(!ISLITERAL(?{variable.name})) leaves such solutions out",
+        hint=f"the subject is the node that has the literal; FILTER(!ISLITERAL(?{variable.name})) omits such solutions",
         span=variable.span,
     )
 
