@@ -130,7 +130,8 @@ class QueryWarning(HybridkgError):  # noqa: N818 - not an error
             W115 a text in a language that neither the stemmers nor the index know, W116 a text without a language
             whose words only literals of another language have, W117 an aggregate without a value, W118 a LIMIT that
             takes any rows of a ranked pattern, W119 an order with the worst score first, W120 a
-            triple of DELETE DATA that is not in the graph, and is with a similar object.
+            triple of DELETE DATA that is not in the graph, and is with a similar object, W121 triples of a template
+            whose subject is a literal.
         message, hint, span: as for every error.
     """
 

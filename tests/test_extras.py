@@ -131,6 +131,14 @@ def test_a_transformer_of_pyterrier_needs_pandas(kb, monkeypatch):
     assert caught.value.hint == 'pip install "hybridkg[pyterrier]"'
 
 
+def test_a_table_in_parquet_names_the_extra_of_the_documentation(tmp_path, monkeypatch):
+    (tmp_path / "films.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with KnowledgeBase.create(tmp_path / "kb") as made, pytest.raises(MissingExtraError, match="'pyarrow'") as caught:
+        made.load(tmp_path / "films.parquet")
+    assert caught.value.hint == 'pip install "hybridkg[tables]"'
+
+
 def blocked(*packages: str) -> str:
     """The program `hybridkg` on a machine without some packages."""
     return f"import sys; sys.modules.update(dict.fromkeys({packages!r})); from hybridkg.__main__ import main; main()"

@@ -30,18 +30,18 @@ def explain(
     from hybridkg.query.text_kind import update_keyword
 
     query_text, name = read_query(text, file)
-    values = read_parameters(parameters)
     if update_keyword(query_text) is not None:
-        _explain_update(kb, query_text, name, values, analyze, fmt, options)
+        _explain_update(kb, query_text, name, parameters, analyze, fmt, options)
         return
     with opened(kb) as base:
+        values = read_parameters(parameters, base.prefixes)
         options |= {"cancel": Event(), "name": name}  # with an event the query has a thread, which Ctrl-C stops at once
         explanation = base.explain(query_text, values, analyze=analyze, **options)
         print_explanation(explanation, fmt)
 
 
 def _explain_update(
-    kb: Path, text: str, name: str, values: dict[str, Any], analyze: bool, fmt: str, options: dict[str, Any]
+    kb: Path, text: str, name: str, parameters: tuple[str, ...], analyze: bool, fmt: str, options: dict[str, Any]
 ) -> None:
     from threading import Event
 
@@ -51,5 +51,6 @@ def _explain_update(
         if options.pop(option) is not None:
             raise UserError(f"--{option} is for a query, and this is an update", hint="leave it out")
     with opened(kb) as base:
+        values = read_parameters(parameters, base.prefixes)
         plans = base.explain_update(text, values, analyze=analyze, name=name, cancel=Event(), **options)
         print_explanation(plans, fmt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,8 @@ param_option: Decorator = click.option(
     "parameters",
     metavar="NAME=VALUE",
     multiple=True,
-    help='Value of a variable: <iri>, a number, true, "text"@en, or plain words. Repeat a name for a list.',
+    help='Value of a variable: <iri>, a number, true, "text"@en, "2025-06-01"^^xsd:date, or plain words. '
+    "Repeat a name for a list.",
 )
 profile_option: Decorator = click.option(
     "--profile", metavar="FILE.ttl|NAME", help="Fields of the text and their predicates; default: that of kb.toml."
@@ -255,20 +256,26 @@ def read_query(text: str | None, file: Path | None, *, what: str = "query") -> t
     return text, what
 
 
-def read_parameters(items: tuple[str, ...]) -> dict[str, Any]:
+def read_parameters(items: tuple[str, ...], prefixes: Mapping[str, str]) -> dict[str, Any]:
     """Terms by name, a list for a repeated name.
+
+    Args:
+        items: as typed, `NAME=VALUE`.
+        prefixes: those that the knowledge base keeps, beside the well-known ones.
 
     Raises:
         ParameterError: an item without `=`, or a value that is no term.
     """
     from hybridkg.query.parameters.bind import read_term
+    from hybridkg.rdf.well_known import WELL_KNOWN
 
     parameters: dict[str, Any] = {}
+    known = {**WELL_KNOWN, **prefixes}
     for item in items:
         name, equals, value = item.partition("=")
         if not equals or not name:
             raise ParameterError(f"{item!r} is not NAME=VALUE", hint="for example --param year=2018")
-        term = read_term(value)
+        term = read_term(value, known)
         name = name.lstrip("?$")
         if name not in parameters:
             parameters[name] = term

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import PATH, WholeNumber, format_option, opened, query_options, read_parameters, read_query
+from hybridkg.cli.options import PATH, OneOf, WholeNumber, opened, query_options, read_parameters, read_query
 from hybridkg.errors import UserError
+from hybridkg.interfaces.output_format import OUTPUT_FORMATS, format_of
 
 if TYPE_CHECKING:
     from hybridkg.results.result_set import ResultSet
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @query_options
-@format_option
+@click.option(
+    "--format",
+    "given_format",
+    type=OneOf(OUTPUT_FORMATS),
+    help="Output format; default: that of the extension of --output, else table.",
+)
 @click.option(
     "-o",
     "--output",
@@ -40,7 +46,7 @@ def query(
     text: str | None,
     file: Path | None,
     parameters: tuple[str, ...],
-    fmt: str,
+    given_format: str | None,
     output: Path | None,
     why: tuple[int, ...],
     labels: bool,
@@ -62,15 +68,16 @@ def query(
     from hybridkg.cli.output import print_result
     from hybridkg.results.build import explained
 
+    fmt = given_format or (format_of(output, "table") if output is not None else "table")
     if output is not None and (why or explain or analyze):
         raise _no_rows()
     if labels and (fmt != "table" or explain or analyze):
-        other = f"--format {fmt}" if fmt != "table" else "--explain" if explain else "--analyze"
+        other = f"the format {fmt}" if fmt != "table" else "--explain" if explain else "--analyze"
         raise UserError(f"--labels is for tables, not for {other}", hint="SELECT the labels: ?x rdfs:label ?label")
     query_text, name = read_query(text, file)
     refuse_update(query_text, name, kb, file)
-    values = read_parameters(parameters)
     with opened(kb) as base:
+        values = read_parameters(parameters, base.prefixes)
         # With an event the query has a thread of its own, which Ctrl-C stops at once.
         options |= {"cancel": Event(), "name": name}
         if explain or analyze:

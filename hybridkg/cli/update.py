@@ -67,10 +67,10 @@ def update(
         refuse_rdf(file, kb)
     update_text, name = read_query(text, file, what="update")
     refuse_query(update_text, name, kb, file)
-    values = read_parameters(parameters)
-    report = opened_for_update(kb).update(
+    base = opened_for_update(kb)
+    report = base.update(
         update_text,
-        values,
+        read_parameters(parameters, base.prefixes),
         index=False if no_index else None,
         wait=wait,
         dry_run=dry_run,

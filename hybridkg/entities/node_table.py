@@ -40,6 +40,9 @@ FILES = ("nodes.text", "nodes.offsets", "nodes.hashes")
 MAX_NODES = 2**32 - 1
 """Ids are uint32, and the largest is reserved."""
 
+NODES_AT_ONCE = 1_000_000
+"""Nodes of which `ending_in` compares an end at once: 30 MB."""
+
 REBUILD = "build the index again: hybridkg index KB"
 
 
@@ -195,6 +198,25 @@ class NodeTable:
             else:  # two nodes with the same 64-bit hash
                 result[i] = -1 if (other := self.find(nodes[i])) is None else other
         return result
+
+    def ending_in(self, name: str, most: int) -> list[Node]:
+        """The IRIs that are a namespace, up to a `/` or `#`, and this name, in order; at most so many.
+
+        Reads the end of every node: 20 ms for a million nodes.
+        """
+        text, offsets = self.texts()
+        key, found = np.frombuffer(name.encode(), np.uint8), list[Node]()
+        for start in range(0, len(self), NODES_AT_ONCE):
+            bounds = offsets[start : start + NODES_AT_ONCE + 1].astype(np.int64)
+            ids = np.flatnonzero(np.diff(bounds) > len(key) + 1)
+            for back, byte in enumerate(key[::-1].tolist(), 1):
+                ids = ids[text[bounds[ids + 1] - back] == byte]
+            before = text[bounds[ids + 1] - len(key) - 1]
+            ids = ids[(before == ord("/")) | (before == ord("#"))]
+            found += self.nodes((ids[: most - len(found)] + start).astype(np.uint32))
+            if len(found) >= most:
+                break
+        return found
 
     def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         """All nodes as bytes, concatenated in the order of their ids, and uint64[n + 1] offsets; mapped."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hybridkg.registry import Registry
@@ -28,7 +29,34 @@ OUTPUT_FORMATS = Registry(
 )
 """Each is a function (ResultSet, TextIO) -> None; one marked by `one_pass` takes any Result."""
 
+EXTENSIONS = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "ndjson",
+    ".jsonld": "json-ld",
+    ".ndjson": "ndjson",
+    ".nt": "nt",
+    ".rdf": "rdf-xml",
+    ".run": "trec",
+    ".srj": "json",
+    ".srx": "xml",
+    ".trec": "trec",
+    ".tsv": "tsv",
+    ".ttl": "turtle",
+    ".xml": "xml",
+}
+"""Extension of a file -> the output format that it names."""
+
 _MARK = "reads_rows_once"
+
+
+def format_of(path: Path, otherwise: str) -> str:
+    """The output format that the extension of a file names; `otherwise` for an unknown extension.
+
+    >>> format_of(Path("films.CSV"), "json"), format_of(Path("films"), "json")
+    ('csv', 'json')
+    """
+    return EXTENSIONS.get(path.suffix.lower(), otherwise)
 
 
 def one_pass(writer: Writer) -> Writer:

@@ -138,7 +138,7 @@ class ExplorableKnowledgeBase(ReadableKnowledgeBase):
 
         Args:
             name: an IRI, a prefixed name, `_:LABEL` of a blank node, a whole label, or what follows the namespace of
-                the entities, such as a node number of STaRK.
+                an entity, such as a node number of STaRK.
             limit: neighbours of each relation, texts of each property, and paths, from 1 to 1,000.
             paths: names of classes and predicates, divided by `>`, along which to walk: `author>paper`, `^writes`.
 

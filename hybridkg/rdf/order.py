@@ -2,20 +2,21 @@
 
 SPARQL 1.1 section 15.1 orders unbound < blank nodes < IRIs < literals, and literals by the `<` operator where it
 applies; SPARQL 1.2 adds triple terms behind them, ordered by subject, predicate and object. Here two rows tie only when
-they are equal: literals come as numbers, booleans, instants, plain strings, tagged strings, others; equal values by
-datatype and text.
+they are equal: literals come as numbers, booleans, instants (xsd:dateTime and xsd:date), plain strings, tagged strings,
+others. The others come by datatype, all durations together, and those of a datatype by value, times and years for
+example. Equal values come by datatype and text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, groupby
 from typing import Any, TypeVar
 
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.time_values import comparable_kind, time_value
 
 T = TypeVar("T")
 
@@ -41,6 +42,7 @@ NUMERIC = frozenset(
     ]
 )
 STRING, LANGUAGE_STRING = XSD + "string", RDF_LANG_STRING.value
+INSTANTS = frozenset(XSD + name for name in ("dateTime", "dateTimeStamp", "date"))
 LOWEST = Decimal("-Infinity")
 
 
@@ -74,9 +76,11 @@ def value_key(term: Term | None) -> tuple[Any, ...]:
     if isinstance(term, Triple):
         return (4, _parts(term, value_key))
     key = term_key(term)
-    if len(key) < 3 or key[1] > 2:
+    if len(key) < 3 or key[1] in (3, 4):
         return key
-    return key[:4] if key[1] == 0 else key[:3]
+    if key[1] == 5 and not key[3]:
+        return key  # it has no value
+    return key[:4] if key[1] in (0, 5) else key[:3]
 
 
 def _parts(triple: Triple, key: Callable[[Term], tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
@@ -97,11 +101,10 @@ def _literal_key(literal: Literal) -> tuple[Any, ...]:
             return (3, 0, not is_nan, LOWEST if is_nan else number, name, text)
     if name == XSD + "boolean" and text in ("true", "false", "1", "0"):
         return (3, 1, text in ("true", "1"), text)
-    if name in (XSD + "dateTime", XSD + "date"):
-        instant = _instant(text)
-        if instant is not None:
-            return (3, 2, instant, name, text)
-    return (3, 5, name, text)
+    value = time_value(name, text)
+    if value is not None and name in INSTANTS:
+        return (3, 2, value, name, text)
+    return (3, 5, comparable_kind(name), value or (), name, text)
 
 
 def _number(text: str) -> Decimal | None:
@@ -109,20 +112,6 @@ def _number(text: str) -> Decimal | None:
         return Decimal(text.replace("INF", "Infinity") if "INF" in text else text)
     except InvalidOperation:
         return None
-
-
-def _instant(text: str) -> float | None:
-    """Seconds since 1970 in UTC; an instant without a zone is read as UTC."""
-    try:
-        value = datetime.fromisoformat(text) if "T" in text else _day(text)
-    except ValueError:
-        return None
-    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-
-
-def _day(text: str) -> datetime:
-    day = date.fromisoformat(text[:10])
-    return datetime.fromisoformat(f"{day.isoformat()}T00:00:00{text[10:].replace('Z', '+00:00')}")
 
 
 def row_key(terms: Sequence[Term | None]) -> tuple[tuple[Any, ...], ...]:

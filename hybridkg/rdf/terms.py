@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, Variable, parse
 
 from hybridkg.errors import UnsupportedQueryError
+from hybridkg.rdf.rdflib_literals import typed_literal
 
 if TYPE_CHECKING:
     from rdflib.term import Identifier, URIRef
@@ -143,7 +144,7 @@ def to_rdflib(term: Term) -> Identifier:
             return rdflib.Literal(term.value, lang=term.language)
         if term.datatype == XSD_STRING:
             return rdflib.Literal(term.value)
-        return rdflib.Literal(term.value, datatype=_rdflib_iri(term.datatype.value), normalize=False)
+        return typed_literal(term.value, _rdflib_iri(term.datatype.value))
     if isinstance(term, BlankNode):
         return rdflib.BNode(term.value)
     raise UnsupportedQueryError(

@@ -320,8 +320,10 @@ class Result(ABC):
         note = (f"labels were looked up for the first {MAX_LABELLED:,} IRIs, and {more:,} have none",)
         return replace(held, _labels=labels, limits_reached=held.limits_reached + (note if more > 0 else ()))
 
-    def write(self, out: str | Path | TextIO | ForPeople, format: str = "json") -> None:
+    def write(self, out: str | Path | TextIO | ForPeople, format: str | None = None) -> None:
         """Writes the result to a file or a text stream, in a format of `hybridkg query --format`.
+
+        Without a format it is that of the file's extension, such as .csv or .ttl, else json.
 
         A file (UTF-8) appears when it is complete: after an error there is none, or the one from before.
 
@@ -331,9 +333,11 @@ class Result(ABC):
             StorageError: the file cannot be written.
             HybridkgError: of a stream, as for `KnowledgeBase.query`.
         """
-        from hybridkg.interfaces.output_format import OUTPUT_FORMATS, is_one_pass
+        from hybridkg.interfaces.output_format import OUTPUT_FORMATS, format_of, is_one_pass
         from hybridkg.storage.whole_file import whole_file
 
+        if format is None:
+            format = format_of(Path(out), "json") if isinstance(out, str | Path) else "json"
         writer = OUTPUT_FORMATS.get(format)
         result = self if is_one_pass(writer) else self.held()
         if isinstance(out, str | Path):

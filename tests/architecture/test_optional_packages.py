@@ -38,6 +38,11 @@ def imports_elsewhere(module: ast.Module, *, is_behind: bool = False) -> list[st
     return [name for name, through in _imports(module, is_behind) if not through]
 
 
+def _installs(extra: str, module: str) -> bool:
+    """Whether an extra has the package of a module; several have pyarrow."""
+    return extra in (MODULES.get(module, "models"), "pyterrier") or module in EXTRAS.get(extra, ())
+
+
 def _imports(node: ast.AST, through: bool) -> Iterator[tuple[str, bool]]:
     """(module, whether it is imported through the door), of a part of a source."""
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -46,7 +51,7 @@ def _imports(node: ast.AST, through: bool) -> Iterator[tuple[str, bool]]:
         calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
         extras = [call.args[0].value for call in calls if getattr(call.func, "id", "") == DOOR]
         for name, inside in _imports(ast.Module(node.body, []), False):
-            yield name, through or inside or (bool(extras) and extras[0] in (MODULES.get(name, "models"), "pyterrier"))
+            yield name, through or inside or (bool(extras) and _installs(extras[0], name))
         return
     for name in _modules(node):
         top, last = name.partition(".")[0], name.rpartition(".")[2]

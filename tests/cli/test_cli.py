@@ -71,6 +71,17 @@ def test_a_list_parameter_binds_like_values(films):
     assert sorted(run("query", films, query, *tagged, "--format", "tsv").stdout.splitlines()[1:]) == sorted(all_names)
 
 
+def test_the_datatype_of_a_parameter_has_a_prefix_of_the_knowledge_base(tmp_path):
+    lengths = tmp_path / "lengths.ttl"
+    lengths.write_text('@prefix u: <http://u/> . u:a u:long "5"^^u:cm . u:b u:long "5"^^u:inch .')
+    for command in ("query", "explain"):
+        given = [command, lengths, "SELECT ?s { ?s <http://u/long> $n }", "--param"]
+        found, unknown = run(*given, 'n="5"^^u:cm'), run(*given, 'n="5"^^v:cm')
+        assert found.exit_code == 0
+        assert "u:b" not in found.output
+        assert "no prefix 'v:' is known" in unknown.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

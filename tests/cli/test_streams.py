@@ -237,3 +237,23 @@ def test_an_interruption_while_the_program_is_imported_is_one_line(monkeypatch, 
         hybridkg.__main__.main()
     assert ended.value.code == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "start"),
+    [
+        ("rows.csv", [], "film,s"),
+        ("rows.TSV", [], "?film\t?s"),
+        ("rows.json", [], '{"head"'),
+        ("rows.json", ["--format", "csv"], "film,s"),
+        ("rows.out", [], "?film"),
+        ("rows", [], "?film"),
+    ],
+)
+def test_the_extension_of_the_output_names_its_format(films, tmp_path, name, options, start):
+    found = CliRunner().invoke(cli, ["query", str(films), SPACE, "--output", str(tmp_path / name), *options])
+    assert found.exit_code == 0
+    assert "".join((tmp_path / name).read_text().split(" ")).startswith(start)
+    with KnowledgeBase.open(films).stream(SPACE) as rows:
+        rows.write(tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text().startswith("film,s")

@@ -47,6 +47,18 @@ def test_ids_are_places_in_sparql_order_and_lead_back(tmp_path_factory, nodes, o
     assert table.rank(ids).tolist() == ids.tolist()
 
 
+@given(st.lists(node, max_size=30), name | st.sampled_from(["a", "e/a", "//e/a"]), st.integers(1, 3), st.integers(1, 9))
+@settings(deadline=None, max_examples=examples(60, 200))
+def test_nodes_are_found_by_what_follows_their_namespace(tmp_path_factory, nodes, name, most, at_once):
+    table = written(tmp_path_factory.getbasetemp() / "endings", [*nodes, NamedNode("http://e/x#a"), NamedNode("x:#")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_module, "NODES_AT_ONCE", at_once)
+        found = table.ending_in(name, most)
+    every = [table.node(i) for i in range(len(table))]
+    wanted = [n for n in every if type(n) is NamedNode and n.value.endswith(("/" + name, "#" + name))]
+    assert found == wanted[:most]
+
+
 @given(st.lists(node, max_size=20), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=examples(24, 40))
 def test_the_bytes_depend_on_the_set_of_nodes_only(tmp_path_factory, nodes, random):

@@ -137,3 +137,22 @@ def test_a_limit_needs_memory_for_no_more_rows_than_it_reaches(kb):
     distinct = rows(kb, "SELECT DISTINCT ?v { ?s :value ?v } ORDER BY DESC(?s)")
     found = kb.query(f"{PREFIX} SELECT DISTINCT ?v {{ ?s :value ?v }} ORDER BY DESC(?s) LIMIT 5", max_rows=7)
     assert [(str(row.term("v")),) for row in found] == distinct[:5]
+
+
+MOMENTS = ("-0044-03-15T12:00:00Z", "-0043-03-15T12:00:00Z", "0001-01-01T00:00:00Z", "2024-01-01T00:00:00Z")
+SPANS = ("PT0S", "P2D", "P10D", "P41DT16H")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "indexed"),
+    [(None, False), (None, True), ("columns", True), ("oxigraph", True), ("reference", True)],
+)
+def test_moments_before_the_common_era_and_durations_are_ordered_by_value(tmp_path, strategy, indexed):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    triples = [f':m{n} :at "{text}"^^xsd:dateTime .' for n, text in enumerate(MOMENTS)]
+    triples += [f':d{n} :takes "{text}"^^xsd:dayTimeDuration .' for n, text in enumerate(SPANS)]
+    kb.update(f"{PREFIX} INSERT DATA {{ {' '.join(triples)} }}", index=indexed)
+    for name, texts in (("at", MOMENTS), ("takes", SPANS)):
+        for key, wanted in (("?v", texts), ("DESC(?v)", texts[::-1])):
+            found = kb.query(f"{PREFIX} SELECT ?v {{ ?s :{name} ?v }} ORDER BY {key}", strategy=strategy)
+            assert [row.term("v").value for row in found] == list(wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hybridkg.entities.triple_lookups import TripleLookups
@@ -28,7 +29,8 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
     """The node of an IRI (also in angle brackets), a prefixed name, `_:LABEL`, or a name.
 
     A name is a whole label by the label predicates of the profile, in the same case; then what follows the namespace of
-    the first or the last entity of the index, such as the number of a node of STaRK; then a label in any case.
+    an entity of the index, such as the number of a node of STaRK; then another node in the namespace of the first or
+    last entity; then a label in any case.
 
     Raises:
         UserError: it is empty, or no text and no node.
@@ -47,6 +49,7 @@ def resolve_node(given: str | Node, base: SearchedBase) -> Node:
         return _existing(term, base)
     found = (
         _labelled(base, before=f"VALUES ?name {{ {Literal(text)} {Literal(text, language=ENGLISH)} }}")
+        or _local_entities(text, base)
         or _local(text, base)
         or _labelled(base, after=f"FILTER(LCASE(STR(?name)) = LCASE({Literal(text)}))")
     )
@@ -95,17 +98,29 @@ def _labelled(base: SearchedBase, *, before: str = "", after: str = "") -> list[
     return [node for node in found if isinstance(node, NamedNode | BlankNode)]
 
 
+def _local_entities(text: str, base: SearchedBase) -> list[Node]:
+    """The entities of a local name in any namespace, at most one more than an error lists."""
+    nodes = base.snapshot.nodes
+    return [] if nodes is None else _in_graph(nodes.ending_in(text, MAX_CANDIDATES + 1), base)
+
+
 def _local(text: str, base: SearchedBase) -> list[Node]:
     """The nodes of a local name in the namespaces of the first and the last entity."""
     nodes = base.snapshot.nodes
     ends = [] if nodes is None or not len(nodes) else [nodes.node(0), nodes.node(len(nodes) - 1)]
     namespaces = {namespace_of(node.value) for node in ends if isinstance(node, NamedNode)} - {""}
+    try:
+        return _in_graph([NamedNode(namespace + text) for namespace in sorted(namespaces)], base)
+    except ValueError:  # not the characters of an IRI
+        return []
+
+
+def _in_graph(nodes: Iterable[Node], base: SearchedBase) -> list[Node]:
+    """Those of the nodes that a triple or a text has."""
     found: list[Node] = []
-    for namespace in sorted(namespaces):
-        try:
-            found.append(_existing(NamedNode(namespace + text), base))
-        except (ValueError, UnknownNameError):  # not the characters of an IRI, or not in the graph
-            continue
+    for node in nodes:
+        with suppress(UnknownNameError):
+            found.append(_existing(node, base))
     return found
 
 

@@ -220,6 +220,7 @@ class Transaction:
             solutions=self._solutions,
             reason=self._reasons[0] if len(self._reasons) == 1 else "",
             in_named_graphs=in_hidden_graphs(state.folder.config, change.added, state.loaded),
+            folder=str(state.folder.path),
         )
 
 
@@ -247,6 +248,7 @@ def report_of(run: UpdateRun | None, state: TransactionState, warnings: Sequence
         solutions=None if run is None else run.solution_count,
         reason="" if run is None else run.why_nothing,
         in_named_graphs=in_hidden_graphs(state.folder.config, change.added),
+        folder=str(state.folder.path),
     )
 
 

@@ -51,4 +51,5 @@ def replace_triples(
         has_followed=outcome.index is not None and not outcome.not_followed,
         not_followed=outcome.not_followed,
         in_named_graphs=hidden,
+        folder=str(folder.path),
     )

@@ -11,11 +11,14 @@ from hybridkg.results.result import ExplainedPlan
 from hybridkg.store.changes import GraphChange
 from hybridkg.terminal_text import count_lines
 
+KB = "KB"
+"""A knowledge base in a command, where its folder is not known."""
+
 NO_TEXT = "warning: no entity has any text, so a search finds nothing"
 
 
-def named_graphs_note(triples: int | None) -> list[str]:
-    """The note about new triples in named graphs; None for a number that nothing has counted, no line for 0.
+def named_graphs_note(triples: int | None, folder: str = KB) -> list[str]:
+    """The note about new triples in named graphs of a knowledge base; None for an uncounted number, no line for 0.
 
     >>> named_graphs_note(0), named_graphs_note(2)[0][:39]
     ([], 'note: 2 new triples are in named graphs')
@@ -28,7 +31,7 @@ def named_graphs_note(triples: int | None) -> list[str]:
     where = "a named graph" if triples == 1 else "named graphs"
     return [
         f"note: {many} in {where}, which queries outside GRAPH and text search do not see; to make them see all "
-        "graphs: hybridkg config KB default_graph union, then hybridkg index KB"
+        f"graphs: hybridkg config {folder} default_graph union, then hybridkg index {folder}"
     ]
 
 
@@ -144,6 +147,7 @@ class LoadReport:
         has_followed: whether the indexes have followed the change, instead of being built from scratch.
         not_followed: why they could not follow it; empty where they were not to.
         in_named_graphs: new triples in named graphs that queries see by GRAPH only; None if not counted.
+        folder: the knowledge base in the commands that a note names.
     """
 
     statements: int
@@ -156,6 +160,7 @@ class LoadReport:
     has_followed: bool = field(default=False, kw_only=True, repr=False)
     not_followed: str = field(default="", kw_only=True, repr=False)
     in_named_graphs: int | None = field(default=0, kw_only=True, repr=False)
+    folder: str = field(default=KB, kw_only=True, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form, without the values that are None."""
@@ -178,7 +183,7 @@ class LoadReport:
             index = ["index: up to date"]
         elif self.has_followed and self.index:
             index = ["index: up to date", *(f"note: {note}" for note in self.index.notes)]
-        notes = named_graphs_note(self.in_named_graphs)
+        notes = named_graphs_note(self.in_named_graphs, self.folder)
         return [*count_lines(counts), *index, *notes, *(warning.render() for warning in self.warnings)]
 
     def __str__(self) -> str:
@@ -205,6 +210,7 @@ class UpdateReport:
         is_dry_run: whether nothing has been written.
         solutions: those of all WHEREs together; None without a WHERE.
         in_named_graphs: added triples in named graphs that queries see by GRAPH only; None if not counted.
+        folder: the knowledge base in the commands that a note names.
         reason: why nothing has changed, if so, in words; empty for the usual, None where a warning has said it.
     """
 
@@ -222,6 +228,7 @@ class UpdateReport:
     not_followed: str = field(default="", kw_only=True)
     solutions: int | None = field(default=None, kw_only=True)
     in_named_graphs: int | None = field(default=0, kw_only=True, repr=False)
+    folder: str = field(default=KB, kw_only=True, repr=False, compare=False)
     reason: str | None = field(default="", kw_only=True, repr=False)
 
     @property
@@ -269,7 +276,7 @@ class UpdateReport:
         notes = [f"note: {self.why_nothing}"] if self.why_nothing else []
         if self.index is not None and not self.rebuilt:
             notes += [f"note: {note}" for note in self.index.notes]
-        notes += named_graphs_note(self.in_named_graphs)
+        notes += named_graphs_note(self.in_named_graphs, self.folder)
         end = ["nothing has been written"] if self.is_dry_run else []
         return [*count_lines(counts), *inexact, *notes, *end]
 

@@ -69,6 +69,7 @@ def load_small(
         has_followed=outcome.index is not None and not outcome.not_followed,
         not_followed=outcome.not_followed,
         in_named_graphs=in_hidden_graphs(folder.config, added),
+        folder=str(folder.path),
     )
 
 

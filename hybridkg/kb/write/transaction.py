@@ -92,6 +92,7 @@ def load(
         ),
         is_behind=built is None,
         in_named_graphs=in_hidden_graphs(folder.config, (), loaded),
+        folder=str(folder.path),
     )
 
 

@@ -7,6 +7,7 @@ it have done (SPARQL 1.1 Update, section 3). A request that fails is undone.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -39,7 +40,7 @@ from hybridkg.query.parser import parse_update
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.update_query import bound_in, query_of
 from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
-from hybridkg.rdf.terms import BlankNode, DefaultGraph, GraphName, NamedNode, Quad, Term, triple_of
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, GraphName, Literal, NamedNode, Quad, Term, triple_of
 from hybridkg.registry import did_you_mean
 from hybridkg.results.result_set import ResultSet
 
@@ -76,7 +77,7 @@ class UpdateOptions:
         return QueryOptions(None, None, left, self.max_rows, self.max_megabytes, self.cancel, self.name)
 
 
-CONTRADICTING = frozenset(("W102", "W120"))
+CONTRADICTING = frozenset(("W102", "W120", "W121"))
 """Codes of warnings that have said why nothing has changed."""
 
 CHECKED_EVERY = 1_000
@@ -163,7 +164,10 @@ class UpdateRun:
         rows, at = result.cells, {name: n for n, name in enumerate(result.columns)}
         target = _iri(operation.with_graph) if operation.with_graph else DefaultGraph()
         removed = self._instances(operation.delete, rows, at, target)
-        self._state.graph.apply(removed, self._instances(operation.insert, rows, at, target))
+        left_out = Counter[ast.Var]()
+        self._state.graph.apply(removed, self._instances(operation.insert, rows, at, target, left_out))
+        source = SourceName(self._options.name, self._text)
+        self.warnings += [_literal_subject(*one).at(source) for one in left_out.items()]
 
     def solutions(self, operation: ast.Modify) -> ResultSet:
         """The solutions of a WHERE in the state of this moment."""
@@ -216,10 +220,15 @@ class UpdateRun:
         rows: Sequence[Row],
         at: dict[str, int],
         target: GraphName,
+        left_out: Counter[ast.Var] | None = None,
     ) -> Iterator[Quad]:
-        """The quads of templates for each solution; those with an unbound or a misplaced term are left out."""
+        """The quads of templates for each solution; those with an unbound or a misplaced term are left out.
+
+        `left_out` counts those with a literal as subject, by its variable.
+        """
         patterns = [
             (
+                one.subject,
                 self._cell(one.subject, at),
                 self._cell(cast(ast.Var | ast.Iri, one.predicate), at),
                 self._cell(one.object, at),
@@ -232,11 +241,13 @@ class UpdateRun:
             if number * len(patterns) % CHECKED_EVERY < len(patterns):
                 self._meter.check()
             self._labels = {}
-            for subject, predicate, target_term, graph in patterns:
-                g = target if graph is None else graph(row)
-                quad = _quad(subject(row), predicate(row), target_term(row), g)
+            for term, subject, predicate, target_term, graph in patterns:
+                s, g = subject(row), target if graph is None else graph(row)
+                quad = _quad(s, predicate(row), target_term(row), g)
                 if quad is not None:
                     yield quad
+                elif left_out is not None and isinstance(s, Literal) and isinstance(term, ast.Var):
+                    left_out[term] += 1
 
     def _cell(self, term: ast.VarOrTerm, at: dict[str, int]) -> Cell:
         match term:
@@ -341,6 +352,16 @@ def _never_bound(update: ast.Update, source: SourceName) -> Iterator[HybridkgErr
                     or f"it binds: {', '.join(names[:8]) or 'no variable'}",
                     span=variable.span,
                 ).at(source)
+
+
+def _literal_subject(variable: ast.Var, count: int) -> QueryWarning:
+    triples = "1 triple of the template was" if count == 1 else f"{count:,} triples of the templates were"
+    return QueryWarning(
+        "W121",
+        f"{triples} left out: ?{variable.name} is a literal there, which cannot be a subject",
+        hint=f"the subject is the node that has the literal; FILTER(!ISLITERAL(?{variable.name})) omits such solutions",
+        span=variable.span,
+    )
 
 
 def _iri(iri: ast.Iri) -> NamedNode:

@@ -17,8 +17,9 @@ from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.query.diagnostics import HELP, Help
 from hybridkg.query.diagnostics.columns import QUERY_STARTS
 from hybridkg.query.diagnostics.expected import found, in_words, kind, symbols
+from hybridkg.query.diagnostics.vectors import FUSION_ELSEWHERE
 from hybridkg.query.iris import is_absolute
-from hybridkg.query.lexer import END, FUSION, UNKNOWN_WORD, Token
+from hybridkg.query.lexer import END, FUSION, UNKNOWN_WORD, Token, is_fusion
 from hybridkg.query.source import SourceText, shown
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def explain(
                 f"{shown(token.text)!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span
             )
     help_ = help_table(machine).get((states[-1], kind(token.type)))
+    if help_ is FUSION_ELSEWHERE and not (is_fusion(token.text) and _is_called(query, token)):
+        help_ = None
     if token.type != END and in_update and _FIRST_OF_UPDATES.issubset(expected):
         return QuerySyntaxError(UPDATE_STARTS, hint=UPDATE_HINT, span=span)
     if token.type != END and _FIRST_WORDS.issubset(expected):
@@ -149,10 +152,14 @@ def _text_ended(query: SourceText, token: Token) -> HybridkgError:
     )
 
 
+def _is_called(query: SourceText, token: Token) -> bool:
+    """Whether a word has arguments behind it."""
+    return query.text[token.end :].lstrip().startswith("(")
+
+
 def _no_fusion(query: SourceText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:
     """The error for an unknown function of RANK BY; None if the word is another one, or closer to a keyword."""
-    called = query.text[token.end :].lstrip().startswith("(")
-    if not called or _IN_RANK_BY.search(query.text, 0, token.start) is None:
+    if not _is_called(query, token) or _IN_RANK_BY.search(query.text, 0, token.start) is None:
         return None
     known = [*keywords, *map(str.upper, FUSIONS.names())]
     if any(word in keywords for word in difflib.get_close_matches(token.text.upper(), known, 1, SIMILAR)):

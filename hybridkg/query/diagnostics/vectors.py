@@ -5,6 +5,18 @@ from __future__ import annotations
 from hybridkg.query.diagnostics.entry import Help
 from hybridkg.query.diagnostics.ranking import MODIFIER_ORDER, NEAR_ORDER, RERANK_ORDER
 
+FUSION_ELSEWHERE = Help(
+    "functions of all scores, such as rrf and minmax, stand in RANK BY only",
+    "they are functions of the scores of all rows: RANK BY rrf(?t, ?v)",
+    (
+        "SELECT * { } ORDER BY rrf(?t)",
+        "SELECT * { } ORDER BY ?x zscore(?t)",
+        "SELECT * { } GROUP BY minmax(?t)",
+        "SELECT * { } HAVING minmax(?t)",
+    ),
+)
+"""For the name of a function with its arguments; any other word in its place is a name without a prefix."""
+
 VECTORS: tuple[Help, ...] = (
     Help(
         "NEAR needs a text in quotes, an entity, a variable or a vector",
@@ -66,16 +78,7 @@ VECTORS: tuple[Help, ...] = (
             "SELECT * { } RANK BY minmax",
         ),
     ),
-    Help(
-        "functions of all scores, such as rrf and minmax, stand in RANK BY only",
-        "they are functions of the scores of all rows: RANK BY rrf(?t, ?v)",
-        (
-            "SELECT * { } ORDER BY rrf(?t)",
-            "SELECT * { } ORDER BY ?x zscore(?t)",
-            "SELECT * { } GROUP BY minmax(?t)",
-            "SELECT * { } HAVING minmax(?t)",
-        ),
-    ),
+    FUSION_ELSEWHERE,
     Help(
         "RERANK needs a number of rows and a reranker",
         RERANK_ORDER,

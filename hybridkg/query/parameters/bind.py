@@ -20,6 +20,7 @@ from hybridkg.query.scope import ranked_items
 from hybridkg.query.walk import rebuild, variables
 from hybridkg.rdf.term_texts import literal_with
 from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, from_rdflib, read_triple_term
+from hybridkg.rdf.well_known import WELL_KNOWN, iri_of_prefixed
 from hybridkg.registry import did_you_mean
 
 ParameterValue = object
@@ -201,31 +202,39 @@ NUMBER = re.compile(
 )
 QUOTED = re.compile(
     r"""(?P<quote>["'])(?P<text>.*)(?P=quote)"""
-    r"""(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?:--(?P<direction>ltr|rtl))?|\^\^<(?P<datatype>[^<>\s]+)>)?""",
+    r"""(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?:--(?P<direction>ltr|rtl))?"""
+    r"""|\^\^(?:<(?P<datatype>[^<>\s]+)>|(?P<prefixed>[^<>\s"':]*:[^<>\s"']*)))?""",
     re.DOTALL,
 )
+_NO_LITERAL = re.compile(r"""(["'])(?:.*\1(?:@|\^\^)\S*)|"[^"]*""", re.DOTALL)
+"""A text in quotes with a wrong tag or datatype, or without its end; an apostrophe alone begins a word: 'tis."""
 
 
-def read_term(text: str) -> Term:
-    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, `<<( <s> <p> "o" )>>`, words.
+def read_term(text: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> Term:
+    """A parameter value as typed: `<iri>`, `"text"@en`, `"x"^^xsd:date`, `12`, `true`, `<<( <s> <p> "o" )>>`, words.
 
     Any other text is a string, so a search box can pass the text of its user. Quotes inside quotes are literal: nothing
-    is unescaped.
+    is unescaped. Words may begin with a phrase in quotes: `"deep learning" papers`.
+
+    Args:
+        text: as typed.
+        prefixes: namespaces by prefix, for a datatype without angle brackets.
 
     Raises:
-        ParameterError: `<...>` is not an absolute IRI, a language tag is invalid, or the text is not Unicode.
+        ParameterError: `<...>` is not an absolute IRI, a literal in quotes has an invalid language tag or datatype or
+            no end, or the text is not Unicode.
 
     >>> read_term("2018").datatype.value.rsplit("#")[-1], read_term("machine translation").value
     ('integer', 'machine translation')
     """
     try:
         text.encode()
-        return _read_term(text)
+        return _read_term(text, prefixes)
     except ValueError as e:
         raise ParameterError(f"{text!r} is not a value: {_reason(e)}") from None
 
 
-def _read_term(text: str) -> Term:
+def _read_term(text: str, prefixes: Mapping[str, str]) -> Term:
     if text.startswith("<<(") and text.endswith(")>>"):
         return read_triple_term(text)
     if text.startswith("<") and text.endswith(">"):
@@ -240,8 +249,28 @@ def _read_term(text: str) -> Term:
     if quoted := QUOTED.fullmatch(text):
         if quoted["language"]:
             return literal_with(quoted["text"], quoted["language"], quoted["direction"])
-        return Literal(quoted["text"], datatype=NamedNode(quoted["datatype"]) if quoted["datatype"] else None)
+        datatype = quoted["datatype"] or (quoted["prefixed"] and _datatype(text, quoted["prefixed"], prefixes))
+        return Literal(quoted["text"], datatype=NamedNode(datatype) if datatype else None)
+    if _NO_LITERAL.fullmatch(text):
+        what = "behind the quotes stands no tag or datatype" if text.count(text[0]) > 1 else "the quotes have no end"
+        raise ParameterError(
+            f"{text!r} is not a value: {what}",
+            hint='a literal is "text", "text"@en, "2025-06-01"^^xsd:date or "x"^^<datatype>',
+        )
     return Literal(text)
+
+
+def _datatype(text: str, written: str, prefixes: Mapping[str, str]) -> str:
+    """The IRI of a datatype with a prefix. Raises ParameterError: the prefix is unknown."""
+    iri = iri_of_prefixed(written, prefixes)
+    if not iri:
+        prefix = written.partition(":")[0]
+        what = f"no prefix {prefix + ':'!r} is known" if prefix not in prefixes else f"{written!r} is no name"
+        raise ParameterError(
+            f"{text!r} is not a value: {what}",
+            hint=did_you_mean(prefix, list(prefixes)) or "write the datatype as ^^<IRI>",
+        )
+    return iri
 
 
 def _with_values(form: Pattern, name: str, values: tuple[Bound, ...]) -> Pattern:

@@ -29,7 +29,7 @@ def arrow_column(array: pyarrow.Array, name: str, place: str) -> TableColumn:
     Raises:
         LoadError: values of this type have no text.
     """
-    with needs_extra("arrow", "a table of Arrow"):
+    with needs_extra("tables", "a table of Arrow"):
         import pyarrow.compute as pc
         from pyarrow import types
     kind = array.type

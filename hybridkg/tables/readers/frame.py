@@ -52,7 +52,7 @@ class FrameTable:
             yield RowBatch(start + 1, len(arrays[0]), columns)
 
     def _array(self, column: int, start: int, size: int) -> pyarrow.Array:
-        with needs_extra("arrow", "a DataFrame"):
+        with needs_extra("tables", "a DataFrame"):
             import pyarrow
         if not _is_pandas(self._frame):
             return self._frame.column(column).slice(start, size).combine_chunks()
@@ -118,7 +118,7 @@ def _days(frame: Any) -> frozenset[int]:
 
 
 def _arrow(frame: Any) -> pyarrow.Table:
-    with needs_extra("arrow", "a DataFrame"):
+    with needs_extra("tables", "a DataFrame"):
         import pyarrow
         import pyarrow.interchange
     if isinstance(frame, pyarrow.Table):

@@ -21,7 +21,7 @@ class ParquetTable:
     part = ""
 
     def __init__(self, path: Path):
-        with needs_extra("arrow", "Parquet"):
+        with needs_extra("tables", "Parquet"):
             import pyarrow
             import pyarrow.parquet
         check_readable(path)

@@ -304,3 +304,19 @@ def test_mistakes_of_the_command(films, options, code, message):
     result = run("node", films, "Solaris", *options)
     assert result.exit_code == code
     assert message in result.output
+
+
+def test_a_local_name_is_found_in_the_namespace_of_any_entity(tmp_path):
+    film = "a <http://s/Film> ; <http://www.w3.org/2000/01/rdf-schema#label>"
+    (tmp_path / "g.ttl").write_text(
+        f'[] {film} "z" . <http://a/x> {film} "A" . <http://e/alien> {film} "B" . <http://e/up> {film} "C" . '
+        f'<http://z/#up> {film} "D" . <urn:last> {film} "E" .'
+    )
+    with KnowledgeBase.temporary(tmp_path / "g.ttl") as kb:
+        assert kb.node("alien").node == NamedNode("http://e/alien")
+        with pytest.raises(UnknownNameError, match="2 nodes have the name 'up'") as e:
+            kb.node("up")
+        assert "<http://e/up> " in e.value.hint
+        assert "<http://z/#up> " in e.value.hint
+        with pytest.raises(UnknownNameError, match="no node has the name 'lien'"):
+            kb.node("lien")

@@ -49,6 +49,9 @@ def test_each_change_counts_the_triples_that_only_graph_sees(kb, tmp_path):
     assert one.startswith("note: 1 new triple is in a named graph")
     (two,) = noted(kb.update("INSERT DATA { GRAPH <x:g> { <x:b> <x:p> 1, 2 } <x:b> <x:p> 3 }"))
     assert two.startswith("note: 2 new triples are in named graphs")
+    folder = tmp_path / "g.kb"
+    for note in (one, two):
+        assert note.endswith(f"hybridkg config {folder} default_graph union, then hybridkg index {folder}")
     assert not noted(kb.update("INSERT DATA { GRAPH <x:g> { <x:b> <x:p> 1, 2 } <x:b> <x:p> 4 }"))
     assert not noted(kb.update("DELETE DATA { GRAPH <x:g> { <x:b> <x:p> 1 } }"))
     with kb.transaction() as t:

@@ -62,3 +62,16 @@ def test_a_transaction_is_exact_only_if_each_of_its_updates_is(kb, monkeypatch):
 def inexact(solutions, run, operation):
     run.exact = False
     return solutions(run, operation)
+
+
+def test_triples_whose_subject_would_be_a_literal_are_counted(kb):
+    kb.update('INSERT DATA { <http://e/a> <http://e/p> "x" , "y" , <http://e/b> }')
+    report = kb.update("INSERT { ?o <http://e/q> ?s . ?s <http://e/q> ?s } WHERE { ?s <http://e/p> ?o }")
+    (warning,) = report.warnings
+    assert (warning.code, report.added) == ("W121", 2)
+    assert warning.message.startswith("2 triples of the templates were left out: ?o is a literal there")
+    nothing = kb.update('INSERT { ?o <http://e/q> 1 } WHERE { <http://e/a> <http://e/p> ?o FILTER(?o = "x") }')
+    assert nothing.warnings[0].message.startswith("1 triple of the template was left out: ?o is a literal")
+    assert nothing.why_nothing == "nothing has changed"
+    deleted = kb.update("DELETE { ?o <http://e/q> ?s } WHERE { ?s <http://e/p> ?o }")
+    assert not deleted.warnings

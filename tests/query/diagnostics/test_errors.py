@@ -283,3 +283,19 @@ def test_a_bare_word_where_a_class_stands_is_not_shown_as_a_text():
 def test_a_quote_inside_a_text_is_told_to_have_ended_it(pattern, hint):
     found = error(f"SELECT * {{ {pattern} }}")
     assert (found.message[:18], found.hint) == ("the text ended at ", hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('SELECT * { ?g label "x" }', "label"),
+        ("SELECT * { ?g isA <e:Film> }", "isA"),
+        ("SELECT * { ?g rrf ?x }", "rrf"),
+        ("SELECT * { ?s ?p ?o } ORDER BY label", "label"),
+        ("SELECT * { ?s ?p ?o } GROUP BY label", "label"),
+    ],
+)
+def test_a_name_without_its_prefix_is_told_how_iris_look(text, word):
+    found = error(text)
+    assert found.message == f"{word!r} is neither a keyword, a variable nor an IRI"
+    assert "IRIs look like <http://...> or prefix:name" in found.hint

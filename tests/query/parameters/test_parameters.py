@@ -15,7 +15,7 @@ from hybridkg.errors import ParameterError
 from hybridkg.query.parameters.bind import bind, read_term
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
-from hybridkg.rdf.terms import NamedNode
+from hybridkg.rdf.terms import Literal, NamedNode
 
 QUERY = parse("SELECT ?x { ?x <http://e/p> ?y }")
 
@@ -126,3 +126,34 @@ def test_a_triple_term_and_a_base_direction_are_read_as_typed():
     for text in ("<<( a b c )>>", "<<( <a:a> <a:p> 1 )>> . <a:a> <a:p> <<( <a:a> <a:p> 1 )>>", "<<(" * 200 + ")>>"):
         with pytest.raises(ParameterError, match="not a triple term"):
             read_term(text)
+
+
+def test_the_datatype_of_a_typed_value_has_a_prefix_or_is_an_iri():
+    day = Literal("2025-06-01", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#date"))
+    assert read_term('"2025-06-01"^^xsd:date') == read_term("'2025-06-01'^^xsd:date") == day
+    assert read_term('"2025-06-01"^^<http://www.w3.org/2001/XMLSchema#date>') == day
+    assert read_term('"5"^^u:cm', {"u": "http://u/"}) == Literal("5", datatype=NamedNode("http://u/cm"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('"x', "the quotes have no end"),
+        ('"', "the quotes have no end"),
+        ('"x"^^foo:bar', "no prefix 'foo:' is known"),
+        ("'x'^^foo:bar", "no prefix 'foo:' is known"),
+        ('"x"^^xsd:', "'xsd:' is no name"),
+        ('"x"^^date', "no tag or datatype"),
+        ('"x"^^', "no tag or datatype"),
+        ('"x"@', "no tag or datatype"),
+        ('"x"@e_n', "no tag or datatype"),
+    ],
+)
+def test_an_unfinished_literal_is_an_error(text, reason):
+    with pytest.raises(ParameterError, match=reason):
+        read_term(text)
+
+
+@pytest.mark.parametrize("text", ["'tis the season", '"deep learning" papers', '5" disk', 'a "b"^^c:d', '"a"-@home b'])
+def test_words_may_have_quotes_in_them(text):
+    assert read_term(text) == Literal(text)
