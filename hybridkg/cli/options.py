@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -324,9 +323,26 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-def remove_unfinished(kb: Path) -> None:
-    """Deletes a knowledge base that this command began, unless its folder has other files."""
-    from hybridkg.store.generations.folder import OURS
+def opened_or_created(kb: Path, wait: float) -> KnowledgeBase:
+    """The knowledge base at a path, created where there is none yet; another process may create it at the same time."""
+    from hybridkg.errors import StorageError
+    from hybridkg.kb import KnowledgeBase
+    from hybridkg.store.generations.folder import Folder
 
-    if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):
-        shutil.rmtree(kb)
+    while True:
+        folder = Folder.open_or_create(kb, wait)
+        try:
+            return KnowledgeBase(folder)
+        except StorageError:
+            if (kb / "CURRENT").exists():
+                raise
+            # The process that has created it has failed, and removed it in this moment.
+
+
+def remove_unused(kb: Path, base: KnowledgeBase, error: BaseException) -> None:
+    """Deletes a knowledge base that this command has created and not filled, unless another process uses it."""
+    from hybridkg.store.generations.folder import Folder
+
+    base.close()
+    if Folder(kb).remove_unused():
+        error.__notes__ = []  # they name files of the removed folder
