@@ -112,9 +112,10 @@ def load(
     is_new, opened = not kb.exists(), KnowledgeBase.open(kb) if (kb / "CURRENT").exists() else None
     tables = TableArguments(mapping, ids, classes, prefix, header_rows, save_mapping, dry_run, replace, replace_rows)
     table_mapping = shown_mapping(files, tables, opened, progress)
-    if dry_run and replace_rows and opened is not None:
+    if dry_run and opened is not None and (replace_rows or replace is not None):
         with opened.transaction(dry_run=True, index=False, wait=wait, progress=progress) as changes:
-            changes.load(*files, mapping=table_mapping.mapping, header_row=table_mapping.header_row, replace_rows=True)
+            how = {"replace": replace, "replace_rows": replace_rows}
+            changes.load(*files, mapping=table_mapping.mapping, header_row=table_mapping.header_row, **how)
         assert changes.report is not None
         show_change(changes.report, kb, dry_run=True)
         return

@@ -65,6 +65,17 @@ def test_a_dry_run_prints_the_triples_and_changes_nothing(same):
     assert all(line.startswith(f"D <{FILM}/") for line in removed)
 
 
+def test_a_dry_run_of_a_replacing_load_prints_the_triples_and_changes_nothing(same, tmp_path):
+    new = tmp_path / "new.ttl"
+    new.write_text(f'<{FILM}/Alien> a <{FILM}/Film> ; <{FILM}/shelf> "space" .')
+    result = run("load", same, new, "--replace", "default", "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line.startswith("A")] == [f'A <{FILM}/Alien> <{FILM}/shelf> "space" .']
+    assert f"D <{FILM}/Alien> <{FILM}/director> <{FILM}/Scott> ." in lines
+    assert result.stderr.endswith("nothing has been written\n")
+
+
 def test_the_report_is_json_if_asked_for(same):
     report = json.loads(run("update", same, SHELF, "--dry-run", "--format", "json").stdout)
     assert (report["added"], report["removed"], report["entities"]) == (3, 0, 3)
