@@ -12,7 +12,7 @@ from itertools import islice
 from pyoxigraph import Store
 
 from hybridkg.errors import QueryWarning
-from hybridkg.kb.absent_constants import MAX_LENGTH, folded, written
+from hybridkg.kb.absent_constants import MAX_LENGTH, did_you_mean, folded, written
 from hybridkg.query import ast
 from hybridkg.query.source import shown
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Term
@@ -57,7 +57,7 @@ def absent_triples(
             yield QueryWarning(
                 "W120",
                 f"there is no such triple to be removed: {triple}",
-                hint=f"did you mean {' or '.join(shown(written(term, prefixes), MAX_LENGTH) for term in near)}?",
+                hint=did_you_mean(quad.object, near, prefixes),
                 span=node.span,
             )
 
