@@ -141,9 +141,12 @@ class WholeNumber(click.IntRange):
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A duration such as `10`, `10s`, `500ms` or `2m`, in seconds; 0 is no limit."""
+    """A duration such as `10`, `10s`, `500ms` or `2m`, in seconds; `zero` says for errors what 0 means."""
 
     name = "duration"
+
+    def __init__(self, zero: str = "0 for no limit"):
+        self._zero = zero
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Parses the value."""
@@ -151,7 +154,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return float(value)
         from hybridkg.kb.cancellation import read_duration
 
-        return read_duration(value)
+        return read_duration(value, self._zero)
 
 
 timeout_option: Decorator = click.option(
@@ -209,7 +212,7 @@ format_option: Decorator = click.option(
 wait_option: Decorator = click.option(
     "--wait",
     metavar="SECONDS",
-    type=Duration(),
+    type=Duration("0 does not wait"),
     default="10",
     show_default=True,
     help="Time to wait for another writer, such as 60 or 2m.",

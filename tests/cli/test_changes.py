@@ -257,6 +257,11 @@ def test_a_writer_is_waited_for_no_longer_than_asked(same):
             assert result.stderr.endswith("  hint: --wait 60 waits longer; nothing is lost either way\n")
 
 
+def test_a_malformed_wait_says_what_0_means(same):
+    result = run("index", same, "--wait", "soon")
+    assert result.stderr.endswith("hint: for example 10s, 500ms or 2m; 0 does not wait\n")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_an_update_and_leaves_everything_as_it_was(same):
     numbers = " ".join(map(str, range(300)))
