@@ -83,23 +83,33 @@ def _refuse_lost_current(path: Path) -> None:
     Raises:
         NotAKnowledgeBaseError: names the generation, and how to use it.
     """
-    names = [entry.name for entry in path.iterdir() if GENERATION.fullmatch(entry.name)] if path.is_dir() else []
     unreadable = ""
-    for name in sorted(names, key=int, reverse=True):
-        try:
-            manifest = read_manifest(path / name)
-        except CorruptError:
+    for name, manifest in _manifests(path):
+        if manifest is None:
             unreadable = name
-            continue
-        if manifest.counts.get("quads", 0) or manifest.documents or manifest.generation > 1:
+        elif manifest.counts.get("quads", 0) or manifest.documents or manifest.generation > 1:
             raise NotAKnowledgeBaseError(
                 f"{str(path)!r} has lost its file 'CURRENT', which names the generation to open; {name} is complete",
-                hint=f"to use it: echo {name} > {path / 'CURRENT'}",
+                hint=_use(name, path),
             )
     if unreadable:
         raise NotAKnowledgeBaseError(
             f"{str(path)!r} has lost its file 'CURRENT', and the manifest of {unreadable} cannot be read", hint=RESTORE
         )
+
+
+def _manifests(path: Path) -> Iterator[tuple[str, Manifest | None]]:
+    """The generations of a folder, newest first, with their manifests; None for one that cannot be read."""
+    names = [entry.name for entry in path.iterdir() if GENERATION.fullmatch(entry.name)] if path.is_dir() else []
+    for name in sorted(names, key=int, reverse=True):
+        try:
+            yield name, read_manifest(path / name)
+        except CorruptError:
+            yield name, None
+
+
+def _use(generation: str, path: Path) -> str:
+    return f"to use it: echo {generation} > {path / 'CURRENT'}"
 
 
 def _refuse_taken(path: Path) -> None:
@@ -275,7 +285,12 @@ class Folder:
         with _storage_errors(f"reading {str(self.path / 'CURRENT')!r}"):
             name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
         if not GENERATION.fullmatch(name):
-            raise CorruptError(f"{str(self.path / 'CURRENT')!r} is damaged: {name[:40]!r}", hint=RESTORE)
+            damage = f"is damaged: {name[:40]!r}" if name else "is empty"
+            whole = next((one for one, manifest in _manifests(self.path) if manifest is not None), None)
+            raise CorruptError(
+                f"{str(self.path / 'CURRENT')!r} {damage}" + (f"; {whole} is complete" if whole else ""),
+                hint=_use(whole, self.path) if whole else RESTORE,
+            )
         return name
 
     def generations(self) -> list[Path]:

@@ -423,6 +423,19 @@ def test_a_damaged_current_is_an_error(text, folder):
         folder.current()
 
 
+@pytest.mark.parametrize(("text", "damage"), [("", "is empty"), ("{}", "is damaged: '{}'")])
+def test_a_damaged_current_is_mended_as_the_hint_says(text, damage, folder, load_into):
+    load_into(folder, triples(1))
+    current = folder.path / "CURRENT"
+    current.write_text(text)
+    with pytest.raises(CorruptError) as caught:
+        folder.current()
+    assert caught.value.message == f"{str(current)!r} {damage}; 000002 is complete"
+    assert caught.value.hint == f"to use it: echo 000002 > {current}"
+    current.write_text("000002\n")
+    assert values(folder.current()) == ["1"]
+
+
 @pytest.mark.parametrize("change", [{"format": 2}, {"files": 3}, {"generation": "x"}, {"counts": None}])
 def test_a_manifest_of_another_kind_is_an_error(change, folder):
     path = folder.path / "000001" / "manifest.json"
