@@ -164,10 +164,15 @@ def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
     missed = run("remove", kb, triples)
     assert missed.stdout.startswith("triples: 0 added, 0 removed\n")
     assert missed.stderr.splitlines() == [
-        "warning[W303]: 2 of the triples to be removed are not in the default graph, "
-        "and 1 of them are in the graph <e:g>",
+        "warning[W303]: 2 triples to be removed are not in the default graph; the graph <e:g> has 1 of them",
         f"  hint: hybridkg remove {kb} FILE --graph '<e:g>' removes them there",
         "        in Python: kb.delete(..., graph='<e:g>')",
+    ]
+    update = run("update", kb, "DELETE DATA { <e:s> <e:p> <e:a> }")
+    assert update.stdout.endswith("note: nothing has changed\n")
+    assert update.stderr.splitlines() == [
+        "warning[W303]: the triple to be removed is not in the default graph, but in the graph <e:g>",
+        "  hint: DELETE DATA { GRAPH <e:g> { ... } } removes from that graph",
     ]
     assert run("remove", kb, triples, "--graph", "<e:g>").stdout.startswith("triples: 0 added, 1 removed\n")
     assert run("remove", kb, triples, "--graph", "e:g").stderr == ""
