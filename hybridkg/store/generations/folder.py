@@ -163,10 +163,10 @@ class Folder:
             if path.exists():
                 cls(path)._create_here(config, wait)
                 return cls(path)
-            _make(path.parent)
+            _make(path.parent, path)
             beside = path.absolute().with_name(f".creating-{os.getpid()}-{threading.get_ident()}")
             shutil.rmtree(beside, ignore_errors=True)  # of a crashed process with the same id
-            _make(beside)
+            _make(beside, path)
             try:
                 cls(beside)._create_here(config, 0.0)
                 beside.rename(path)
@@ -411,14 +411,17 @@ def _storage_errors(doing: str) -> Iterator[None]:
         raise storage_error(e, doing) from e
 
 
-def _make(path: Path) -> None:
-    """Makes a folder with its parents. Raises StorageError: a parent that exists takes no folder, as in /proc."""
+def _make(path: Path, wanted: Path) -> None:
+    """Makes a folder with its parents. Raises StorageError: a parent that exists takes no folder, as in /proc.
+
+    The error names `wanted`, which the folder is for.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileNotFoundError as e:
         parent = next(one for one in path.absolute().parents if one.exists())
         raise StorageError(
-            f"creating {str(path)!r} failed: no folder can be made in {str(parent)!r}",
+            f"creating {str(wanted)!r} failed: no folder can be made in {str(parent)!r}",
             hint="choose a place that can be written",
         ) from e
 
