@@ -259,6 +259,14 @@ class QuerySyntaxError(UserError):
     code = "Q101"
 
 
+class UndeclaredPrefixError(QuerySyntaxError):
+    """A prefix of the query is not declared; `prefix` is its name."""
+
+    def __init__(self, message: str, prefix: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.prefix = prefix
+
+
 class QueryLimitError(UserError):
     """The query is larger or deeper than the parser accepts."""
 

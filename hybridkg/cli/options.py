@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hybridkg.cli.echo import KB_IN_USE, echo, echo_error
-from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
+from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError, UndeclaredPrefixError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.query.text_kind import update_keyword
@@ -318,12 +318,34 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
 
     _refuse_query_file(path)
     if not path.is_file():
-        yield KnowledgeBase.open(path, progress=TerminalProgress())
+        base = KnowledgeBase.open(path, progress=TerminalProgress())
+        with naming_prefixes(base, path):
+            yield base
         return
-    with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
-        for warning in kb.load_report.warnings if kb.load_report else ():
+    with KnowledgeBase.temporary(path, progress=TerminalProgress()) as base, naming_prefixes(base, None):
+        for warning in base.load_report.warnings if base.load_report else ():
             echo_error(warning)
-        yield kb
+        yield base
+
+
+@contextmanager
+def naming_prefixes(base: KnowledgeBase, path: Path | None) -> Iterator[None]:
+    """Explains in the error of an undeclared prefix how to declare one that `node` and `search` show.
+
+    These commands give names to the namespaces of the data that no kept prefix covers. `path` is None for a temporary
+    knowledge base, which keeps none.
+    """
+    try:
+        yield
+    except UndeclaredPrefixError as e:
+        from hybridkg.kb.search.base import shown_prefixes
+
+        namespace = shown_prefixes(base).get(e.prefix)
+        if namespace is not None:
+            e.hint = f"put this line first:\nPREFIX {e.prefix}: <{namespace}>"
+            if path is not None:
+                e.hint += f"\nto keep it for all queries: hybridkg prefixes {path} --add {e.prefix}={namespace}"
+        raise
 
 
 def opened_or_created(kb: Path, wait: float) -> KnowledgeBase:
