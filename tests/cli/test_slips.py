@@ -154,6 +154,9 @@ def test_a_file_with_no_triple_of_the_graph_is_named(films, tmp_path):
     other.write_text("<e:s> <e:p> <e:a> .\n<e:s> <e:p> <e:c> .\n")
     said = run("remove", films, other).stdout.splitlines()[-1]
     assert said == f"note: nothing has changed: none of the 2 triples of {other} is in {films.name}"
+    other.write_text("<e:s> <e:p> <e:a> .\n")
+    said = run("remove", films, other).stdout.splitlines()[-1]
+    assert said == f"note: nothing has changed: the triple of {other} is not in {films.name}"
 
 
 def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):

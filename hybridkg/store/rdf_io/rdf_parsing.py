@@ -119,7 +119,7 @@ def _parsed(
             raise
         raise LoadError(
             f"a word of more than 16 MB in {form.name}: no literal and no IRI may be longer",
-            hint="a text so long is better cut into several, or given by --text",
+            hint="split the text into several, or give it by --text",
             place=str(file.path),
         ) from e
 
