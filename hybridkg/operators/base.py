@@ -89,6 +89,10 @@ class PhysicalOperator(ABC):
     def describe(self) -> str:
         """Line for EXPLAIN."""
 
+    def at_work(self) -> str:
+        """What the operator does, for the error of a stopped query."""
+        return self.describe()
+
     def details(self, estimates: EstimationContext) -> str:
         """Further lines for EXPLAIN."""
         return ""
