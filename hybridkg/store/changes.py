@@ -7,7 +7,7 @@ would happen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
@@ -15,6 +15,7 @@ from typing import cast
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
 from hybridkg.errors import QueryLimitError
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, GraphName, Literal, Triple
 from hybridkg.store.quad_patterns import quads_of_pattern
@@ -77,6 +78,7 @@ class ChangingGraph:
 
     Args:
         open_store: opens the store for writing, at the first use and again after `close`.
+        progress: receives the progress of changes of at least BULK quads.
 
     >>> p, one, two = NamedNode("a:p"), NamedNode("a:1"), NamedNode("a:2")
     >>> graph = ChangingGraph(Store)
@@ -86,8 +88,8 @@ class ChangingGraph:
     ['A <a:1> <a:p> <a:1> .']
     """
 
-    def __init__(self, open_store: Callable[[], Store]):
-        self._open_store = open_store
+    def __init__(self, open_store: Callable[[], Store], progress: Progress = SILENT):
+        self._open_store, self._progress = open_store, progress
         self._store: Store | None = None
         self._whole, self._request = _Net(), _Net()
         self.failure: BaseException | None = None
@@ -134,8 +136,9 @@ class ChangingGraph:
         """
         adding = dict.fromkeys(quads_as_stored(_limited(added)))
         removing = dict.fromkeys(quads_as_stored(_limited(removed)))
-        gone = [quad for quad in removing if quad not in adding and quad in self.store]
-        new = [quad for quad in adding if quad not in self.store]
+        store, look_up = self.store, "comparing with the graph"
+        gone = [quad for quad in self._told(look_up, removing) if quad not in adding and quad in store]
+        new = [quad for quad in self._told(look_up, adding) if quad not in store]
         if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
             raise _too_many("this commit")
         self._change(gone, new)
@@ -184,15 +187,31 @@ class ChangingGraph:
     def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None) -> None:
         if whole is not None:
             self.store.clear_graph(whole)
-        for quad in removed if whole is None else ():
+        for quad in self._told("removing triples", removed) if whole is None else ():
             self.store.remove(quad)
         if len(added) >= BULK:
-            self.store.bulk_extend(added)
+            self.store.bulk_extend(self._told("adding triples", added))
         elif added:
             self.store.extend(added)
         for graph in dict.fromkeys(quad.graph_name for quad in removed):
             if isinstance(graph, NamedNode | BlankNode) and not self.has_graph(graph):
                 self.store.remove_graph(graph)
+
+    def _told(self, label: str, quads: Collection[Quad]) -> Iterator[Quad]:
+        """The quads, with the progress of what is done with them where they are many; the share is of their number."""
+        if len(quads) < BULK:
+            yield from quads
+            return
+        self._progress.start(label, len(quads))
+        for number, quad in enumerate(quads, 1):
+            yield quad
+            if number % TOLD_EVERY == 0:
+                self._progress.advance(TOLD_EVERY, TOLD_EVERY)
+        self._progress.done(len(quads))
+
+
+TOLD_EVERY = 1_000
+"""Quads between reports of progress; about 10 ms."""
 
 
 def _limited(quads: Iterable[Quad]) -> Iterator[Quad]:

@@ -60,7 +60,7 @@ class TransactionState:
         self.folder, self.building, self.live, self.step = folder, building, live, step
         is_open = isinstance(live.store, OxigraphStore) and live.generation.name == building.previous.name
         link = cast(OxigraphStore, live.store).link_into if is_open else None
-        self.graph = ChangingGraph(lambda: building.writable_graph(link))
+        self.graph = ChangingGraph(lambda: building.writable_graph(link), progress)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]
