@@ -114,8 +114,13 @@ def load(
     table_mapping = shown_mapping(files, tables, opened, progress)
     if dry_run and opened is not None and (replace_rows or replace is not None):
         with opened.transaction(dry_run=True, index=False, wait=wait, progress=progress) as changes:
-            how = {"replace": replace, "replace_rows": replace_rows}
-            changes.load(*files, mapping=table_mapping.mapping, header_row=table_mapping.header_row, **how)
+            changes.load(
+                *files,
+                mapping=table_mapping.mapping,
+                header_row=table_mapping.header_row,
+                replace=replace,
+                replace_rows=replace_rows,
+            )
         assert changes.report is not None
         show_change(changes.report, kb, dry_run=True)
         return

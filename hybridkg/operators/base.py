@@ -90,7 +90,7 @@ class PhysicalOperator(ABC):
         """Line for EXPLAIN."""
 
     def at_work(self) -> str:
-        """What the operator does, for the error of a stopped query."""
+        """Description for the error of a stopped query."""
         return self.describe()
 
     def details(self, estimates: EstimationContext) -> str:
