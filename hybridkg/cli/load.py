@@ -127,8 +127,9 @@ def load(
     if dry_run:
         print_examples(files, table_mapping)
         return
-    base = opened or opened_or_created(kb, wait)
+    base = opened
     try:
+        base = base or opened_or_created(kb, wait)
         report = base.load(
             *files,
             mapping=table_mapping.mapping,

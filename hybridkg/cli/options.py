@@ -364,10 +364,11 @@ def opened_or_created(kb: Path, wait: float) -> KnowledgeBase:
             # The process that has created it has failed, and removed it in this moment.
 
 
-def remove_unused(kb: Path, base: KnowledgeBase, error: BaseException) -> None:
+def remove_unused(kb: Path, base: KnowledgeBase | None, error: BaseException) -> None:
     """Deletes a knowledge base that this command has created and not filled, unless another process uses it."""
     from hybridkg.store.generations.folder import Folder
 
-    base.close()
+    if base is not None:
+        base.close()
     if Folder(kb).remove_unused():
         error.__notes__ = []  # they name files of the removed folder

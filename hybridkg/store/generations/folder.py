@@ -67,7 +67,7 @@ def checked_path(path: str | Path) -> Path:
     return Path(path)
 
 
-class AlreadyCreatedError(NotAKnowledgeBaseError):
+class _AlreadyCreatedError(NotAKnowledgeBaseError):
     """The folder in which a knowledge base is to be created has one."""
 
 
@@ -118,7 +118,7 @@ def _refuse_taken(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
     if (path / "CURRENT").exists():
-        raise AlreadyCreatedError(f"{shown!r} is a knowledge base already", hint="open it instead")
+        raise _AlreadyCreatedError(f"{shown!r} is a knowledge base already", hint="open it instead")
     _refuse_lost_current(path)
     foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
     if foreign:
@@ -152,8 +152,7 @@ class Folder:
         `config` is given. `wait` is in seconds, for another process that creates in the same folder.
 
         Raises:
-            AlreadyCreatedError: it is a knowledge base already.
-            NotAKnowledgeBaseError: the folder holds something else.
+            NotAKnowledgeBaseError: the folder holds something else, or is a knowledge base already.
             LockedError: another process is creating one in the folder.
             StorageError: it cannot be written.
         """
@@ -216,7 +215,7 @@ class Folder:
         """The knowledge base at `path`, created where there is none; same errors as `create`."""
         try:
             return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path, wait=wait)
-        except AlreadyCreatedError:  # in this moment, by another process
+        except _AlreadyCreatedError:  # in this moment, by another process
             return cls.open(path)
 
     @property
@@ -392,6 +391,8 @@ class Folder:
 
     def remove_unused(self) -> bool:
         """Deletes the folder of a new knowledge base, unless it has been changed, or another process uses it."""
+        if not (self.path / "CURRENT").is_file():
+            return False  # and no lock, which would make the folder
         grave = self.path.absolute().with_name(f"{REMOVED}{os.getpid()}-{threading.get_ident()}")
         with suppress(LockedError, CorruptError, StorageError), self.locked():
             return self.live_name() == FIRST and remove_around_unless_held(self.path / FIRST, self.path, grave)
