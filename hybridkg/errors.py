@@ -178,12 +178,22 @@ class ElsewhereWarning(HybridkgError):  # noqa: N818 - not an error
     label = "warning"
 
     @classmethod
-    def of(cls, graph: str, found: int, missing: int) -> ElsewhereWarning:
-        """The warning for `missing` triples that the default graph does not have, and of which `graph` has `found`."""
+    def of(cls, graph: str, found: int, missing: int, hint: str = "") -> ElsewhereWarning:
+        """The warning for `missing` triples that the default graph does not have, and of which `graph` has `found`.
+
+        Without a hint of its own, it names how a file is removed from that graph.
+
+        >>> ElsewhereWarning.of("<e:g>", 1, 3).message
+        '3 triples to be removed are not in the default graph; the graph <e:g> has 1 of them'
+        >>> ElsewhereWarning.of("<e:g>", 1, 1).message
+        'the triple to be removed is not in the default graph, but in the graph <e:g>'
+        """
+        what = "the triple to be removed is" if missing == 1 else f"{missing:,} triples to be removed are"
+        where = f", but in the graph {graph}" if found == missing else f"; the graph {graph} has {found:,} of them"
         return cls(
-            f"{missing:,} of the triples to be removed are not in the default graph, and {found:,} of them are in the "
-            f"graph {graph}",
-            hint=f"hybridkg remove KB FILE --graph '{graph}' removes them there\n"
+            f"{what} not in the default graph{where}",
+            hint=hint
+            or f"hybridkg remove KB FILE --graph '{graph}' removes them there\n"
             f"in Python: kb.delete(..., graph='{graph}')",
         )
 
@@ -248,6 +258,14 @@ class QuerySyntaxError(UserError):
     """The query text does not follow the grammar."""
 
     code = "Q101"
+
+
+class UndeclaredPrefixError(QuerySyntaxError):
+    """A prefix of the query is not declared; `prefix` is its name."""
+
+    def __init__(self, message: str, prefix: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.prefix = prefix
 
 
 class QueryLimitError(UserError):

@@ -13,7 +13,7 @@ from hybridkg.cli.options import (
     encoder_option,
     kb_argument,
     profile_option,
-    remove_unfinished,
+    remove_unused,
     wait_option,
     yes_option,
 )
@@ -66,9 +66,9 @@ def index(
             progress=TerminalProgress(),
             confirm=agreement(yes),
         )
-    except BaseException:
+    except BaseException as e:
         if not existed and not (kb / ".graph-work").is_dir():
-            remove_unfinished(kb)  # no page has been copied from which another run could continue
+            remove_unused(kb, base, e)  # no page has been copied from which another run could continue
         raise
     print_lines(report.lines())
     tell_what_remains()

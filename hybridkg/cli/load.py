@@ -14,8 +14,9 @@ from hybridkg.cli.options import (
     agreement,
     encoder_option,
     kb_argument,
+    opened_or_created,
     profile_option,
-    remove_unfinished,
+    remove_unused,
     wait_option,
     yes_option,
 )
@@ -91,7 +92,7 @@ def load(
     from hybridkg.cli.changes import show_change
     from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.cli.search_kernels import tell_what_remains
-    from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
+    from hybridkg.errors import LoadError, NotAKnowledgeBaseError
     from hybridkg.kb import KnowledgeBase
     from hybridkg.kb.write.table_inputs import check_replacing
 
@@ -108,21 +109,27 @@ def load(
         )
     check_replacing(replace, replace_rows)
     progress = TerminalProgress()
-    existed = (kb / "CURRENT").exists()
-    opened = KnowledgeBase.open(kb) if existed else None
+    is_new, opened = not kb.exists(), KnowledgeBase.open(kb) if (kb / "CURRENT").exists() else None
     tables = TableArguments(mapping, ids, classes, prefix, header_rows, save_mapping, dry_run, replace, replace_rows)
     table_mapping = shown_mapping(files, tables, opened, progress)
-    if dry_run and replace_rows and opened is not None:
+    if dry_run and opened is not None and (replace_rows or replace is not None):
         with opened.transaction(dry_run=True, index=False, wait=wait, progress=progress) as changes:
-            changes.load(*files, mapping=table_mapping.mapping, header_row=table_mapping.header_row, replace_rows=True)
+            changes.load(
+                *files,
+                mapping=table_mapping.mapping,
+                header_row=table_mapping.header_row,
+                replace=replace,
+                replace_rows=replace_rows,
+            )
         assert changes.report is not None
         show_change(changes.report, kb, dry_run=True)
         return
     if dry_run:
         print_examples(files, table_mapping)
         return
+    base = opened
     try:
-        base = opened or KnowledgeBase.create(kb)
+        base = base or opened_or_created(kb, wait)
         report = base.load(
             *files,
             mapping=table_mapping.mapping,
@@ -139,12 +146,9 @@ def load(
             confirm=agreement(yes),
             **settings,
         )
-    except (NotAKnowledgeBaseError, LockedError):
-        raise  # the folder belongs to another program
     except BaseException as e:
-        if not existed:
-            remove_unfinished(kb)
-            e.__notes__ = []  # they name files of the removed folder
+        if is_new:
+            remove_unused(kb, base, e)
         raise
     print_lines(report.lines())
     tell_what_remains()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hybridkg.cli.echo import KB_IN_USE, echo, echo_error
-from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
+from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError, UndeclaredPrefixError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.query.text_kind import update_keyword
@@ -143,9 +142,12 @@ class WholeNumber(click.IntRange):
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A duration such as `10`, `10s`, `500ms` or `2m`, in seconds; 0 is no limit."""
+    """A duration such as `10`, `10s`, `500ms` or `2m`, in seconds; `zero` says for errors what 0 means."""
 
     name = "duration"
+
+    def __init__(self, zero: str = "0 for no limit"):
+        self._zero = zero
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Parses the value."""
@@ -153,7 +155,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return float(value)
         from hybridkg.kb.cancellation import read_duration
 
-        return read_duration(value)
+        return read_duration(value, self._zero)
 
 
 timeout_option: Decorator = click.option(
@@ -211,7 +213,7 @@ format_option: Decorator = click.option(
 wait_option: Decorator = click.option(
     "--wait",
     metavar="SECONDS",
-    type=Duration(),
+    type=Duration("0 does not wait"),
     default="10",
     show_default=True,
     help="Time to wait for another writer, such as 60 or 2m.",
@@ -323,17 +325,57 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
 
     _refuse_query_file(path)
     if not path.is_file():
-        yield KnowledgeBase.open(path, progress=TerminalProgress())
+        base = KnowledgeBase.open(path, progress=TerminalProgress())
+        with naming_prefixes(base, path):
+            yield base
         return
-    with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
-        for warning in kb.load_report.warnings if kb.load_report else ():
+    with KnowledgeBase.temporary(path, progress=TerminalProgress()) as base, naming_prefixes(base, None):
+        for warning in base.load_report.warnings if base.load_report else ():
             echo_error(warning)
-        yield kb
+        yield base
 
 
-def remove_unfinished(kb: Path) -> None:
-    """Deletes a knowledge base that this command began, unless its folder has other files."""
-    from hybridkg.store.generations.folder import OURS
+@contextmanager
+def naming_prefixes(base: KnowledgeBase, path: Path | None) -> Iterator[None]:
+    """Explains in the error of an undeclared prefix how to declare one that `node` and `search` show.
 
-    if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):
-        shutil.rmtree(kb)
+    These commands give names to the namespaces of the data that no kept prefix covers. `path` is None for a temporary
+    knowledge base, which keeps none.
+    """
+    try:
+        yield
+    except UndeclaredPrefixError as e:
+        from hybridkg.kb.search.base import shown_prefixes
+
+        namespace = shown_prefixes(base).get(e.prefix)
+        if namespace is not None:
+            e.hint = f"put this line first:\nPREFIX {e.prefix}: <{namespace}>"
+            if path is not None:
+                e.hint += f"\nto keep it for all queries: hybridkg prefixes {path} --add {e.prefix}={namespace}"
+        raise
+
+
+def opened_or_created(kb: Path, wait: float) -> KnowledgeBase:
+    """The knowledge base at a path, created where there is none yet; another process may create it at the same time."""
+    from hybridkg.errors import StorageError
+    from hybridkg.kb import KnowledgeBase
+    from hybridkg.store.generations.folder import Folder
+
+    while True:
+        folder = Folder.open_or_create(kb, wait)
+        try:
+            return KnowledgeBase(folder)
+        except StorageError:
+            if (kb / "CURRENT").exists():
+                raise
+            # The process that has created it has failed, and removed it in this moment.
+
+
+def remove_unused(kb: Path, base: KnowledgeBase | None, error: BaseException) -> None:
+    """Deletes a knowledge base that this command has created and not filled, unless another process uses it."""
+    from hybridkg.store.generations.folder import Folder
+
+    if base is not None:
+        base.close()
+    if Folder(kb).remove_unused():
+        error.__notes__ = []  # they name files of the removed folder

@@ -39,7 +39,11 @@ TABLE_OPTIONS = (
         help="Row of the header in a sheet of Excel; default: the first one with a cell.",
     ),
     click.option("--save-mapping", metavar="FILE", type=PATH, help="Write the guessed mapping in YARRRML, to edit it."),
-    click.option("--dry-run", is_flag=True, help="Show the mapping of tables and some triples, and load nothing."),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Show the mapping of tables and some triples, with --replace what would change, and load nothing.",
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from hybridkg.cli.options import (
     dry_run_option,
     kb_argument,
     max_rows_option,
+    naming_prefixes,
     opened_for_update,
     param_option,
     read_parameters,
@@ -68,17 +69,18 @@ def update(
     update_text, name = read_query(text, file, what="update")
     refuse_query(update_text, name, kb, file)
     base = opened_for_update(kb)
-    report = base.update(
-        update_text,
-        read_parameters(parameters, base.prefixes),
-        index=False if no_index else None,
-        wait=wait,
-        dry_run=dry_run,
-        timeout=timeout,
-        max_rows=max_rows,
-        cancel=Event(),  # with an event each WHERE has a thread of its own, which Ctrl-C stops at once
-        name=name,
-        progress=TerminalProgress(),
-        confirm=agreement(yes),
-    )
+    with naming_prefixes(base, kb):
+        report = base.update(
+            update_text,
+            read_parameters(parameters, base.prefixes),
+            index=False if no_index else None,
+            wait=wait,
+            dry_run=dry_run,
+            timeout=timeout,
+            max_rows=max_rows,
+            cancel=Event(),  # with an event each WHERE has a thread of its own, which Ctrl-C stops at once
+            name=name,
+            progress=TerminalProgress(),
+            confirm=agreement(yes),
+        )
     show_change(report, kb, dry_run=dry_run, fmt=fmt)

@@ -154,7 +154,7 @@ def _warning(
     def name(term: Term) -> str:
         return shown(written(term, prefixes), MAX_LENGTH)
 
-    hint = f"did you mean {' or '.join(map(name, near))}?" if near else ""
+    hint = did_you_mean(term_of_constant(node), near, prefixes)
     if iri:
         hint = f"did you mean the IRI {name(NamedNode(iri))}? as a parameter it is <{iri}>"
     return QueryWarning(
@@ -163,6 +163,34 @@ def _warning(
         hint=hint,
         span=node.span,
     )
+
+
+def did_you_mean(term: Term, near: Sequence[Term], prefixes: Mapping[str, str]) -> str:
+    """A hint with the terms that are like another one; with the datatypes where they are written alike.
+
+    >>> xsd = "http://www.w3.org/2001/XMLSchema#"
+    >>> decimal, double = (Literal("1.1", datatype=NamedNode(xsd + name)) for name in ("decimal", "double"))
+    >>> did_you_mean(decimal, [double], {})
+    'did you mean "1.1"^^<http://www.w3.org/2001/XMLSchema#double>? 1.1 alone is an xsd:decimal'
+    """
+    own, texts = written(term, prefixes), [written(one, prefixes) for one in near]
+    alone = ""
+    if own in texts and isinstance(term, Literal):
+        texts = [_with_datatype(one, prefixes) if text == own else text for one, text in zip(near, texts, strict=True)]
+        alone = f" {shown(own, MAX_LENGTH)} alone is an {shortened(_plain_datatype(own))}"
+    return f"did you mean {' or '.join(shown(text, MAX_LENGTH) for text in texts)}?{alone}" if near else ""
+
+
+def _with_datatype(term: Term, prefixes: Mapping[str, str]) -> str:
+    if not isinstance(term, Literal):
+        return written(term, prefixes)
+    return f"{term_text(Literal(term.value))}^^{shortened(term.datatype.value, prefixes)}"
+
+
+def _plain_datatype(number: str) -> str:
+    """The datatype of a number that is written without one."""
+    kind = "double" if "e" in number.lower() else "decimal" if "." in number else "integer"
+    return f"http://www.w3.org/2001/XMLSchema#{kind}"
 
 
 def _needed(group: ast.Group) -> Iterator[ast.TriplePattern]:

@@ -40,8 +40,8 @@ _lock = threading.Lock()
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
 
 
-def read_duration(text: str) -> float:
-    """Parses a duration into seconds.
+def read_duration(text: str, zero: str = "0 for no limit") -> float:
+    """Parses a duration into seconds; `zero` says for the error what 0 means.
 
     Raises:
         ParameterError: the text is no duration.
@@ -51,7 +51,7 @@ def read_duration(text: str) -> float:
     """
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|)", text.strip())
     if match is None:
-        raise ParameterError(f"{text!r} is not a duration", hint="for example 10s, 500ms or 2m; 0 for no limit")
+        raise ParameterError(f"{text!r} is not a duration", hint=f"for example 10s, 500ms or 2m; {zero}")
     return float(match[1]) * UNITS[match[2]]
 
 

@@ -96,7 +96,8 @@ class ReadableKnowledgeBase:
     def __repr__(self) -> str:
         about = "its text index is damaged" if self._damage is not None else "closed"
         if self._state is not None:
-            about = f"generation {self._state.generation.name}, {self._state.quads:,} triples"
+            quads = self._state.quads
+            about = f"generation {self._state.generation.name}, {quads:,} triple{'' if quads == 1 else 's'}"
         return f"{type(self).__name__}({str(self._location.path)!r}, {about})"
 
     def __enter__(self) -> Self:

@@ -94,6 +94,10 @@ class PhysicalOperator(ABC):
     def describe(self) -> str:
         """Line for EXPLAIN."""
 
+    def at_work(self) -> str:
+        """Description for the error of a stopped query."""
+        return self.describe()
+
     def details(self, estimates: EstimationContext) -> str:
         """Further lines for EXPLAIN."""
         return ""

@@ -47,3 +47,6 @@ class ColumnQuery(PhysicalOperator):
 
     def describe(self) -> str:
         return "Columns"
+
+    def at_work(self) -> str:
+        return self.child.at_work()

@@ -253,7 +253,7 @@ class ExecutionContext:
                 self.allow_memory(rows, len(solutions.variables))
             meter.check()
         except QueryStoppedError as e:
-            e.doing = e.doing or operator.describe()
+            e.doing = e.doing or operator.at_work()
             raise
         running.pop()
         spent, counts = perf_counter_ns() - started, meter.counts
@@ -321,7 +321,7 @@ class ExecutionContext:
     def doing(self) -> str:
         """Description of the innermost operator in progress; empty before the first one."""
         running = self.running[-1:]  # may be called from another thread
-        return running[0].describe() if running else ""
+        return running[0].at_work() if running else ""
 
     def record_count(self, kind: str, n: int, match: ast.RankedItem | None = None) -> None:
         """Record of a number (CANDIDATES, JOINED, TOTAL) that explains why there are no more rows; of several, the

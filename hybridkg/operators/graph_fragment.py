@@ -30,6 +30,7 @@ from hybridkg.operators.estimation_context import EstimationContext, VariableSiz
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
+from hybridkg.query.source import shown
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term
@@ -245,6 +246,9 @@ class GraphFragment(PhysicalOperator):
     def describe(self) -> str:
         return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
 
+    def at_work(self) -> str:
+        return f"GraphFragment {shown(self.shown, MAX_SHOWN)}"
+
     def details(self, estimates: EstimationContext) -> str:
         if not self.group.elements:
             return ""
@@ -257,6 +261,10 @@ class GraphFragment(PhysicalOperator):
         if estimates.prepared(self.pattern) is None:
             return f"{estimates.store}: {not_held(estimates.graph, self.pattern)}"
         return f"columns: {pattern_text(self.pattern)}"
+
+
+MAX_SHOWN = 200
+"""Characters of a pattern in the error of a stopped query."""
 
 
 def not_held(graph: GraphIndex, pattern: AskedPattern) -> str:

@@ -67,6 +67,9 @@ class Project(OneChild):
     def describe(self) -> str:
         return " ".join(["Distinct" if self.distinct else "Project", *(f"?{name}" for name in self.columns)])
 
+    def at_work(self) -> str:
+        return self.describe() if self.distinct else self.child.at_work()
+
 
 @dataclass(frozen=True)
 class Slice(OneChild):
@@ -131,3 +134,6 @@ class Slice(OneChild):
     def describe(self) -> str:
         limit = "" if self.limit is None else f" limit={self.limit}"
         return f"Slice offset={self.offset}{limit}"
+
+    def at_work(self) -> str:
+        return self.child.at_work()

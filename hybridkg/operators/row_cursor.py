@@ -55,7 +55,7 @@ class RowCursor:
             self._context.allow(self._read)
             self._context.meter.check()
         except QueryStoppedError as e:
-            e.doing = e.doing or self._root.describe()
+            e.doing = e.doing or self._root.at_work()
             raise
         return block
 

@@ -138,7 +138,7 @@ def _rest(returned: int, entities: int) -> str:
 
 
 def _count(n: int, one: str, many: str) -> str:
-    """`1 entity matches`, `1,200 entities match`, `no entity matches`, `none of them match`."""
+    """`1 entity matches`, `1,200 entities match`, `no entity matches`, `none of them matches`."""
     if n == 0 and not one.startswith("of"):
         return f"no {one}"
-    return f"{f'{n:,}' if n else 'none'} {one if n == 1 else many}"
+    return f"{f'{n:,}' if n else 'none'} {one if n < 2 else many}"

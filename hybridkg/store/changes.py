@@ -7,7 +7,7 @@ would happen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,6 +16,7 @@ from typing import cast
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
 from hybridkg.errors import QueryLimitError
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, GraphName, Literal, Triple
 from hybridkg.store.quad_patterns import quads_of_pattern
@@ -89,6 +90,7 @@ class ChangingGraph:
     Args:
         open_store: opens the store for writing, at the first use and again after `close`.
         earlier: the quads of the store before any change; None where they can only be looked up in the store itself.
+        progress: receives the progress of changes of at least BULK quads, without those that a thread writes.
 
     >>> p, one, two = NamedNode("a:p"), NamedNode("a:1"), NamedNode("a:2")
     >>> graph = ChangingGraph(Store)
@@ -98,8 +100,10 @@ class ChangingGraph:
     ['A <a:1> <a:p> <a:1> .']
     """
 
-    def __init__(self, open_store: Callable[[], Store], earlier: Container[Quad] | None = None):
-        self._open_store, self._earlier = open_store, earlier
+    def __init__(
+        self, open_store: Callable[[], Store], earlier: Container[Quad] | None = None, progress: Progress = SILENT
+    ):
+        self._open_store, self._earlier, self._progress = open_store, earlier, progress
         self._store: Store | None = None
         self._first_write: Future[None] | None = None
         self._whole, self._request = _Net(), _Net()
@@ -170,19 +174,20 @@ class ChangingGraph:
         """
         adding = dict.fromkeys(quads_as_stored(_limited(added)))
         removing = dict.fromkeys(quads_as_stored(_limited(removed)))
-        gone = self._known(quad for quad in removing if quad not in adding)
+        gone = self._known([quad for quad in removing if quad not in adding])
         known = frozenset(self._known(adding))
         new = [quad for quad in adding if quad not in known] if known else list(adding)
         if sum(self.size()) + len(gone) + len(new) > MAX_CHANGED:
             raise _too_many("this commit")
         self._change(gone, new)
 
-    def _known(self, quads: Iterable[Quad]) -> list[Quad]:
+    def _known(self, quads: Collection[Quad]) -> list[Quad]:
         """Those of some quads that the graph has; an exception keeps no reference to the store."""
+        told = _told("comparing with the graph", quads, self._progress)
         if self._earlier is not None:
             earlier = self._earlier
-            return [quad for quad in quads if quad in earlier]
-        return [quad for quad in quads if quad in self.store]
+            return [quad for quad in told if quad in earlier]
+        return [quad for quad in told if quad in self.store]
 
     def clear(self, graph: GraphName) -> None:
         """Removes every quad of a graph, in one step of the store.
@@ -222,11 +227,11 @@ class ChangingGraph:
             if self._earlier is not None and whole is None:
                 self._earlier = None
                 thread = ThreadPoolExecutor(1, "hybridkg-graph")
-                self._first_write = thread.submit(self._write, removed, added, None, BULK_BESIDE)
+                self._first_write = thread.submit(self._write, removed, added, None, BULK_BESIDE, SILENT)
                 thread.shutdown(wait=False)
             else:
                 self._await_first_write()
-                self._write(removed, added, whole)
+                self._write(removed, added, whole, BULK, self._progress)
             gone, new = dict.fromkeys(removed), dict.fromkeys(added)
             for net in (self._request, self._whole):
                 net.remove(gone)
@@ -235,13 +240,21 @@ class ChangingGraph:
             self.failure = e
             raise
 
-    def _write(self, removed: Sequence[Quad], added: Sequence[Quad], whole: GraphName | None, bulk: int = BULK) -> None:
+    def _write(
+        self,
+        removed: Sequence[Quad],
+        added: Sequence[Quad],
+        whole: GraphName | None,
+        bulk: int = BULK,
+        progress: Progress = SILENT,
+    ) -> None:
+        """Writes a change; `bulk` is the number of quads from which the store's bulk loader adds them."""
         if whole is not None:
             self._opened().clear_graph(whole)
-        for quad in removed if whole is None else ():
+        for quad in _told("removing triples", removed, progress) if whole is None else ():
             self._opened().remove(quad)
         if len(added) >= bulk:
-            self._opened().bulk_extend(added)
+            self._opened().bulk_extend(_told("adding triples", added, progress))
         elif added:
             self._opened().extend(added)
         for graph in dict.fromkeys(quad.graph_name for quad in removed):
@@ -251,6 +264,23 @@ class ChangingGraph:
 
 def _has_graph(store: Store, graph: NamedNode | BlankNode) -> bool:
     return next(quads_of_pattern(store, None, None, None, graph), None) is not None
+
+
+def _told(label: str, quads: Collection[Quad], progress: Progress) -> Iterator[Quad]:
+    """The quads, with the progress of what is done with them where they are many; the share is of their number."""
+    if len(quads) < BULK:
+        yield from quads
+        return
+    progress.start(label, len(quads))
+    for number, quad in enumerate(quads, 1):
+        yield quad
+        if number % TOLD_EVERY == 0:
+            progress.advance(TOLD_EVERY, TOLD_EVERY)
+    progress.done(len(quads))
+
+
+TOLD_EVERY = 1_000
+"""Quads between reports of progress; about 10 ms."""
 
 
 def _limited(quads: Iterable[Quad]) -> Iterator[Quad]:

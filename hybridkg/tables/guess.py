@@ -393,7 +393,7 @@ def _key_notes(table: Table, key: _Key, profiles: Sequence[ColumnProfile]) -> li
     if key.column is None:
         return ["no column has a value of its own in each row, so the number of the row identifies it"]
     if key.is_iri and extensions(Path(table.source))[0] in TEXT_DOCUMENTS:
-        return [f"if these are texts for search that shall not be in the graph: --text {table.source}"]
+        return [f"to search in these as texts without adding them to the graph: --text {table.source}"]
     profile = next(one for one in profiles if one.name == key.column)
     if profile.rows and not profile.is_unique() and profile.filled == profile.rows:
         example = f": {flaw}" if (flaw := profile.key_flaw()) is not None else ""

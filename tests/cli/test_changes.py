@@ -65,6 +65,17 @@ def test_a_dry_run_prints_the_triples_and_changes_nothing(same):
     assert all(line.startswith(f"D <{FILM}/") for line in removed)
 
 
+def test_a_dry_run_of_a_replacing_load_prints_the_triples_and_changes_nothing(same, tmp_path):
+    new = tmp_path / "new.ttl"
+    new.write_text(f'<{FILM}/Alien> a <{FILM}/Film> ; <{FILM}/shelf> "space" .')
+    result = run("load", same, new, "--replace", "default", "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line.startswith("A")] == [f'A <{FILM}/Alien> <{FILM}/shelf> "space" .']
+    assert f"D <{FILM}/Alien> <{FILM}/director> <{FILM}/Scott> ." in lines
+    assert result.stderr.endswith("nothing has been written\n")
+
+
 def test_the_report_is_json_if_asked_for(same):
     report = json.loads(run("update", same, SHELF, "--dry-run", "--format", "json").stdout)
     assert (report["added"], report["removed"], report["entities"]) == (3, 0, 3)
@@ -244,6 +255,11 @@ def test_a_writer_is_waited_for_no_longer_than_asked(same):
             assert result.exit_code == 1
             assert result.stderr.startswith(f"error[S403]: process {os.getpid()} (")
             assert result.stderr.endswith("  hint: --wait 60 waits longer; nothing is lost either way\n")
+
+
+def test_a_malformed_wait_says_what_0_means(same):
+    result = run("index", same, "--wait", "soon")
+    assert result.stderr.endswith("hint: for example 10s, 500ms or 2m; 0 does not wait\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -139,7 +139,7 @@ def test_text_documents_given_as_a_table_are_told_their_option(tmp_path, monkeyp
     (tmp_path / "docs.jsonl").write_text('{"id": "http://e/a", "note": "text"}\n')
     result = run("load", "new.kb", "docs.jsonl")
     assert result.exit_code == 0
-    assert "note: if these are texts for search that shall not be in the graph: --text docs.jsonl" in result.stderr
+    assert "note: to search in these as texts without adding them to the graph: --text docs.jsonl" in result.stderr
 
 
 def test_a_failed_first_load_leaves_nothing_behind(tmp_path):

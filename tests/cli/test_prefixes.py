@@ -83,3 +83,24 @@ def test_schema_and_warnings_have_the_names_of_the_knowledge_base(kb):
     assert ":director" in out
     assert "http://example.org/films/" not in out
     assert "did you mean :director (15 triples)" in run("query", kb, "ASK { ?f :directr ?d }")[2]
+
+
+def test_a_prefix_that_node_shows_is_declared_as_the_error_of_a_query_says(tmp_path):
+    kb, data = str(tmp_path / "a.kb"), tmp_path / "a.nt"
+    data.write_text("<http://e.org/films/Alien> <http://e.org/films/year> <http://e.org/films/1979> .\n")
+    assert run("load", kb, str(data), "--no-index")[0] == 0
+    assert "films:year" in run("node", kb, "http://e.org/films/Alien")[1]
+    hint = [
+        "  hint: put this line first:",
+        "        PREFIX films: <http://e.org/films/>",
+        f"        to keep it for all queries: hybridkg prefixes {kb} --add films=http://e.org/films/",
+    ]
+    for command, text in (("query", "SELECT * { ?x films:year ?y }"), ("update", "DELETE WHERE { ?x films:year ?y }")):
+        code, _, said = run(command, kb, text)
+        assert code == 2
+        assert said.splitlines()[0] == "error[Q101]: the prefix 'films:' is not declared"
+        assert said.splitlines()[-3:] == hint
+    assert "hybridkg prefixes" not in run("query", str(data), "SELECT * { ?x films:year ?y }")[2]
+    assert run("prefixes", kb, "--add", "films=http://e.org/films/")[0] == 0
+    assert run("query", kb, "SELECT * { ?x films:year ?y }")[0] == 0
+    assert "begin with PREFIX other: <http://...>" in run("query", kb, "SELECT * { ?x other:year ?y }")[2]

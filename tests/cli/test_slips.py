@@ -154,6 +154,9 @@ def test_a_file_with_no_triple_of_the_graph_is_named(films, tmp_path):
     other.write_text("<e:s> <e:p> <e:a> .\n<e:s> <e:p> <e:c> .\n")
     said = run("remove", films, other).stdout.splitlines()[-1]
     assert said == f"note: nothing has changed: none of the 2 triples of {other} is in {films.name}"
+    other.write_text("<e:s> <e:p> <e:a> .\n")
+    said = run("remove", films, other).stdout.splitlines()[-1]
+    assert said == f"note: nothing has changed: the triple of {other} is not in {films.name}"
 
 
 def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
@@ -164,10 +167,15 @@ def test_triples_of_a_named_graph_are_found_by_their_graph(tmp_path):
     missed = run("remove", kb, triples)
     assert missed.stdout.startswith("triples: 0 added, 0 removed\n")
     assert missed.stderr.splitlines() == [
-        "warning[W303]: 2 of the triples to be removed are not in the default graph, "
-        "and 1 of them are in the graph <e:g>",
+        "warning[W303]: 2 triples to be removed are not in the default graph; the graph <e:g> has 1 of them",
         f"  hint: hybridkg remove {kb} FILE --graph '<e:g>' removes them there",
         "        in Python: kb.delete(..., graph='<e:g>')",
+    ]
+    update = run("update", kb, "DELETE DATA { <e:s> <e:p> <e:a> }")
+    assert update.stdout.endswith("note: nothing has changed\n")
+    assert update.stderr.splitlines() == [
+        "warning[W303]: the triple to be removed is not in the default graph, but in the graph <e:g>",
+        "  hint: DELETE DATA { GRAPH <e:g> { ... } } removes from that graph",
     ]
     assert run("remove", kb, triples, "--graph", "<e:g>").stdout.startswith("triples: 0 added, 1 removed\n")
     assert run("remove", kb, triples, "--graph", "e:g").stderr == ""
@@ -182,7 +190,7 @@ def test_no_larger_number_of_a_named_graph_is_taken_for_one_to_be_removed(tmp_pa
     run("load", kb, quads)
     assert run("remove", kb, triples).stderr == ""
     triples.write_text(f'<e:s> <e:p> "0256"{integer} .\n')
-    assert "1 of them are in the graph <e:g>" in run("remove", kb, triples).stderr
+    assert "but in the graph <e:g>" in run("remove", kb, triples).stderr
 
 
 def test_a_load_that_changes_nothing_says_that_the_index_is_up_to_date(tmp_path):

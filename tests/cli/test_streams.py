@@ -200,19 +200,19 @@ def test_an_interruption_promises_something_only_where_something_was_written(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_an_interruption_beside_the_creation_leaves_nothing_behind(tmp_path, monkeypatch, when):
-    create, path = KnowledgeBase.create, tmp_path / "new.kb"
+    rename, path = Path.rename, tmp_path / "new.kb"
 
-    def interrupted(*_: object) -> None:
-        if when == "after":
-            create(path)
-        else:
-            path.mkdir()
-            (path / "kb.toml").write_text("")
-        raise KeyboardInterrupt
+    def interrupted(self: Path, target: Path) -> Path:
+        if target == path and when == "before":
+            raise KeyboardInterrupt
+        moved = rename(self, target)
+        if target == path:
+            raise KeyboardInterrupt
+        return moved
 
-    monkeypatch.setattr(KnowledgeBase, "create", interrupted)
+    monkeypatch.setattr(Path, "rename", interrupted)
     assert CliRunner().invoke(cli, ["load", str(path), str(FILMS)]).exit_code == 130
-    assert not path.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_load_into_a_foreign_folder_leaves_it_alone(tmp_path):

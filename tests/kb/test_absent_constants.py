@@ -21,7 +21,8 @@ PREFIX = "PREFIX : <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2
 def films(tmp_path_factory):
     with KnowledgeBase.create(tmp_path_factory.mktemp("absent") / "films.kb") as kb:
         in_graph = Quad(NamedNode("x:s"), NamedNode("x:os"), Literal("Linux"), NamedNode("x:g"))
-        kb.load(FILMS, [in_graph], index=True)
+        float_ = Literal("1.1", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#float"))
+        kb.load(FILMS, [in_graph, Triple(NamedNode("x:s"), NamedNode("x:weight"), float_)], index=True)
         yield kb
 
 
@@ -54,6 +55,14 @@ def warned(kb, text, params=None):
 def test_a_constant_that_no_triple_has_is_named_with_the_nearest(films, text, message, hint):
     found = [one for one in warned(films, f"SELECT * {{ {text} }}") if one[0] != "W107"]
     assert found == [("W112", message, f"did you mean {hint}?" if hint else "")]
+
+
+def test_numbers_that_are_written_alike_are_shown_with_their_datatypes(films):
+    [(_, message, hint)] = warned(films, "SELECT * { ?x <x:weight> 1.1 }")
+    assert message == "no triple has the object 1.1 with the predicate <x:weight>"
+    assert hint == 'did you mean "1.1"^^xsd:float? 1.1 alone is an xsd:decimal'
+    report = films.update("DELETE DATA { <x:s> <x:weight> 1.1 }", dry_run=True)
+    assert [warning.hint for warning in report.warnings] == [hint]
 
 
 @pytest.mark.parametrize(

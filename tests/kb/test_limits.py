@@ -48,6 +48,8 @@ LONG = {
 }
 """Each takes seconds at least, or more memory than it may."""
 
+GENRE = "<http://example.org/films/genre>"
+
 ONLY_THE_STORE_ENDS = {"one row that takes long in the store", "a sum over a product"}
 """They have no row before the last one, so Oxigraph goes on with them."""
 
@@ -114,6 +116,14 @@ def test_an_event_ends_a_query(films, runs, name):
         films.query(LONG[name], cancel=cancel, strategy=strategy_of(name))
     assert cancellation.count_orphans() >= left_behind(name)
     assert len(films.query(SPACE, cancel=threading.Event())) == 4
+
+
+@pytest.mark.usefixtures("late_at_work")
+@pytest.mark.parametrize("end", ["", " LIMIT 5"])
+def test_a_stopped_query_of_columns_names_the_pattern(films, end):
+    with pytest.raises(QueryStoppedError) as caught:
+        films.query(f"SELECT ?a ?f {{ ?a {GENRE} ?c . ?f {GENRE} ?c }}{end}", timeout=900, strategy="columns")
+    assert caught.value.doing == f"GraphFragment {{ ?a {GENRE} ?c . ?f {GENRE} ?c }}"
 
 
 @pytest.mark.usefixtures("late_at_work")

@@ -13,6 +13,7 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
+from hybridkg.results.shortfall import _count
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -215,3 +216,11 @@ def test_where_nothing_is_left_none_of_the_entities_satisfies_the_rest(films):
     assert result.shortfall == (
         "only 4 entities match the text of ?f, and none of them satisfies the rest of the query"
     )
+
+
+def test_none_and_one_of_several_are_singular():
+    assert [_count(n, "of them matches", "of them match") for n in (0, 1, 2)] == [
+        "none of them matches",
+        "1 of them matches",
+        "2 of them match",
+    ]

@@ -1,4 +1,6 @@
-"""The effective change of a graph is the same wherever the first change is looked up, and a failed write ends it."""
+"""The effective change of a graph is the same wherever the first change is looked up, and a failed write ends it; a
+large change reports its progress.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.rdf.terms import NamedNode, Quad
+from hybridkg.store import changes
 from hybridkg.store.changes import ChangingGraph, Store
 
 QUADS = [Quad(NamedNode(f"e:{s}"), NamedNode("e:p"), NamedNode(f"e:{o}"), NamedNode("e:g")) for s in "ab" for o in "cd"]
@@ -57,3 +60,36 @@ def test_a_first_write_that_fails_is_an_error_of_whoever_needs_it(use):
         use(graph)
     assert isinstance(graph.failure, OSError)
     graph.close()
+
+
+class Told:
+    def __init__(self):
+        self.steps = []
+
+    def start(self, label, total):
+        self.steps.append([label, total, 0])
+
+    def advance(self, _, items):
+        self.steps[-1][2] += items
+
+    def done(self, items):
+        self.steps[-1].append(items)
+
+
+def quads(n):
+    return [Quad(NamedNode("a:s"), NamedNode("a:p"), NamedNode(f"a:{i}")) for i in range(n)]
+
+
+def test_every_step_of_a_large_change_reports_its_progress_and_a_small_one_none(monkeypatch):
+    monkeypatch.setattr(changes, "BULK", 5)
+    monkeypatch.setattr(changes, "TOLD_EVERY", 2)
+    told = Told()
+    graph = ChangingGraph(Store, progress=told)
+    graph.apply([], quads(4))
+    assert told.steps == []
+    graph.apply([], quads(11))
+    assert told.steps == [["comparing with the graph", 11, 10, 11], ["adding triples", 7, 6, 7]]
+    told.steps.clear()
+    graph.apply(quads(5), [])
+    assert told.steps == [["comparing with the graph", 5, 4, 5], ["removing triples", 5, 4, 5]]
+    assert set(graph.quads_of(quads(1)[0].graph_name)) == set(quads(11)) - set(quads(5))

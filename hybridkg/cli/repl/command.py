@@ -60,14 +60,14 @@ def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
     from hybridkg.cli.repl.screen import Terminal
     from hybridkg.cli.repl.session import Session
     from hybridkg.cli.repl.terminal import converse
+    from hybridkg.kb.write.care_reports import number_of
 
     interrupts = Interrupts()
     workers = InterruptibleRunner(interrupts)
     session = Session(base, Terminal(), fmt=fmt, limit=ROWS_ON_A_TERMINAL, runner=workers, place=str(path))
     stats = base.stats()
-    session.screen.say(
-        f"hybridkg {__version__}, {path.name}: {stats['triples']:,} triples, {stats['entities']:,} entities"
-    )
+    size = f"{number_of(stats['triples'], 'triple')}, {stats['entities']:,} entities"
+    session.screen.say(f"hybridkg {__version__}, {path.name}: {size}")
     session.screen.say(".help for help, Tab completes, Ctrl-D to end")
     with _leaving_on_hangup():
         converse(session, workers, interrupts)

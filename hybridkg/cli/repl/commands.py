@@ -123,7 +123,9 @@ def _explain(kind: str) -> Run:
 
 
 def _update(_: Session, __: str) -> None:
-    raise QuerySyntaxError(".update needs an update", hint=".update DELETE WHERE { ?s ?p ?o }; or type it alone")
+    raise QuerySyntaxError(
+        ".update needs an update", hint=".update DELETE WHERE { <http://...> rdfs:label ?label }; or type it alone"
+    )
 
 
 def _why(session: Session, argument: str) -> None:

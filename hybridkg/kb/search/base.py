@@ -12,7 +12,7 @@ from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.graph.schema import MAX_NAMES
 from hybridkg.kb.labels import Labels
 from hybridkg.kb.query_options import QueryOptions
-from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.snapshot import Snapshot, snapshot_of
 from hybridkg.rdf.namespaces import own_prefixes
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Node, Term
 from hybridkg.rdf.well_known import shortened
@@ -30,6 +30,11 @@ _CLASSES = (
 
 MAX_TRIPLES_READ = 300_000
 """Sample of a graph without statistics whose names are read."""
+
+
+def shown_prefixes(kb: ReadableKnowledgeBase) -> Mapping[str, str]:
+    """The prefixes by which `search` and `node` shorten IRIs; a query has to declare those that are not kept."""
+    return SearchedBase(kb, snapshot_of(kb), {}).prefixes
 
 
 @dataclass(frozen=True)

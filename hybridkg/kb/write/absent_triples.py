@@ -1,4 +1,4 @@
-"""Warnings about triples of DELETE DATA that are not in the graph, where a similar one is.
+"""Warnings about triples of DELETE DATA that are not in the graph, where a similar one is, or another graph has them.
 
 `DELETE DATA { :tea :price "1.99" }` removes nothing where the price is a number. Any other triple that is not there is
 no mistake: SPARQL Update (section 3.1.2) leaves it out without an error.
@@ -6,16 +6,17 @@ no mistake: SPARQL Update (section 3.1.2) leaves it out without an error.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from pyoxigraph import Store
 
-from hybridkg.errors import QueryWarning
-from hybridkg.kb.absent_constants import MAX_LENGTH, folded, written
+from hybridkg.errors import ElsewhereWarning, QueryWarning
+from hybridkg.kb.absent_constants import MAX_LENGTH, did_you_mean, folded, written
 from hybridkg.query import ast
 from hybridkg.query.source import shown
-from hybridkg.rdf.terms import Literal, NamedNode, Quad, Term
+from hybridkg.rdf.terms import DefaultGraph, Literal, NamedNode, Quad, Term
 from hybridkg.store.changes import quads_as_stored
 from hybridkg.store.quad_patterns import quads_of_pattern
 
@@ -57,9 +58,27 @@ def absent_triples(
             yield QueryWarning(
                 "W120",
                 f"there is no such triple to be removed: {triple}",
-                hint=f"did you mean {' or '.join(shown(written(term, prefixes), MAX_LENGTH) for term in near)}?",
+                hint=did_you_mean(quad.object, near, prefixes),
                 span=node.span,
             )
+
+
+def triples_elsewhere(store: Store, quads: Sequence[Quad]) -> Iterator[ElsewhereWarning]:
+    """W303 for triples that DELETE DATA does not find in the default graph, and that a named graph has."""
+    own = (quad for quad in quads_as_stored(quads[:MAX_LOOKED_UP]) if isinstance(quad.graph_name, DefaultGraph))
+    missing = [quad for quad in own if quad not in store]
+    for graph, found in graphs_with(store, missing).most_common(1):
+        hint = f"DELETE DATA {{ GRAPH {graph} {{ ... }} }} removes from that graph"
+        yield ElsewhereWarning.of(graph, found, len(missing), hint)
+
+
+def graphs_with(store: Store, quads: Sequence[Quad]) -> Counter[str]:
+    """How many of the triples each graph has, by its name."""
+    return Counter(
+        str(found.graph_name)
+        for quad in quads[:MAX_LOOKED_UP]
+        for found in quads_of_pattern(store, quad.subject, quad.predicate, quad.object, None)
+    )
 
 
 def _similar(store: Store, quad: Quad, wanted: NamedNode | Literal) -> Sequence[Term]:

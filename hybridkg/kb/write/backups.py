@@ -89,7 +89,7 @@ class BackupManifest:
                 ) from e
             raise NotAKnowledgeBaseError(
                 f"{str(folder)!r} is not a backup: it has no file {MANIFEST!r}",
-                hint="hybridkg backup KB FOLDER makes one",
+                hint=f"hybridkg backup {folder if (folder / 'CURRENT').exists() else 'KB'} FOLDER makes one",
             ) from e
         except OSError as e:
             raise storage_error(e, f"reading {str(path)!r}") from e

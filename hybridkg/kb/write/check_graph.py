@@ -74,7 +74,7 @@ def compare_projection(
         return f"its {forward.triples:,} triples are not those of the graph", False
     if backward != forward:
         return "its two directions have different triples", False
-    return f"{forward.triples:,} triples, those of the graph", True
+    return f"{number_of(forward.triples, 'triple')}, those of the graph", True
 
 
 def first_other_file(generation: Path, store: GraphStore, progress: Progress, *, union_default_graph: bool) -> str:

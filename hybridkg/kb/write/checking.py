@@ -21,7 +21,7 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
-from hybridkg.kb.write.care_reports import CheckedPart, CheckReport
+from hybridkg.kb.write.care_reports import CheckedPart, CheckReport, number_of
 from hybridkg.kb.write.check_graph import check_documents, compare_projection, first_other_file, sum_of_graph
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation, open_generation
@@ -185,7 +185,7 @@ class _Check:
             quads = len(self._store)
             if quads == counted:
                 self._sum = sum_of_graph(self._store, self._progress, union_default_graph=self._union)
-                return CheckedPart("graph", f"{quads:,} triples")
+                return CheckedPart("graph", number_of(quads, "triple"))
             return CheckedPart("graph", f"{quads:,} triples, and the manifest counts {counted:,}", "bad", self._restore)
         except UNREADABLE as e:
             return CheckedPart("graph", _message(e), "bad", self._restore)

@@ -60,6 +60,9 @@ _log = logging.getLogger(__name__)
 REBUILD_SHARE = 0.2
 """Share of the entities or triples above which a build from scratch takes no longer."""
 
+MIN_SHARE_TOLD = 0.0005
+"""Share of the texts, shown as 0.1%, from which the age of a learned encoder is told."""
+
 REBUILD_LEAST = 1_000
 """Changed entities or triples that are always worth following."""
 
@@ -355,8 +358,12 @@ class IndexFollower:
         if not unlearned or self.step.vectors is None:
             return ()
         share = min(1.0, unlearned / max(1, len(nodes)))
+        if share < MIN_SHARE_TOLD:
+            return ()
         name, path = self.step.vectors.encoder, self.step.folder.path
-        return (f"{name} was learned before {share:.1%} of the texts changed; hybridkg index {path} learns anew",)
+        return (
+            f"{share:.1%} of the texts have changed since {name} was learned; hybridkg index {path} learns it again",
+        )
 
     def _write_projection(self, change: TripleChange, nodes: NodeTable, ids: NDArray[np.int64]) -> None:
         """Writes the projection and the statistics."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hybridkg.errors import ElsewhereWarning, HybridkgError, LoadError
 from hybridkg.interfaces.statement_source import StatementSource
+from hybridkg.kb.write.absent_triples import graphs_with
 from hybridkg.kb.write.new_rows import new_rows
 from hybridkg.kb.write.row_identity import check_row_identity
 from hybridkg.kb.write.transaction_state import TransactionState
@@ -171,8 +172,8 @@ def _described(state: TransactionState, table: TableSource) -> Iterator[Quad]:
                 yield quad
 
 
-MAX_LOOKED_UP = 10_000
-"""Triples without a graph, or rows, that are looked for in all named graphs, at about 10 us each."""
+MAX_ROWS_LOOKED_UP = 10_000
+"""Rows that are looked for in all named graphs, at about 10 us each."""
 
 
 def _rows_elsewhere(state: TransactionState, table: TableSource) -> Iterator[ElsewhereWarning]:
@@ -180,7 +181,7 @@ def _rows_elsewhere(state: TransactionState, table: TableSource) -> Iterator[Els
     store = state.graph.store
     graphs = Counter(
         str(quad.graph_name)
-        for iri in dict.fromkeys(table.subjects(MAX_LOOKED_UP))
+        for iri in dict.fromkeys(table.subjects(MAX_ROWS_LOOKED_UP))
         for quad in quads_of_pattern(store, NamedNode(iri), None, None, None)
         if isinstance(quad.graph_name, NamedNode) and table.is_own(quad.predicate.value, quad.object)
     )
@@ -211,11 +212,7 @@ def _elsewhere(state: TransactionState, quads: Sequence[Quad]) -> list[Elsewhere
     store, removed = state.graph.store, set(state.graph.request_change().removed)
     wanted = quads_as_stored(quad for quad in quads if isinstance(quad.graph_name, DefaultGraph))
     missing = [quad for quad in wanted if quad not in removed]
-    graphs = Counter(
-        str(found.graph_name)
-        for quad in missing[:MAX_LOOKED_UP]
-        for found in quads_of_pattern(store, quad.subject, quad.predicate, quad.object, None)
-    )
+    graphs = graphs_with(store, missing)
     return [ElsewhereWarning.of(graph, n, len(missing)) for graph, n in graphs.most_common(1)]
 
 

@@ -160,7 +160,8 @@ class Transaction:
             )
         self._warnings += warnings
         names = ", ".join(name_of_source(one) for one in inputs)
-        reason = f"none of the {count:,} triples of {names} is in {state.folder.path.name}"
+        which = "the triple" if count == 1 else f"none of the {count:,} triples"
+        reason = f"{which} of {names} is {'not ' * (count == 1)}in {state.folder.path.name}"
         self._reasons.append(None if warnings else reason if count else "")
         return replace(report_of(None, state, warnings), reason=self._reasons[-1])
 

@@ -61,7 +61,7 @@ class TransactionState:
         is_open = isinstance(live.store, OxigraphStore) and live.generation.name == building.previous.name
         earlier = cast(OxigraphStore, live.store) if is_open else None
         link = None if earlier is None else earlier.link_into
-        self.graph = ChangingGraph(lambda: building.writable_graph(link), earlier)
+        self.graph = ChangingGraph(lambda: building.writable_graph(link), earlier, progress)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]

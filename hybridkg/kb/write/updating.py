@@ -26,7 +26,7 @@ from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.query_session import QuerySession
-from hybridkg.kb.write.absent_triples import absent_triples
+from hybridkg.kb.write.absent_triples import absent_triples, triples_elsewhere
 from hybridkg.kb.write.graph_operations import clear, copy_graph, create
 from hybridkg.kb.write.load_into import load_into
 from hybridkg.kb.write.transaction import prefix_warnings
@@ -77,7 +77,7 @@ class UpdateOptions:
         return QueryOptions(None, None, left, self.max_rows, self.max_megabytes, self.cancel, self.name)
 
 
-CONTRADICTING = frozenset(("W102", "W120", "W121"))
+CONTRADICTING = frozenset(("W102", "W120", "W121", "W303"))
 """Codes of warnings that have said why nothing has changed."""
 
 CHECKED_EVERY = 1_000
@@ -142,6 +142,7 @@ class UpdateRun:
                     graph.store, templates, quads, self._state.prefixes.under(self._update.prefixes)
                 )
                 self.warnings += [warning.at(source) for warning in absent]
+                self.warnings += triples_elsewhere(graph.store, quads)
                 graph.apply(quads, [])
             case ast.Modify():
                 self._modify(operation)

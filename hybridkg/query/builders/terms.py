@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span
+from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span, UndeclaredPrefixError
 from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
@@ -126,11 +126,11 @@ class TermBuilders:
         if namespace is None and (namespace := self._known.get(prefix)) is not None:
             self.prefixes[prefix] = namespace
         if namespace is None:
-            raise self.error(
+            raise UndeclaredPrefixError(
                 f"the prefix {shown(prefix) + ':'!r} is not declared",
-                token.start,
-                token.start + len(prefix) + 1,
-                self._prefix_hint(prefix),
+                prefix,
+                hint=self._prefix_hint(prefix),
+                span=self.span(token.start, token.start + len(prefix) + 1),
             )
         return self._checked(namespace + local_name(local), token)
 

@@ -7,7 +7,8 @@ from hybridkg.query.diagnostics.entry import Help
 UPDATES: tuple[Help, ...] = (
     Help(
         "DELETE and INSERT with a template need WHERE",
-        "such as DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }; without variables, DELETE DATA or INSERT DATA",
+        "such as DELETE { <http://...> rdfs:label ?old } WHERE { <http://...> rdfs:label ?old }; without variables, "
+        "DELETE DATA or INSERT DATA",
         (
             "DELETE { ?s ?p ?o }",
             "INSERT { ?s ?p ?o }",

@@ -12,18 +12,24 @@ import difflib
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from hybridkg.config.settings import Config, write_config
 from hybridkg.config.settings_reader import parse_config, read_config, read_settings
 from hybridkg.config.settings_writer import change_settings
-from hybridkg.errors import CorruptError, NotAKnowledgeBaseError, StorageError
+from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import extensions
 from hybridkg.storage.durable import fsync_folder, storage_error, temporary_of, write_durably
-from hybridkg.store.generations.generation import Generation, open_generation, remove_unless_held
+from hybridkg.store.generations.generation import (
+    Generation,
+    open_generation,
+    remove_around_unless_held,
+    remove_unless_held,
+)
 from hybridkg.store.generations.manifest import RESTORE, Manifest, read_manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
@@ -33,6 +39,9 @@ from hybridkg.store.generations.writer_lock import RECORD, writer_lock
 from hybridkg.store.rdf_io.formats import FORMATS
 
 GENERATION = re.compile(r"[0-9]{6,}")
+FIRST = "000001"
+"""Name of the generation that a creation makes, with an empty graph."""
+
 BUILDING = ".building-"
 REMOVED = ".removed-"
 OURS = re.compile(
@@ -58,6 +67,10 @@ def checked_path(path: str | Path) -> Path:
     return Path(path)
 
 
+class _AlreadyCreatedError(NotAKnowledgeBaseError):
+    """The folder in which a knowledge base is to be created has one."""
+
+
 class AnotherGenerationError(Exception):
     """The live generation is not the one from which a writer has decided what to write."""
 
@@ -70,22 +83,48 @@ def _refuse_lost_current(path: Path) -> None:
     Raises:
         NotAKnowledgeBaseError: names the generation, and how to use it.
     """
-    names = [entry.name for entry in path.iterdir() if GENERATION.fullmatch(entry.name)] if path.is_dir() else []
     unreadable = ""
-    for name in sorted(names, key=int, reverse=True):
-        try:
-            manifest = read_manifest(path / name)
-        except CorruptError:
+    for name, manifest in _manifests(path):
+        if manifest is None:
             unreadable = name
-            continue
-        if manifest.counts.get("quads", 0) or manifest.documents or manifest.generation > 1:
+        elif manifest.counts.get("quads", 0) or manifest.documents or manifest.generation > 1:
             raise NotAKnowledgeBaseError(
                 f"{str(path)!r} has lost its file 'CURRENT', which names the generation to open; {name} is complete",
-                hint=f"to use it: echo {name} > {path / 'CURRENT'}",
+                hint=_use(name, path),
             )
     if unreadable:
         raise NotAKnowledgeBaseError(
             f"{str(path)!r} has lost its file 'CURRENT', and the manifest of {unreadable} cannot be read", hint=RESTORE
+        )
+
+
+def _manifests(path: Path) -> Iterator[tuple[str, Manifest | None]]:
+    """The generations of a folder, newest first, with their manifests; None for one that cannot be read."""
+    names = [entry.name for entry in path.iterdir() if GENERATION.fullmatch(entry.name)] if path.is_dir() else []
+    for name in sorted(names, key=int, reverse=True):
+        try:
+            yield name, read_manifest(path / name)
+        except CorruptError:
+            yield name, None
+
+
+def _use(generation: str, path: Path) -> str:
+    return f"to use it: echo {generation} > {path / 'CURRENT'}"
+
+
+def _refuse_taken(path: Path) -> None:
+    """Refuses a place where no knowledge base can be created. Raises NotAKnowledgeBaseError: see `Folder.create`."""
+    shown = str(path)
+    if path.exists() and not path.is_dir():
+        raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
+    if (path / "CURRENT").exists():
+        raise _AlreadyCreatedError(f"{shown!r} is a knowledge base already", hint="open it instead")
+    _refuse_lost_current(path)
+    foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
+    if foreign:
+        raise NotAKnowledgeBaseError(
+            f"{shown!r} is not empty and no knowledge base; it holds {min(foreign)!r}",
+            hint="choose a new or an empty folder",
         )
 
 
@@ -106,35 +145,45 @@ class Folder:
         return f"Folder({str(self.path)!r})"
 
     @classmethod
-    def create(cls, path: Path, config: Config | None = None) -> Folder:
+    def create(cls, path: Path, config: Config | None = None, wait: float = 0.0) -> Folder:
         """Makes a knowledge base with an empty graph, in a new or an empty folder; completes an interrupted creation.
 
-        An existing kb.toml is used, unless `config` is given.
+        A new folder appears whole: it is made beside its place, and renamed. An existing kb.toml is used, unless
+        `config` is given. `wait` is in seconds, for another process that creates in the same folder.
 
         Raises:
             NotAKnowledgeBaseError: the folder holds something else, or is a knowledge base already.
+            LockedError: another process is creating one in the folder.
             StorageError: it cannot be written.
         """
-        folder, shown = cls(path), str(path)
+        shown = str(path)
         with _storage_errors(f"creating {shown!r}"):
-            if path.exists() and not path.is_dir():
-                raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
-            if (path / "CURRENT").exists():
-                raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base already", hint="open it instead")
-            _refuse_lost_current(path)
-            foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
-            if foreign:
-                raise NotAKnowledgeBaseError(
-                    f"{shown!r} is not empty and no knowledge base; it holds {min(foreign)!r}",
-                    hint="choose a new or an empty folder",
-                )
-            _make(path)
-            if config is not None or not (path / "kb.toml").exists():
-                write_durably(path / "kb.toml", write_config(config or Config()))
+            _refuse_taken(path)
+            if path.exists():
+                cls(path)._create_here(config, wait)
+                return cls(path)
+            _make(path.parent, path)
+            beside = path.absolute().with_name(f".creating-{os.getpid()}-{threading.get_ident()}")
+            shutil.rmtree(beside, ignore_errors=True)  # of a crashed process with the same id
+            _make(beside, path)
+            try:
+                cls(beside)._create_here(config, 0.0)
+                beside.rename(path)
+            except OSError:
+                _refuse_taken(path)  # by another process that has been faster
+                raise
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
             fsync_folder(path.parent)
-        with folder.building() as building:
-            building.writable_graph()
-        return folder
+        return cls(path)
+
+    def _create_here(self, config: Config | None, wait: float) -> None:
+        with self.locked(wait):
+            _refuse_taken(self.path)
+            if config is not None or not (self.path / "kb.toml").exists():
+                write_durably(self.path / "kb.toml", write_config(config or Config()))
+            with self._next_generation(SILENT) as building:
+                building.writable_graph()
 
     @classmethod
     def open(cls, path: Path) -> Folder:
@@ -162,9 +211,12 @@ class Folder:
         )
 
     @classmethod
-    def open_or_create(cls, path: Path) -> Folder:
+    def open_or_create(cls, path: Path, wait: float = 0.0) -> Folder:
         """The knowledge base at `path`, created where there is none; same errors as `create`."""
-        return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path)
+        try:
+            return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path, wait=wait)
+        except _AlreadyCreatedError:  # in this moment, by another process
+            return cls.open(path)
 
     @property
     def config(self) -> Config:
@@ -232,7 +284,12 @@ class Folder:
         with _storage_errors(f"reading {str(self.path / 'CURRENT')!r}"):
             name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
         if not GENERATION.fullmatch(name):
-            raise CorruptError(f"{str(self.path / 'CURRENT')!r} is damaged: {name[:40]!r}", hint=RESTORE)
+            damage = f"is damaged: {name[:40]!r}" if name else "is empty"
+            whole = next((one for one, manifest in _manifests(self.path) if manifest is not None), None)
+            raise CorruptError(
+                f"{str(self.path / 'CURRENT')!r} {damage}" + (f"; {whole} is complete" if whole else ""),
+                hint=_use(whole, self.path) if whole else RESTORE,
+            )
         return name
 
     def generations(self) -> list[Path]:
@@ -272,32 +329,41 @@ class Folder:
             StorageError: the disk is full or fails; the old state stays.
             AnotherGenerationError: another writer has been faster; only after `expecting`.
         """
-        with _storage_errors(f"writing to {str(self.path)!r}"), self.locked(wait):
-            previous = self._previous()
-            if self._expected not in (None, previous.name):
-                raise AnotherGenerationError
-            self._remove_leftovers(previous)
-            number = previous.manifest.generation + 1
-            path = self.path / f"{BUILDING}{os.getpid()}"
-            path.mkdir()
-            settle(self.path)
-            try:
-                building = Building(path, previous, number, progress)
-                yield building
-                if building.is_abandoned:
-                    shutil.rmtree(path, ignore_errors=True)
-                    return
-                building.finish()
-                if self._changes:
-                    place = self.path / "kb.toml"
-                    settings = change_settings(read_settings(place), self._changes, str(place))
-                    write_pending(self.path, f"{number:06d}", settings)
-                make_live(path, self.path, number)
-            except BaseException:
+        with (
+            _storage_errors(f"writing to {str(self.path)!r}"),
+            self.locked(wait),
+            self._next_generation(progress) as building,
+        ):
+            yield building
+
+    @contextmanager
+    def _next_generation(self, progress: Progress) -> Iterator[Building]:
+        """`building` for the holder of the lock."""
+        previous = self._previous()
+        if self._expected not in (None, previous.name):
+            raise AnotherGenerationError
+        self._remove_leftovers(previous)
+        number = previous.manifest.generation + 1
+        path = self.path / f"{BUILDING}{os.getpid()}"
+        path.mkdir()
+        settle(self.path)
+        try:
+            building = Building(path, previous, number, progress)
+            yield building
+            if building.is_abandoned:
                 shutil.rmtree(path, ignore_errors=True)
-                raise
-            settle(self.path)
-            self._remove_before(number - 1)  # which the writer itself still reads
+                return
+            building.finish()
+            if self._changes:
+                place = self.path / "kb.toml"
+                settings = change_settings(read_settings(place), self._changes, str(place))
+                write_pending(self.path, f"{number:06d}", settings)
+            make_live(path, self.path, number)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        settle(self.path)
+        self._remove_before(number - 1)  # which the writer itself still reads
 
     def _previous(self) -> Generation:
         if (self.path / "CURRENT").exists():
@@ -323,6 +389,15 @@ class Folder:
         """
         self._remove_before(int(self.live_name()))
 
+    def remove_unused(self) -> bool:
+        """Deletes the folder of a new knowledge base, unless it has been changed, or another process uses it."""
+        if not (self.path / "CURRENT").is_file():
+            return False  # and no lock, which would make the folder
+        grave = self.path.absolute().with_name(f"{REMOVED}{os.getpid()}-{threading.get_ident()}")
+        with suppress(LockedError, CorruptError, StorageError), self.locked():
+            return self.live_name() == FIRST and remove_around_unless_held(self.path / FIRST, self.path, grave)
+        return False
+
     def _remove_before(self, first: int) -> None:
         for entry in self.path.iterdir():
             if GENERATION.fullmatch(entry.name) and int(entry.name) < first:
@@ -337,14 +412,17 @@ def _storage_errors(doing: str) -> Iterator[None]:
         raise storage_error(e, doing) from e
 
 
-def _make(path: Path) -> None:
-    """Makes a folder with its parents. Raises StorageError: a parent that exists takes no folder, as in /proc."""
+def _make(path: Path, wanted: Path) -> None:
+    """Makes a folder with its parents. Raises StorageError: a parent that exists takes no folder, as in /proc.
+
+    The error names `wanted`, which the folder is for.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileNotFoundError as e:
         parent = next(one for one in path.absolute().parents if one.exists())
         raise StorageError(
-            f"creating {str(path)!r} failed: no folder can be made in {str(parent)!r}",
+            f"creating {str(wanted)!r} failed: no folder can be made in {str(parent)!r}",
             hint="choose a place that can be written",
         ) from e
 

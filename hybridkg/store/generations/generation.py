@@ -119,8 +119,18 @@ def open_generation(path: Path, *, but: tuple[str, ...] = DISPENSABLE) -> Genera
     record = read_record(path)
     generation = Generation(path, manifest, (record.damaged,) if record is not None and record.damaged else ())
     if descriptor is not None:
-        weakref.finalize(generation, os.close, descriptor)
+        _held[descriptor] = path
+        weakref.finalize(generation, _release, descriptor)
     return generation
+
+
+_held: dict[int, Path] = {}
+"""The generations that this process reads, by the descriptors with their locks."""
+
+
+def _release(descriptor: int) -> None:
+    _held.pop(descriptor, None)
+    os.close(descriptor)
 
 
 def _hold(path: Path) -> int | None:
@@ -143,17 +153,40 @@ def remove_unless_held(path: Path, graveyard: Path) -> bool:
 
     Its files are deleted while the caller goes on (removal.py).
     """
+    return _renamed_unless_held(path, path, graveyard) and _removed(graveyard)
+
+
+def remove_around_unless_held(path: Path, folder: Path, graveyard: Path) -> bool:
+    """Deletes the folder with a generation that no other process reads, as `remove_unless_held` does.
+
+    This process reads it no more. An exception that has not ended keeps its objects alive, with their locks.
+    """
+    own = [] if fcntl is None else [one for one, place in _held.items() if place == path]
+    for descriptor in own:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # type: ignore[union-attr]
+    if _renamed_unless_held(path, folder, graveyard):
+        return _removed(graveyard)
+    for descriptor in own:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)  # type: ignore[union-attr]
+    return False
+
+
+def _removed(graveyard: Path) -> bool:
+    remove_beside(graveyard)
+    return True
+
+
+def _renamed_unless_held(path: Path, folder: Path, graveyard: Path) -> bool:
     descriptor = None
     if fcntl is not None and (path / READERS).exists():
         descriptor = os.open(path / READERS, os.O_RDONLY)
     try:
         if descriptor is not None and fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.rename(graveyard)
+        folder.rename(graveyard)
     except OSError:
         return False
     finally:
         if descriptor is not None:
             os.close(descriptor)
-    remove_beside(graveyard)
     return True

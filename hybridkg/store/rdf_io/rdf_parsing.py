@@ -119,7 +119,7 @@ def _parsed(
             raise
         raise LoadError(
             f"a word of more than 16 MB in {form.name}: no literal and no IRI may be longer",
-            hint="a text so long is better cut into several, or given by --text",
+            hint="split the text into several, or give it by --text",
             place=str(file.path),
         ) from e
 
@@ -169,8 +169,18 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
         hint = "its first line looks like the header of a table: give it a name that ends in .csv"
     if "UTF-8" in reason:
         reason, hint = "invalid UTF-8", CONVERT
+        if form.syntax == RdfFormat.RDF_XML and (encoding := _declared_encoding(file)):
+            reason, hint = f"its XML declaration names {encoding}, and only UTF-8 is read", CONVERT_XML.format(encoding)
     return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
 
+
+CONVERT_XML = (
+    "convert the text and change the declaration: "
+    "iconv -f {} -t UTF-8 FILE | sed '1s/encoding=[^?]*/encoding=\"UTF-8\"/' > NEW"
+)
+"""Hint for RDF/XML that declares another encoding than UTF-8."""
+
+XML_ENCODING = re.compile(rb"""<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z][\w.-]{0,40})["']""", re.ASCII)
 
 TOO_LONG = "buffer maximal size"
 """Sign of Oxigraph's error for a term of more than 16,777,216 bytes, which is a MemoryError."""
@@ -182,6 +192,14 @@ BASE = {
     "N-Triples": "N-Triples has none; write whole IRIs",
     "N-Quads": "N-Quads has none; write whole IRIs",
 }
+
+
+def _declared_encoding(file: InputFile) -> str:
+    """The encoding that an XML declaration names, unless it is UTF-8."""
+    with InputFile(file.path) as again:
+        found = XML_ENCODING.match(again.block())
+    name = found[1].decode() if found else ""
+    return "" if name.upper() in ("UTF-8", "UTF8") else name
 
 
 def _hidden_compression(file: InputFile) -> str:

@@ -57,6 +57,7 @@ def test_the_command_takes_an_update_and_its_errors_are_at_the_place_that_was_ty
     assert screen.said[-1].endswith("hint: a query needs no command: type it alone")
     assert not session.run(".update")
     assert screen.said[-1].startswith("error[Q101]: .update needs an update")
+    assert "?s ?p ?o" not in screen.said[-1]
 
 
 def test_a_warning_is_at_the_place_that_was_typed(session, screen):

@@ -199,8 +199,9 @@ def test_a_backup_that_was_written_to_is_not_restored(path, tmp_path):
 
 
 def test_only_a_backup_is_restored(path, tmp_path):
-    with pytest.raises(NotAKnowledgeBaseError, match=r"is not a backup: it has no file 'backup.json'"):
+    with pytest.raises(NotAKnowledgeBaseError, match=r"is not a backup: it has no file 'backup.json'") as caught:
         KnowledgeBase.restore(path, tmp_path / "r.kb")
+    assert caught.value.hint == f"hybridkg backup {path} FOLDER makes one"
     with pytest.raises(NotAKnowledgeBaseError, match="there is no folder"):
         KnowledgeBase.restore(tmp_path / "nothing", tmp_path / "r.kb")
 

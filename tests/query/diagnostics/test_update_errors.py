@@ -36,7 +36,8 @@ error[Q101]: DELETE and INSERT with a template need WHERE
   |
 1 | INSERT { ?f a <http://e/Film> }
   |                                ^
-  hint: such as DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }; without variables, DELETE DATA or INSERT DATA""",
+  hint: such as DELETE { <http://...> rdfs:label ?old } WHERE { <http://...> rdfs:label ?old }; without variables, \
+DELETE DATA or INSERT DATA""",
     "INSERT DATA { <http://e/f> a <http://e/Film> } WHERE { ?f ?p ?o }": """\
 error[Q101]: DATA has triples only, and no WHERE
  --> update:1:48

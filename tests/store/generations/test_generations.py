@@ -295,6 +295,89 @@ def test_creating_refuses_foreign_folders_and_completes_interrupted_ones(tmp_pat
     assert Folder.create(tmp_path / "half").live_name() == "000001"
 
 
+CREATE = """
+import sys
+from pathlib import Path
+from hybridkg.store.generations.folder import Folder
+print("ready", flush=True)
+sys.stdin.readline()
+print(Folder.open_or_create(Path(sys.argv[1]), 60).live_name())
+"""
+
+
+@pytest.mark.parametrize("is_empty_folder", [False, True])
+def test_processes_that_create_one_knowledge_base_at_once_get_the_same_one(is_empty_folder, tmp_path):
+    path = tmp_path / "new.kb"
+    if is_empty_folder:
+        path.mkdir()
+    command = [sys.executable, "-c", CREATE, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen(command, **pipes) for _ in range(3)]
+    assert [child.stdout.readline() for child in children] == ["ready\n"] * 3
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    assert [child.communicate() for child in children] == [("000001\n", "")] * 3
+    assert [entry.name for entry in tmp_path.iterdir()] == ["new.kb"]
+
+
+def test_a_creation_beside_a_faster_one_finds_it_and_leaves_it_alone(tmp_path, load_into, monkeypatch):
+    path, rename = tmp_path / "new.kb", Path.rename
+
+    def faster(self, target):
+        if target == path:
+            monkeypatch.undo()
+            load_into(Folder.create(path), triples(1))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", faster)
+    folder = Folder.open_or_create(path)
+    assert values(folder.current()) == ["1"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["new.kb"]
+
+
+def test_a_creation_in_an_empty_folder_waits_for_another_one(tmp_path):
+    path = tmp_path / "empty.kb"
+    path.mkdir()
+    with ThreadPoolExecutor(1) as other:
+        with Folder(path).locked():
+            with pytest.raises(LockedError):
+                other.submit(Folder.create, path).result()
+            waiting = other.submit(Folder.create, path, None, 60)
+        assert waiting.result().live_name() == "000001"
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from hybridkg.store.generations.folder import Folder
+held = Folder.open(Path(sys.argv[1])).current()
+print("holding", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_new_knowledge_base_is_removed_only_while_nobody_uses_it(tmp_path, load_into):
+    folder = Folder.create(tmp_path / "new.kb")
+    reading = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert reading.stdout.readline() == "holding\n"
+    own = folder.current()
+    assert not folder.remove_unused()
+    reading.communicate("end\n")
+    with folder.locked(), ThreadPoolExecutor(1) as other:
+        assert not other.submit(folder.remove_unused).result()
+    assert folder.live_name() == "000001"
+    assert folder.remove_unused()
+    del own
+    assert list(tmp_path.iterdir()) == []
+    filled = Folder.create(tmp_path / "filled.kb")
+    load_into(filled, triples(1))
+    assert not filled.remove_unused()
+    assert values(filled.current()) == ["1"]
+
+
 def test_a_lost_current_never_costs_a_generation_with_data(folder, load_into):
     load_into(folder, triples(1))
     (folder.path / "CURRENT").unlink()
@@ -338,6 +421,19 @@ def test_a_damaged_current_is_an_error(text, folder):
     (folder.path / "CURRENT").write_text(text)
     with pytest.raises(CorruptError):
         folder.current()
+
+
+@pytest.mark.parametrize(("text", "damage"), [("", "is empty"), ("{}", "is damaged: '{}'")])
+def test_a_damaged_current_is_mended_as_the_hint_says(text, damage, folder, load_into):
+    load_into(folder, triples(1))
+    current = folder.path / "CURRENT"
+    current.write_text(text)
+    with pytest.raises(CorruptError) as caught:
+        folder.current()
+    assert caught.value.message == f"{str(current)!r} {damage}; 000002 is complete"
+    assert caught.value.hint == f"to use it: echo 000002 > {current}"
+    current.write_text("000002\n")
+    assert values(folder.current()) == ["1"]
 
 
 @pytest.mark.parametrize("change", [{"format": 2}, {"files": 3}, {"generation": "x"}, {"counts": None}])

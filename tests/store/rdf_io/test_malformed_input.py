@@ -178,6 +178,19 @@ def test_a_text_in_another_encoding_is_told_how_to_convert_it(name, folder, tmp_
             assert "iconv -f LATIN1 -t UTF-8 FILE" in caught.value.hint
 
 
+def test_an_encoding_that_rdf_xml_declares_is_named_and_the_hint_leads_to_a_file_that_loads(
+    folder, tmp_path, load_into, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    text = XML.replace("?>", ' encoding="ISO-8859-1"?>', 1) % "" + "\n"
+    (tmp_path / "a.rdf").write_text(text.replace(">v<", ">caf\u00e9<"), encoding="latin-1")
+    with pytest.raises(LoadError, match="its XML declaration names ISO-8859-1, and only UTF-8 is read") as caught:
+        load_into(folder, tmp_path / "a.rdf")
+    command = caught.value.hint.partition(": ")[2].replace("FILE", "a.rdf").replace("NEW", "new.rdf")
+    subprocess.run(["sh", "-c", command], check=True)
+    load_into(folder, tmp_path / "new.rdf")
+
+
 @pytest.mark.parametrize("name", ["http://example.org/a.ttl", "HTTPS://example.org/a", "ftp://example.org/a.nt.gz"])
 def test_an_address_is_not_fetched(name, folder, load_into):
     with pytest.raises(LoadError) as caught:
