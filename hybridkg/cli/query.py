@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @query_options
 @click.option(
     "--format",
-    "given_format",
+    "fmt",
     type=OneOf(OUTPUT_FORMATS),
     help="Output format; default: that of the extension of --output, else table.",
 )
@@ -46,7 +46,7 @@ def query(
     text: str | None,
     file: Path | None,
     parameters: tuple[str, ...],
-    given_format: str | None,
+    fmt: str | None,
     output: Path | None,
     why: tuple[int, ...],
     labels: bool,
@@ -68,7 +68,7 @@ def query(
     from hybridkg.cli.output import print_result
     from hybridkg.results.build import explained
 
-    fmt = given_format or (format_of(output, "table") if output is not None else "table")
+    fmt = fmt or (format_of(output, "table") if output is not None else "table")
     if output is not None and (why or explain or analyze):
         raise _no_rows()
     if labels and (fmt != "table" or explain or analyze):
