@@ -41,7 +41,7 @@ MAX_NODES = 2**32 - 1
 """Ids are uint32, and the largest is reserved."""
 
 NODES_AT_ONCE = 1_000_000
-"""Nodes of which `ending_in` compares an end at once: 30 MB."""
+"""Nodes of which `ending_in` compares an end at once: 32 MB."""
 
 REBUILD = "build the index again: hybridkg index KB"
 
@@ -202,7 +202,7 @@ class NodeTable:
     def ending_in(self, name: str, most: int) -> list[Node]:
         """The IRIs that are a namespace, up to a `/` or `#`, and this name, in order; at most so many.
 
-        Reads the end of every node: 20 ms for a million nodes.
+        Reads the end of every node: 9 ms for 500,000 nodes.
         """
         text, offsets = self.texts()
         key, found = np.frombuffer(name.encode(), np.uint8), list[Node]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from hybridkg.planner.joins import joined
@@ -29,9 +30,9 @@ def other_relations(ranking: RankedPlan, planning: PlannerContext) -> OtherRelat
         return None
     estimates, us = planning.estimates, 0.0
     below = ranking.order.child
-    rows = estimates.rows(planning.open_operators(below, lambda: joined(below, planning)))
+    rows = estimates.rows(planning.open_operators(below, partial(joined, below, planning)))
     for part in ranking.spine.relations:
-        operators = planning.open_operators(part, lambda part=part: joined(part, planning))  # type: ignore[misc]
+        operators = planning.open_operators(part, partial(joined, part, planning))
         own_us = planning.cost.of_operators(operators.walk(), estimates)
         if own_us is None:
             return None

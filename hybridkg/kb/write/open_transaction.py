@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.document_lines import check_texts, read_removals
 from hybridkg.errors import HybridkgError, LoadError, ParameterError, UserError
 from hybridkg.interfaces.encoder import NO_ENCODER, ConfirmUpload
@@ -329,6 +330,7 @@ def begun(folder: Folder, live: Snapshot, options: TransactionOptions) -> Iterat
         return
 
 
+@collector_paused()
 def _commit(state: TransactionState, outcome: Committed, options: TransactionOptions) -> None:
     """Completes the next generation, or abandons it."""
     state.check_whole()

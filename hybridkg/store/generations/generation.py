@@ -161,13 +161,15 @@ def remove_around_unless_held(path: Path, folder: Path, graveyard: Path) -> bool
 
     This process reads it no more. An exception that has not ended keeps its objects alive, with their locks.
     """
-    own = [] if fcntl is None else [one for one, place in _held.items() if place == path]
+    if fcntl is None:
+        return _renamed_unless_held(path, folder, graveyard) and _removed(graveyard)
+    own = [one for one, place in _held.items() if place == path]
     for descriptor in own:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # type: ignore[union-attr]
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
     if _renamed_unless_held(path, folder, graveyard):
         return _removed(graveyard)
     for descriptor in own:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)  # type: ignore[union-attr]
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
     return False
 
 

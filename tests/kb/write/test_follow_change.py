@@ -52,6 +52,13 @@ def test_a_small_change_is_followed(kb):
     assert kb.check(full=True).ok
 
 
+def test_the_garbage_collector_is_on_while_an_update_waits_for_other_writers(kb, monkeypatch):
+    seen, building = [], Folder.building
+    monkeypatch.setattr(Folder, "building", lambda *given: (seen.append(gc.isenabled()), building(*given))[1])
+    assert kb.update(NEW).added == 1
+    assert seen == [True]
+
+
 def test_the_garbage_collector_is_on_again_after_a_commit_and_after_a_mistake(kb):
     kb.update(NEW)
     assert gc.isenabled()
