@@ -53,7 +53,8 @@ def make(folder: Path, shared: Path) -> None:
     for name, archive in UNPACKED.items():
         if not (folder / name).exists():
             with tarfile.open(shared / archive) as tar:
-                tar.extractall(folder / name, filter="data")
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+                tar.extractall(folder / name)
 
 
 def written(name: str, folder: Path, shared: Path) -> Path:

@@ -117,7 +117,8 @@ class Skip:
 def unpack(folder: Path) -> Path:
     """The suites' folder, unpacked below another."""
     with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+        archive.extractall(folder)
     return folder / "sparql"
 
 

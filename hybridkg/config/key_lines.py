@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from hybridkg.config.toml import MAX_PARTS, parse_toml
 
 PART = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
-KEYS = rf"(?P<keys>{PART}(?:[ \t]*\.[ \t]*{PART}){{0,{MAX_PARTS - 1}}}+)[ \t]*"
+KEYS = rf"(?P<keys>{PART}(?>(?:[ \t]*\.[ \t]*{PART}){{0,{MAX_PARTS - 1}}}))[ \t]*"
 HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*{KEYS}\]")
 WITH_VALUE = re.compile(rf"[ \t]*{KEYS}=")
 

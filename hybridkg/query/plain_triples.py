@@ -17,10 +17,8 @@ from hybridkg.query.lexer import Token
 
 _SPACE = r"[ \t\r\n]*+"
 _IRI = r"(<[^<>\"{}|^`\\\x00-\x20]*+>)"
-_PLAIN = re.compile(
-    rf"{_SPACE}{_IRI}{_SPACE}{_IRI}{_SPACE}"
-    rf"(?:{_IRI}|(\"[^\"\\\r\n]*+\")(?:(@[a-zA-Z]++(?:-[a-zA-Z0-9]++)*+)|(\^\^){_IRI})?+){_SPACE}(\.)(?=[ \t\r\n])"
-)
+_LITERAL = rf"(\"[^\"\\\r\n]*+\")(?>(?:(@[a-zA-Z]++(?>(?:-[a-zA-Z0-9]++)*))|(\^\^){_IRI})?)"
+_PLAIN = re.compile(rf"{_SPACE}{_IRI}{_SPACE}{_IRI}{_SPACE}(?:{_IRI}|{_LITERAL}){_SPACE}(\.)(?=[ \t\r\n])")
 """The white space behind the dot tells it from the beginning of a number, and the one of a language tag's end."""
 
 _SUBJECT, _PREDICATE, _OBJECT, _STRING, _LANGUAGE, _MARK, _DATATYPE, _DOT = range(1, 9)

@@ -24,7 +24,7 @@ START = "query_unit"
 GRAMMARS = ("hybrid.lark", "sparql_update.lark", "sparql.lark")
 """The grammar files; each extends the next one."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout of the cached file."""
 
 
@@ -157,7 +157,7 @@ def _plain(lexer: dict[str, Any], rules: list[dict[str, Any]], parser: dict[str,
         "terminals": [[name, text] for _, name, text in sorted(expressions) if name not in ignored],
         "words": sorted(words),
         "punctuation": sorted(punctuation, key=lambda text: (-len(text), text)),
-        "skip": "(?:" + "|".join(text for _, name, text in sorted(expressions) if name in ignored) + ")*+",
+        "skip": "(?>(?:" + "|".join(text for _, name, text in sorted(expressions) if name in ignored) + ")*)",
         "rules": [_rule(rule) for rule in rules],
         "rows": [
             {

@@ -73,7 +73,7 @@ def _scanner(*, ascii_only: bool) -> Scanner:
     # What is no token is all of the rest: nothing is scanned twice, and the parser refuses the text.
     others += [r"[^\W\d]\w*+", *map(re.escape, loaded.punctuation), ".++"]
     skip = loaded.skip
-    some_skip = f"{skip.removesuffix('*+')}++"
+    some_skip = f"{skip.removesuffix('*)')}+)"
     return Scanner(
         re.compile(f"(?:({holes})|({'|'.join(others)})){skip}", re.DOTALL),
         re.compile(

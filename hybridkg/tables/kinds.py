@@ -77,7 +77,7 @@ EXAMPLES: Final = {
 
 
 def _joined(forms: dict[ValueKind, str]) -> dict[ValueKind, re.Pattern[str]]:
-    return {kind: re.compile(rf"(?:(?:{form})?\n)*+", re.ASCII) for kind, form in forms.items()}
+    return {kind: re.compile(rf"(?>(?:(?:{form})?\n)*)", re.ASCII) for kind, form in forms.items()}
 
 
 def _single(forms: dict[ValueKind, str]) -> dict[ValueKind, re.Pattern[str]]:

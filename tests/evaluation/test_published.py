@@ -87,7 +87,8 @@ def unpacked(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
         if archive not in folders:
             folders[archive] = tmp_path_factory.mktemp("runs")
             with tarfile.open(collection / archive) as tar:
-                tar.extractall(folders[archive], filter="data")
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+                tar.extractall(folders[archive])
         return folders[archive]
 
     return unpack

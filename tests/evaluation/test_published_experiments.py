@@ -32,7 +32,8 @@ def examples(tmp_path, shared_data):
     folder.mkdir(parents=True)
     for name, archive in (("geeer-runs", "geeer-embert-runs.tar.xz"), ("elr-runs", "elr-v1/runs.tar.xz")):
         with tarfile.open(shared_data / "dbpedia-entity-v2" / archive) as tar:
-            tar.extractall(tmp_path / "checkout" / name, filter="data")
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+            tar.extractall(tmp_path / "checkout" / name)
     for path in EXPERIMENTS.glob("*-runs.toml"):
         (folder / path.name).write_text(path.read_text())
     return folder

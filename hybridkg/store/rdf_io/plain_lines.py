@@ -14,16 +14,16 @@ _CHARACTERS = rb"[A-Za-z0-9._~!$&'()*+,;=:@/?-]*+"
 _OTHERS = rb"(?:%[0-9A-Fa-f]{2}|[\xc3-\xdf][\x80-\xbf]|[\xe1-\xec][\x80-\xbf]{2})"
 """Percent-encoded bytes, and two ranges of `ucschar` in UTF-8: U+00C0 to U+07FF, U+1000 to U+CFFF."""
 
-_PART = rb"%s(?:%s%s)*+" % (_CHARACTERS, _OTHERS, _CHARACTERS)
+_PART = rb"%s(?>(?:%s%s)*)" % (_CHARACTERS, _OTHERS, _CHARACTERS)
 
-_IRI = rb"<https?://[A-Za-z0-9.-]++(?:/%s)?+(?:#%s)?+>" % (_PART, _PART)
+_IRI = rb"<https?://[A-Za-z0-9.-]++(?>(?:/%s)?)(?>(?:#%s)?)>" % (_PART, _PART)
 
 _AS_TEXT = rb"<http://www\.w3\.org/(?:2001/XMLSchema#string|1999/02/22-rdf-syntax-ns#)"
 """Datatypes that Oxigraph writes differently, or that a literal may not have."""
 
-_LITERAL = rb'"[^"\\\x00-\x1f\x7f]*+"(?:@[a-z]{2,3}(?:-[a-z]{2})?+(?= )|\^\^(?!%s)%s)?+' % (_AS_TEXT, _IRI)
+_LITERAL = rb'"[^"\\\x00-\x1f\x7f]*+"(?>(?:@[a-z]{2,3}(?>(?:-[a-z]{2})?)(?= )|\^\^(?!%s)%s)?)' % (_AS_TEXT, _IRI)
 
-_LINES = re.compile(rb"(?:%s %s (?:%s|%s) \.\n)*+" % (_IRI, _IRI, _IRI, _LITERAL))
+_LINES = re.compile(rb"(?>(?:%s %s (?:%s|%s) \.\n)*)" % (_IRI, _IRI, _IRI, _LITERAL))
 
 
 def plain_end(text: bytes, start: int = 0) -> int:

@@ -18,7 +18,7 @@ MAX_DEPTH = 1_000
 
 OTHER_FORMATS = (
     (
-        re.compile(rb"\s*+(?:#.*\n\s*+)*+(?:@prefix\b|@base\b|(?i:prefix|base)\s|<\w[\w+.-]*:[^>\s]*>\s|_:)"),
+        re.compile(rb"\s*+(?>(?:#.*\n\s*+)*)(?:@prefix\b|@base\b|(?i:prefix|base)\s|<\w[\w+.-]*:[^>\s]*>\s|_:)"),
         "Turtle",
         ".ttl",
     ),

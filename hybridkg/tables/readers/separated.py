@@ -214,7 +214,7 @@ def _open_quote(text: str, delimiter: str) -> tuple[int, int]:
     return cell, len(text)
 
 
-_CLOSING = re.compile(r'(?:[^"]|"")*+"')
+_CLOSING = re.compile(r'(?>(?:[^"]++|"")*)"')
 """The rest of a quoted cell with its end."""
 
 

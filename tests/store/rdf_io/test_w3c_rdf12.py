@@ -39,7 +39,8 @@ def cases(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[C
     folder = tmp_path_factory.mktemp("rdf12")
     with tarfile.open(shared_data / "w3c-rdf-tests" / "rdf-syntax-tests.tar.xz") as archive:
         members = [member for member in archive if member.name.startswith("rdf/rdf12/")]
-        archive.extractall(folder, members, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+        archive.extractall(folder, members)
     return [case for path in sorted(folder.rglob("manifest.ttl")) for case in _cases(path)]
 
 
