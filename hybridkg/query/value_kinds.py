@@ -20,7 +20,9 @@ from hybridkg.rdf.terms import XSD
 
 NODE, NUMBER = "node", "number"
 STRINGS = frozenset(("string", "language"))
-DATES = frozenset(("datetime zoned", "datetime", "date zoned", "date"))
+DAYS = frozenset(("date zoned", "date"))
+MOMENTS = frozenset(("datetime zoned", "datetime"))
+DATES = DAYS | MOMENTS
 ANY = "other"
 """The segment of literals of all other datatypes, of which nothing is known here."""
 
@@ -240,11 +242,15 @@ class _Reader:
             words, others = ("a text without a language tag", "a text with a language tag")[
                 :: -1 if source.kinds == {"language"} else 1
             ]
+        elif source.kinds | other.kinds <= DATES:
+            words, others = ("a date without a time", "a date with a time")[:: -1 if source.kinds <= MOMENTS else 1]
         never = "always differ" if op == "!=" else "are never equal" if op == "=" else "cannot be compared"
         yield QueryWarning(
             "W113",
             f"?{left.name} is {words}{self._why(source)}, and this compares it with {others}: they {never}",
-            hint=_converted(left.name, op, right, source, other) or _comparable(left.name, source, other, right),
+            hint=_converted(left.name, op, right, source, other)
+            or _of_one_precision(left.name, op, right, source, other)
+            or _comparable(left.name, source, other, right),
             span=node.span,
         )
 
@@ -282,7 +288,7 @@ def _kinds_of(node: ast.Syntax, known: Known) -> Source | None:
             if datatype == XSD + "boolean":
                 return Source(frozenset(("boolean",)))
             if datatype in (XSD + "date", XSD + "dateTime"):
-                return Source(DATES)
+                return Source(DAYS if datatype == XSD + "date" else MOMENTS)
     return None
 
 
@@ -300,6 +306,26 @@ def _converted(name: str, op: str, right: ast.Syntax, source: Source, other: Sou
     text = f"STR(?{name})" if "language" in source.kinds else f"?{name}"
     converted = f"xsd:{datatype}({text}) {op} {shown(value)}"
     return f"convert it: {converted} leaves out what is not a {'number' if datatype == 'decimal' else 'date'}"
+
+
+def _of_one_precision(name: str, op: str, right: ast.Syntax, source: Source, other: Source) -> str:
+    """The comparison of a date and a dateTime as values of one datatype; empty for others.
+
+    A cast keeps the time zone, and `=` needs the same instant, so an equality with a day compares the written form.
+    """
+    if not source.kinds | other.kinds <= DATES:
+        return ""
+    if isinstance(right, ast.Var):
+        return f"compare the days as texts: SUBSTR(STR(?{name}), 1, 10) {op} SUBSTR(STR(?{right.name}), 1, 10)"
+    if not isinstance(right, ast.Lit):
+        return ""
+    day = right.lexical[:10]
+    if source.kinds <= MOMENTS and op == "=":
+        return f'compare the day as a text: STRSTARTS(STR(?{name}), "{shown(day)}")'
+    time = "T00:00:00" if source.kinds <= MOMENTS else ""
+    zone = "Z" if all(kind.endswith(" zoned") for kind in source.kinds) else ""
+    datatype = "dateTime" if time else "date"
+    return f'compare it with a constant of its datatype: ?{name} {op} "{shown(day)}{time}{zone}"^^xsd:{datatype}'
 
 
 def _comparable(name: str, source: Source, other: Source, right: ast.Syntax) -> str:

@@ -26,6 +26,7 @@ VALUES = [
     Literal("true", datatype=NamedNode(XSD + "boolean")),
     Literal("1979-01-01", datatype=NamedNode(XSD + "date")),
     Literal("1979-01-01T00:00:00Z", datatype=NamedNode(XSD + "dateTime")),
+    Literal("1979-01-01T00:00:00", datatype=NamedNode(XSD + "dateTime")),
     Literal("1979", datatype=NamedNode(XSD + "gYear")),
 ]
 PREDICATES = ("x:p", "x:q")
@@ -36,7 +37,8 @@ triples = st.lists(
     ),
     min_size=1, max_size=5,
 )  # fmt: skip
-CONSTANTS = ['"1979"', '"1979"@en', "1979", "19.5", "true", "<x:a>", f'"1979-01-01"^^<{XSD}date>', "?z", "?s"]
+CONSTANTS = ['"1979"', '"1979"@en', "1979", "19.5", "true", "<x:a>", f'"1979-01-01"^^<{XSD}date>',
+             f'"1979-01-01T00:00:00"^^<{XSD}dateTime>', "?z", "?s"]  # fmt: skip
 CONDITIONS = [f"?o {op} {constant}" for op in ("=", "<", ">=", "IN (") for constant in CONSTANTS]
 CONDITIONS = [text + ")" * text.count("(") for text in CONDITIONS]
 CONDITIONS += ["?s = 1979", '?s IN ("a")', "<x:a> = ?o", "YEAR(?o) > 0", "MONTH(?o) = 1", 'CONTAINS(?o, "9")']
@@ -79,6 +81,8 @@ KINDS = {
     "x:title": {"language"},
     "x:year": {"number"},
     "x:born": {"date"},
+    "x:at": {"datetime"},
+    "x:utc": {"datetime zoned"},
     "x:by": {"node"},
     "x:any": {"node", "string", "number"},
     "x:odd": {"other"},
@@ -123,6 +127,24 @@ SPOKEN = [
     ("?x <x:born> ?n FILTER(?n < 1980)", "W113",
      "?n is a date (as every object of x:born), and this compares it with a number: they cannot be compared",
      "compare a part of the date, as in YEAR(?n)"),
+    (f'?x <x:at> ?n FILTER(?n > "2020-01-31"^^<{XSD}date>)', "W113",
+     "?n is a date with a time (as every object of x:at), and this compares it with a date without a time: "
+     "they cannot be compared",
+     'compare it with a constant of its datatype: ?n > "2020-01-31T00:00:00"^^xsd:dateTime'),
+    (f'?x <x:utc> ?n FILTER("2020-01-31"^^<{XSD}date> > ?n)', "W113",
+     "?n is a date with a time (as every object of x:utc), and this compares it with a date without a time: "
+     "they cannot be compared",
+     'compare it with a constant of its datatype: ?n < "2020-01-31T00:00:00Z"^^xsd:dateTime'),
+    (f'?x <x:at> ?n FILTER(?n IN ("2020-01-31"^^<{XSD}date>))', "W113",
+     "?n is a date with a time (as every object of x:at), and this compares it with a date without a time: "
+     "they are never equal", 'compare the day as a text: STRSTARTS(STR(?n), "2020-01-31")'),
+    (f'?x <x:born> ?n FILTER(?n = "2020-01-31T12:00:00Z"^^<{XSD}dateTime>)', "W113",
+     "?n is a date without a time (as every object of x:born), and this compares it with a date with a time: "
+     "they are never equal",
+     'compare it with a constant of its datatype: ?n = "2020-01-31"^^xsd:date'),
+    ("?x <x:born> ?n ; <x:at> ?m FILTER(?n <= ?m)", "W113",
+     "?n is a date without a time (as every object of x:born), and this compares it with a date with a time: "
+     "they cannot be compared", "compare the days as texts: SUBSTR(STR(?n), 1, 10) <= SUBSTR(STR(?m), 1, 10)"),
     ("?x <x:by> ?n . ?x <x:name> ?m FILTER(?n != ?m)", "W113",
      "?n is an IRI or a blank node (as every object of x:by), "
      "and this compares it with a text: they always differ",
@@ -142,6 +164,7 @@ SILENT = [
     "?x <x:year> ?n FILTER(?n = 1979.5 && ?n != 1980 && ?x = <x:a>)",
     "?x <x:odd> ?n FILTER(YEAR(?n) = 1979 && ?n = 1979)",
     '?x <x:born> ?n FILTER(YEAR(?n) = 1979 && STR(?n) > "1979")',
+    f'?x <x:at> ?n FILTER(?n > "2020-01-31T12:00:00"^^<{XSD}dateTime> && ?n != "2020-01-31"^^<{XSD}date>)',
     '?x <x:name> ?n FILTER(?n != "Alien"@en && ?n < "B")',
     '?x <x:name> ?n { ?n <x:by> ?y FILTER(?n = <x:a>) }',
     'GRAPH ?g { ?x <x:name> ?n . ?n <x:name> ?z . ?n MATCH "worm" }',
@@ -172,6 +195,23 @@ def test_the_hint_about_a_text_is_a_comparison_of_its_value(condition):
         rows = {row[0].value for row in store.select(query % written).rows}
         expected = {"?n < 50": {"7", "49.5"}, "?n = 7": {"7"}}.get(condition, {"2019-12-31"})
         assert rows == expected
+
+
+@pytest.mark.parametrize("zone", ["", "Z"])
+@pytest.mark.parametrize(("constant", "op"), [("date", "="), ("date", ">"), ("dateTime", "="), ("dateTime", "<=")])
+def test_the_hint_about_a_date_is_a_comparison_that_has_a_value(constant, op, zone):
+    days, moments = ("2019-12-30", "2020-01-31", "2021-01-01"), ("2019-12-30T23:59:59", "2020-01-31T12:00:00")
+    values, kind = (moments, "dateTime") if constant == "date" else (days, "date")
+    found = [Literal(value + zone, datatype=NamedNode(XSD + kind)) for value in values]
+    store = OxigraphStore.memory([Triple(NamedNode("x:a"), NamedNode("x:on"), value) for value in found])
+    text = "2020-01-31" if constant == "date" else "2020-01-31T08:00:00Z"
+    query = f"PREFIX xsd: <{XSD}> SELECT ?n {{ ?s <x:on> ?n FILTER(%s) }}"
+    asked = query % f'?n {op} "{text}"^^xsd:{constant}'
+    known = frozenset((kind.lower() + (" zoned" if zone else ""),))
+    ((_, _, hint),) = warnings_of(asked, lambda _: known)
+    assert list(store.select(asked).rows) == []
+    rows = sorted(row[0].value[:10] for row in store.select(query % hint.partition(": ")[2]).rows)
+    assert rows == {"=": ["2020-01-31"], ">": ["2020-01-31"], "<=": ["2019-12-30", "2020-01-31"]}[op]
 
 
 @pytest.mark.parametrize(("pattern", "code", "message", "hint"), SPOKEN)
