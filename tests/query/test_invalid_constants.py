@@ -32,8 +32,25 @@ def test_a_constant_that_is_no_value_of_its_datatype_is_named(condition, text, w
 
 
 @pytest.mark.parametrize(
+    ("written", "meant"),
+    [("integr", "integer"), ("Date", "date"), ("datetime", "dateTime"), ("strng", "string"), ("zzz", "")],
+)
+def test_a_misspelt_datatype_is_named_with_the_nearest(written, meant):
+    query = parse(f'{HEAD} {{ ?x <x:on> ?d FILTER(?d IN (1, "5"^^xsd:{written})) }}')
+    (warning,) = invalid_constants(query)
+    assert warning.message == f"XML Schema has no datatype xsd:{written}, so this constant equals only the same literal"
+    assert warning.hint == (f"did you mean xsd:{meant}?" if meant else "")
+
+
+@pytest.mark.parametrize(
     "condition",
-    ['?d > xsd:date("2024-02-29")', "?d > 5 && ?d < 1.5e3", "xsd:date(?d) = ?x", '?d = "x"^^<x:own>', '<x:f>("x") = 1'],
+    [
+        '?d > xsd:date("2024-02-29")',
+        "?d > 5 && ?d < 1.5e3",
+        "xsd:date(?d) = ?x",
+        '?d = "x"^^<x:own> && ?d != "5"^^xsd:short',
+        '<x:f>("x") = 1',
+    ],
 )
 def test_other_constants_have_no_warning(condition):
     assert warned(condition) == []
