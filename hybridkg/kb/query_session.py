@@ -50,7 +50,7 @@ Prefixes = tuple[tuple[str, str], ...]
 Kinds = tuple[tuple[str | None, bool] | None, ...]
 """(datatype, whether it has a language) of each literal among the values of parameters, None for the others."""
 
-NameWarnings = tuple[tuple[QueryWarning, ...] | None, tuple[QueryWarning, ...]]
+NameWarnings = tuple[tuple[QueryWarning, ...] | None, tuple[QueryWarning, ...] | None]
 """Warnings about the names of a query, None where parameters stand for some, and about the kinds of its values."""
 
 
@@ -221,7 +221,9 @@ class QuerySession:
         if kinds is None:
             kinds = tuple(advisor.kinds(request.query, self._prefixes_under(request)))
         if cached is None and template.is_cached and "predicate" not in template.parameter_names:
-            self._names.put(key, (None if template.parameter_names else names, kinds))
+            # A hint may quote a value, so the warnings of a query with values are made for each request.
+            kept = None if kinds and request.values else kinds
+            self._names.put(key, (None if template.parameter_names else names, kept))
         return (*names, *kinds)
 
 

@@ -132,6 +132,14 @@ def test_the_kinds_of_values_are_those_of_each_request(films):
     assert [code for code, *_ in warned(films, text, {"year": NamedNode("x:y")})] == ["W113"]
 
 
+@pytest.mark.parametrize("constant", ["$x", "{}"])
+def test_a_hint_has_the_value_of_its_request(films, constant):
+    for value in (50, 60, 70):
+        text = f"SELECT * {{ ?f rdfs:label ?n FILTER(?n < {constant.format(value)}) }}"
+        ((_, _, hint),) = warned(films, text, {"x": value} if constant == "$x" else None)
+        assert hint == f"convert it: xsd:decimal(?n) < {value} leaves out what is not a number"
+
+
 def test_texts_of_one_shape_have_each_their_own_warnings(films):
     for _ in range(2):
         for written, codes in (("1979", []), ('"1979"', ["W113"]), ("<x:y>", ["W113"]), ("1979.0", [])):
