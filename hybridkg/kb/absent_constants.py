@@ -1,8 +1,9 @@
 """Warnings about constants that no triple has in their place, for a query without a row.
 
-A pattern `?x :platform "linux"` is probably a misspelling where the graph has "Linux". Only patterns of which every
-solution needs a triple are looked at. Each costs one request to the store, and about 2 ms for similar values; the
-values of a predicate are read once. The answer of ASK is no mistake.
+A pattern `?x :platform "linux"` is probably a misspelling where the graph has "Linux". So is an option of
+`?x :platform ?p FILTER(?p IN ("linux", "BSD"))` or of VALUES. Only patterns of which every solution needs a triple are
+looked at. Each constant costs one request to the store, and about 2 ms for similar values; the values of a predicate
+are read once. The answer of ASK is no mistake.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import NamedTuple, TypeGuard
 
 from hybridkg.errors import QueryWarning
 from hybridkg.interfaces.graph_store import GraphStore
@@ -27,6 +28,9 @@ from hybridkg.rdf.well_known import iri_of_prefixed, shortened
 
 MAX_PATTERNS = 5
 """Patterns looked up for one query."""
+
+MAX_OPTIONS = 5
+"""Constants of VALUES and of filters looked up for one query."""
 
 MAX_READ, MAX_READ_REMOTE = 50_000, 2_000
 """Triples of a predicate among which similar values are searched; 50,000 take about 0.1 s."""
@@ -78,14 +82,15 @@ class ConstantAdvisor:
         where = query.form.where
         if where is None or query.form.dataset or isinstance(query.form, ast.AskQuery):
             return
-        for pattern in islice(_needed(where), MAX_PATTERNS):
-            for place, predicate, node in _constants(pattern):
-                if not has_predicate(predicate):
-                    continue
-                found = self._lookup(place, predicate, node)
-                if not found.occurs:
-                    iri = self._meant(place, predicate, node, prefixes)
-                    yield _warning(place, predicate, node, found.near, prefixes, iri)
+        written = (item for group in _groups(where) for item in _patterns(group) if any(_constants(item)))
+        ends = (end for item in islice(written, MAX_PATTERNS) for end in _constants(item))
+        for place, predicate, node in chain(ends, islice(_options(query.form), MAX_OPTIONS)):
+            if not has_predicate(predicate):
+                continue
+            found = self._lookup(place, predicate, node)
+            if not found.occurs:
+                iri = self._meant(place, predicate, node, prefixes)
+                yield _warning(place, predicate, node, found.near, prefixes, iri)
 
     def _meant(self, place: str, predicate: str, node: ast.Iri | ast.Lit, prefixes: Mapping[str, str]) -> str:
         """The IRI of an object that is written as a text with a prefix, as in `--param p=ex:a`; empty for none."""
@@ -193,36 +198,82 @@ def _plain_datatype(number: str) -> str:
     return f"http://www.w3.org/2001/XMLSchema#{kind}"
 
 
-def _needed(group: ast.Group) -> Iterator[ast.TriplePattern]:
-    """The triple patterns with a constant beside a predicate that a solution needs, of UNION in some branch."""
+def _groups(group: ast.Group) -> Iterator[ast.Group]:
+    """The group and those inside it that a solution needs, of UNION in some branch, in the order of the text."""
+    yield group
     for element in group.elements:
         match element:
-            case ast.Triples(items):
-                for item in items:
-                    if isinstance(item, ast.TriplePattern) and any(_constants(item)):
-                        yield item
             case ast.Group():
-                yield from _needed(element)
+                yield from _groups(element)
             case ast.UnionPattern(branches):
                 for branch in branches:
-                    yield from _needed(branch)
+                    yield from _groups(branch)
             case ast.GraphPattern(pattern=pattern):
-                yield from _needed(pattern)
+                yield from _groups(pattern)
             case ast.SubSelect(query) if query.where is not None and not query.dataset:
-                yield from _needed(query.where)
+                yield from _groups(query.where)
+
+
+def _patterns(group: ast.Group) -> Iterator[ast.TriplePattern]:
+    for element in group.elements:
+        if isinstance(element, ast.Triples):
+            yield from (item for item in element.items if isinstance(item, ast.TriplePattern))
 
 
 def _constants(item: ast.TriplePattern) -> Iterator[tuple[str, str, ast.Iri | ast.Lit]]:
-    """(place, predicate, constant) of the ends of a pattern, apart from a class, which W107 is about.
+    """(place, predicate, constant) of the ends of a pattern, apart from the IRI of a class, which W107 is about.
 
     At an end of a path the predicate is that of the first or the last step: `"city"` in `?x :type/:label "city"` is an
     object of `:label`.
     """
     is_type = isinstance(item.predicate, ast.Iri) and item.predicate.value == RDF_TYPE
     for node, at_end in ((item.subject, False), (item.object, True)):
-        step = None if at_end and is_type else _step(item.predicate, at_end=at_end)
+        is_class = at_end and is_type and isinstance(node, ast.Iri)
+        step = None if is_class else _step(item.predicate, at_end=at_end)
         if step is not None and isinstance(node, ast.Iri | ast.Lit):
             yield (*step, node)
+
+
+def _options(form: ast.QueryForm) -> Iterator[tuple[str, str, ast.Iri | ast.Lit]]:
+    """(place, predicate, constant) of each constant that VALUES, IN or `=` gives for an end of a needed pattern.
+
+    A group's own patterns decide what its variables are; VALUES after the groups belongs to the outermost one.
+    """
+    assert form.where is not None
+    for group in _groups(form.where):
+        steps: dict[str, dict[tuple[str, str], None]] = {}
+        for item in _patterns(group):
+            for node, at_end in ((item.subject, False), (item.object, True)):
+                step = _step(item.predicate, at_end=at_end)
+                if isinstance(node, ast.Var) and step is not None:
+                    steps.setdefault(node.name, {})[step] = None
+        last = form.values if group is form.where and isinstance(form, ast.SelectQuery) else None
+        for name, constant in chain(*map(_given, group.elements), _given(last)):
+            yield from ((*step, constant) for step in steps.get(name, ()))
+
+
+def _given(node: ast.Syntax | None) -> Iterator[tuple[str, ast.Iri | ast.Lit]]:
+    """(variable, constant) of VALUES, and of the conditions of a filter that must hold and compare terms."""
+    match node:
+        case ast.InlineData(variables, rows):
+            for row in rows:
+                for variable, cell in zip(variables, row, strict=True):
+                    if isinstance(cell, ast.Iri | ast.Lit):
+                        yield variable.name, cell
+        case ast.Filter(condition):
+            yield from _given(condition)
+        case ast.Binary("&&", left, right):
+            yield from _given(left)
+            yield from _given(right)
+        case ast.In(ast.Var(name), options, False):
+            yield from ((name, option) for option in options if _is_only_itself(option))
+        case ast.Binary("=", ast.Var(name), other) | ast.Binary("=", other, ast.Var(name)) if _is_only_itself(other):
+            yield name, other
+
+
+def _is_only_itself(node: ast.Syntax) -> TypeGuard[ast.Iri | ast.Lit]:
+    """Whether `=` compares a constant by its term: an IRI or a text. 5.0 is equal to 5."""
+    return isinstance(node, ast.Iri) or (isinstance(node, ast.Lit) and node.datatype in (None, XSD_STRING.value))
 
 
 def _step(path: ast.Syntax, *, at_end: bool) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.reranking import below_rerank
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
-from hybridkg.errors import HybridkgError, QueryWarning, SourceName, StorageError
+from hybridkg.errors import HybridkgError, QueryWarning, SourceName, Span, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.kb.blank_aggregates import MAX_WARNINGS, aggregate_columns
 from hybridkg.kb.labels import Labels
@@ -164,7 +164,9 @@ class QuerySession:
         warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
         is_empty = not solutions.size or _counts_nothing(request.template.query, solutions)
         if is_empty and limit != 0 and not request.template.shape.skips_rows:
-            warnings += self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
+            never = [warning.span for warning in warnings if warning.code == "W113"]
+            absent = self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
+            warnings += (one for one in absent if not any(_is_inside(one.span, span) for span in never))
             warnings += invalid_constants(request.query)
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
@@ -225,6 +227,10 @@ class QuerySession:
             kept = None if kinds and request.values else kinds
             self._names.put(key, (None if template.parameter_names else names, kept))
         return (*names, *kinds)
+
+
+def _is_inside(span: Span | None, other: Span | None) -> bool:
+    return span is not None and other is not None and other.start <= span.start and span.end <= other.end
 
 
 def _kind(value: ast.Value) -> tuple[str | None, bool] | None:

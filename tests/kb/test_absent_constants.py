@@ -49,12 +49,41 @@ def warned(kb, text, params=None):
         ("?x :next/rdfs:label 'alien'", 'no triple has the object "alien" with the predicate rdfs:label', '"Alien"'),
         ("?x ^:genre/:genre+ :drama", "no triple has the object :drama with the predicate :genre", ":Drama"),
         (":drama ^:genre ?x", "no triple has the object :drama with the predicate :genre", ":Drama"),
+        ("?x a 'film'", 'no triple has the object "film" with the predicate rdf:type', ":Film"),
         ("{ SELECT ?x { ?x :genre :drama } }", "no triple has the object :drama with the predicate :genre", ":Drama"),
     ],
 )  # fmt: skip
 def test_a_constant_that_no_triple_has_is_named_with_the_nearest(films, text, message, hint):
     found = [one for one in warned(films, f"SELECT * {{ {text} }}") if one[0] != "W107"]
     assert found == [("W112", message, f"did you mean {hint}?" if hint else "")]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "FILTER(?g IN (:drama))",
+        "FILTER(?g = :drama)",
+        "FILTER(isIRI(?g) && :drama = ?g)",
+        "VALUES ?g { :drama }",
+        "VALUES (?n ?g) { (1 :drama) (2 UNDEF) } ?x :next :Alien, :Arrival",
+        "{ ?x :year ?y } FILTER(?g IN (:Drama, :drama) && ?x = :Alien)",
+        "} VALUES ?g { :drama",
+    ],
+)
+def test_so_is_an_option_of_a_filter_or_of_values(films, condition):
+    text = f"SELECT * {{ ?x :genre ?g {condition} }}"
+    result = films.query(PREFIX + text)
+    assert len(result) == 0
+    (warning,) = [w for w in result.warnings if w.code == "W112"]
+    message = "no triple has the object :drama with the predicate :genre"
+    assert (warning.message, warning.hint) == (message, "did you mean :Drama?")
+    assert (PREFIX + text)[warning.span.start : warning.span.end] == ":drama"
+
+
+def test_a_few_of_many_options_are_looked_up(films):
+    options = " ".join(f":G{i}" for i in range(20))
+    found = warned(films, f"SELECT * {{ VALUES ?g {{ {options} }} ?x :genre ?g ; :genre ?g }}")
+    assert [message.split()[5] for _, message, _ in found] == [f":G{i}" for i in range(5)]
 
 
 def test_numbers_that_are_written_alike_are_shown_with_their_datatypes(films):
@@ -77,6 +106,10 @@ def test_numbers_that_are_written_alike_are_shown_with_their_datatypes(films):
         "SELECT (COUNT(*) AS ?n) { ?x :genre :Drama }",
         "SELECT (0 AS ?n) { { ?x :year 1979 } UNION { ?x :genre :drama } } LIMIT 1",
         "SELECT (COUNT(*) AS ?n) { ?x :year 1979 OPTIONAL { ?x :genre :drama } FILTER(?x = :Arrival) }",
+        "SELECT * { ?x :year ?y FILTER(?y IN (1979.0, 1e3) && ?x = :Arrival) }",
+        "SELECT * { ?x :genre ?g FILTER(?g NOT IN (:drama) && (?g != :drama || ?g = :dram) && ?g = ?x) }",
+        "SELECT * { ?x :year 1979 OPTIONAL { ?x :genre ?g } FILTER(?g = :drama) }",
+        "ASK { ?x :genre ?g FILTER(?g = :drama) }",
         "SELECT * { GRAPH <x:h> { ?s <x:os> 'Linux' } }",
     ],
 )
