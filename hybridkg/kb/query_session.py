@@ -167,7 +167,7 @@ class QuerySession:
             never = [warning.span for warning in warnings if warning.code == "W113"]
             absent = self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
             warnings += (one for one in absent if not any(_is_inside(one.span, span) for span in never))
-            warnings += invalid_constants(request.query)
+            warnings += invalid_constants(request.query, is_oxigraph=not self.snapshot.endpoint)
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
         # The template, not the query with its values: making a syntax tree takes a tenth of the time of a result.

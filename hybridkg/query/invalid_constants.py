@@ -1,21 +1,25 @@
 """Warnings about constants of expressions that have no value, for a query without a row.
 
 `"2025-13-01"^^xsd:date` and `xsd:date("2025-13-01")` are errors in a comparison, which a FILTER takes for false.
+So is REGEX with a pattern that is no regular expression, such as `"("`.
 A literal of an unknown datatype, such as the misspelt `"5"^^xsd:integr`, compares with no other literal. An unknown
 datatype is a mistake in the namespace of XML Schema, and an application's own elsewhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from warnings import catch_warnings
 
 from hybridkg.errors import QueryWarning
 from hybridkg.query import ast
+from hybridkg.query.constants import term_of_constant
 from hybridkg.query.source import shown
 from hybridkg.query.walk import children
 from hybridkg.rdf.similar import similar_iris
-from hybridkg.rdf.stored import is_value
-from hybridkg.rdf.terms import XSD
+from hybridkg.rdf.stored import is_pattern, is_value
+from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, term_text
 from hybridkg.tables.kinds import XSD_DATATYPES
 
 CHECKED = {
@@ -31,18 +35,24 @@ CHECKED = {
 """Datatypes with what their values are, and an example."""
 
 
-def invalid_constants(query: ast.Query) -> Iterator[QueryWarning]:
+TAKES_PATTERN = {"REGEX": 3, "REPLACE": 4}
+"""Functions whose second argument is a regular expression, with the number of arguments of which the last are flags."""
+
+
+def invalid_constants(query: ast.Query, *, is_oxigraph: bool = True) -> Iterator[QueryWarning]:
     """W113 for each constant of an expression that its datatype, or a cast, does not allow, or that has no datatype.
+
+    `is_oxigraph` says whether Oxigraph reads the regular expressions: an endpoint may have a syntax of its own.
 
     >>> from hybridkg.query.parser import parse
     >>> text = "SELECT * { ?x <e:on> ?d FILTER(?d > '2025-13-01'^^<http://www.w3.org/2001/XMLSchema#date>) }"
     >>> [warning.message for warning in invalid_constants(parse(text))]
     ["'2025-13-01' is not a date, so what is computed with it never has a value"]
     """
-    return _invalid(query.form)
+    return _invalid(query.form, is_oxigraph)
 
 
-def _invalid(node: ast.Syntax) -> Iterator[QueryWarning]:
+def _invalid(node: ast.Syntax, is_oxigraph: bool) -> Iterator[QueryWarning]:
     match node:
         case ast.TriplePattern() | ast.InlineData() | ast.ServicePattern():
             return
@@ -50,8 +60,51 @@ def _invalid(node: ast.Syntax) -> Iterator[QueryWarning]:
             yield from _warning(lexical, datatype, node)
         case ast.Call(ast.Iri(datatype), (ast.Lit(lexical, None, None) as constant,)):
             yield from _warning(lexical, datatype, constant)
+        case ast.Call(str(function), (_, ast.Lit() as pattern, *more)) if is_oxigraph:
+            if function in TAKES_PATTERN:
+                flags = more[-1] if len(more) + 2 == TAKES_PATTERN[function] else ast.Lit("")
+                yield from _pattern_warning(function, pattern, flags)
     for child in children(node):
-        yield from _invalid(child)
+        yield from _invalid(child, is_oxigraph)
+
+
+def _pattern_warning(function: str, pattern: ast.Lit, flags: ast.Syntax) -> Iterator[QueryWarning]:
+    term, none = _literal(pattern), Literal("")
+    if not is_pattern(term, none):
+        plain = isinstance(flags, ast.Lit) and flags.lexical and is_pattern(term, _literal(flags))  # "q": not a pattern
+        if not plain:
+            written = shown(term_text(term))
+            yield QueryWarning(
+                "W113",
+                f"{written} is not a regular expression{_reason(pattern)}, so {function} never has a value",
+                hint=r'a character that stands for itself has two backslashes before it: "\\(" for "("',
+                span=pattern.span,
+            )
+    elif isinstance(flags, ast.Lit) and not is_pattern(term, _literal(flags)):
+        yield QueryWarning(
+            "W113",
+            f"{shown(term_text(_literal(flags)))} are not flags of {function}, which never has a value with them",
+            hint='flags are "i" (any case), "s" (. is also a line end), "m" (^ and $ of each line), "x" and "q"',
+            span=flags.span,
+        )
+
+
+def _literal(node: ast.Lit) -> Literal:
+    term = term_of_constant(node)
+    assert isinstance(term, Literal)
+    return term
+
+
+def _reason(pattern: ast.Lit) -> str:
+    """What is wrong with a pattern, by Python's reader of them; empty where only Oxigraph refuses it."""
+    if pattern.language or pattern.datatype not in (None, XSD_STRING.value):
+        return " (it takes a text without a language tag)"
+    try:
+        with catch_warnings(action="ignore"):  # about what later versions of Python may read in another way
+            re.compile(pattern.lexical)
+    except re.error as e:
+        return f" ({e.msg})"
+    return ""
 
 
 def _warning(lexical: str, datatype: str, node: ast.Syntax) -> Iterator[QueryWarning]:

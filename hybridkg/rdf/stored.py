@@ -46,5 +46,18 @@ def is_value(text: str, datatype: str) -> bool:
     >>> is_value("2024-02-29", date), is_value("2025-02-29", date)
     (True, False)
     """
-    rows = Store().query(f"SELECT ({NamedNode(datatype)}({Literal(text)}) AS ?value) {{ }}")
+    return _has_value(f"{NamedNode(datatype)}({Literal(text)})")
+
+
+def is_pattern(pattern: Literal, flags: Literal) -> bool:
+    """Whether REGEX and REPLACE of Oxigraph take a regular expression with its flags.
+
+    >>> is_pattern(Literal("a+"), Literal("i")), is_pattern(Literal("("), Literal(""))
+    (True, False)
+    """
+    return _has_value(f'REGEX("", {pattern}, {flags})')
+
+
+def _has_value(expression: str) -> bool:
+    rows = Store().query(f"SELECT ({expression} AS ?value) {{ }}")
     return next(iter(cast(QuerySolutions, rows)))["value"] is not None

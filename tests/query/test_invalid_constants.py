@@ -7,7 +7,7 @@ import pytest
 from hybridkg.query.invalid_constants import CHECKED, invalid_constants
 from hybridkg.query.parser import parse
 from hybridkg.rdf.stored import is_value
-from hybridkg.rdf.terms import XSD
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
 HEAD = f"PREFIX xsd: <{XSD}> SELECT * "
@@ -43,8 +43,46 @@ def test_a_misspelt_datatype_is_named_with_the_nearest(written, meant):
 
 
 @pytest.mark.parametrize(
+    ("condition", "about", "message"),
+    [
+        ('REGEX(?d, "(")', '"("', "is not a regular expression (missing ), unterminated subpattern), so REGEX never"),
+        (
+            'REGEX(?d, "a{2,1}", "i")',
+            '"a{2,1}"',
+            "is not a regular expression (min repeat greater than max repeat)",
+        ),
+        ('REPLACE(?d, "[", "x") = "x"', '"["', "is not a regular expression (unterminated character set), so REPLACE"),
+        ('REGEX(?d, "([[a]")', '"([[a]"', "is not a regular expression (missing ), unterminated subpattern)"),
+        ('REGEX(?d, "(?=a)")', '"(?=a)"', "is not a regular expression, so REGEX never has a value"),
+        ("REGEX(?d, 5)", "5", "is not a regular expression (it takes a text without a language tag), so REGEX never"),
+        ('REGEX(?d, "a"@en)', '"a"@en', "is not a regular expression (it takes a text without a language tag), so"),
+        ('REGEX(?d, "a", "ki")', '"ki"', "are not flags of REGEX, which never has a value with them"),
+    ],
+)
+def test_a_pattern_that_is_no_regular_expression_has_a_caret(condition, about, message):
+    text = f"{HEAD} {{ ?x <x:on> ?d FILTER({condition}) }}"
+    (warning,) = invalid_constants(parse(text))
+    assert message in warning.message
+    assert text[warning.span.start : warning.span.end] == about
+    assert list(invalid_constants(parse(text), is_oxigraph=False)) == []
+    data = [Triple(NamedNode("x:a"), NamedNode("x:on"), Literal("abc"))]
+    assert list(OxigraphStore.memory(data).select(text).rows) == []
+
+
+def test_the_hint_about_a_pattern_is_one():
+    text = f'{HEAD.replace("*", "?d")} {{ ?x <x:on> ?d FILTER(REGEX(?d, "(")) }}'
+    (warning,) = invalid_constants(parse(text))
+    written = warning.hint.partition(": ")[2].partition(" for ")[0]
+    data = [Triple(NamedNode("x:a"), NamedNode("x:on"), Literal(value)) for value in ("f(x)", "x")]
+    (row,) = OxigraphStore.memory(data).select(text.replace('"("', written)).rows
+    assert row[0].value == "f(x)"
+
+
+@pytest.mark.parametrize(
     "condition",
     [
+        'REGEX(?d, "a+", "i") && REGEX(?d, "(", "q") && REGEX(?d, "a", ?f) && REGEX(?d, ?p)',
+        'REPLACE(?d, "a(b)", "$1") = "b"',
         '?d > xsd:date("2024-02-29")',
         "?d > 5 && ?d < 1.5e3",
         "xsd:date(?d) = ?x",
