@@ -17,10 +17,10 @@ from hybridkg.query import ast
 from hybridkg.query.constants import term_of_constant
 from hybridkg.query.source import shown
 from hybridkg.query.walk import children
+from hybridkg.rdf.datatypes import XSD_DATATYPES
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.stored import is_pattern, is_value
 from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, term_text
-from hybridkg.tables.kinds import XSD_DATATYPES
 
 CHECKED = {
     XSD + "date": ("a date", '"2025-01-31"^^xsd:date'),

@@ -27,16 +27,6 @@ DATATYPES: Final = {
 }
 """Datatype IRIs of literals; strings and IRIs have none."""
 
-_XSD_NAMES = """
-string boolean decimal integer float double date time dateTime dateTimeStamp gYear gMonth gDay gYearMonth gMonthDay
-duration yearMonthDuration dayTimeDuration byte short int long unsignedByte unsignedShort unsignedInt unsignedLong
-positiveInteger nonNegativeInteger negativeInteger nonPositiveInteger hexBinary base64Binary anyURI language
-normalizedString token NMTOKEN NMTOKENS Name NCName QName NOTATION ID IDREF IDREFS ENTITY ENTITIES
-anyType anySimpleType anyAtomicType
-"""
-XSD_DATATYPES: Final = tuple(_XSD_NAMES.split())
-"""Local names of the types that XML Schema 1.1, Part 2, defines."""
-
 KINDS_OF_DATATYPES: Final = {iri: kind for kind, iri in DATATYPES.items()}
 
 _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"

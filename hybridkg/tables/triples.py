@@ -14,9 +14,10 @@ from itertools import product
 
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.table_reader import RowBatch, Table, TableColumn, ValueKind
+from hybridkg.rdf.datatypes import XSD_DATATYPES
 from hybridkg.rdf.terms import XSD, Literal, NamedNode
 from hybridkg.registry import did_you_mean
-from hybridkg.tables.kinds import DATATYPES, EXAMPLES, XSD_DATATYPES, first_misfit, lexical
+from hybridkg.tables.kinds import DATATYPES, EXAMPLES, first_misfit, lexical
 from hybridkg.tables.mapping import ROW_NUMBER, PropertyMap, TableMap, TermMap, iri_safe
 
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
