@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +75,9 @@ class Odds:
 ODDS = (Odds(0.35, 0.2), Odds(0.2, 0.15), Odds(0.6, 0.3))
 
 
+@cache
 def vocabulary() -> list[str]:
-    """The words by number.
+    """The words by number, made once for all that look words up; nobody changes the list.
 
     >>> found = vocabulary()
     >>> len(found) == len(set(found)) == WORDS, min(map(len, found)) > 3

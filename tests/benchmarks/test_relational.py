@@ -31,7 +31,7 @@ from benchmarks.relational.matches import SHARES, Matches  # noqa: E402
 from benchmarks.relational.question import texts  # noqa: E402
 from benchmarks.relational.session import Session  # noqa: E402
 
-PAPERS = 600
+PAPERS = 300
 REPEATS = 1
 
 
