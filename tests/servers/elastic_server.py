@@ -34,6 +34,9 @@ JAVA_OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-X
 """Compiles less, and does not verify the classes of a release: measured on two busy cores, a start takes 12 s of
 processor time instead of 23 s by the first, and 6 s instead of 8 s of the server's own by the others."""
 
+LAUNCHER_OPTIONS = " ".join(JAVA_OPTIONS)
+"""Of the Java process that starts the server's: it takes 1.5 s of processor time instead of 2.5 s."""
+
 WATCHDOG = """
 cat >/dev/null
 for attempt in $(seq 60); do
@@ -179,7 +182,12 @@ class ElasticServer(RunningServer):
         with self._console.open("wb") as output:
             # A group of its own: Ctrl-C is for the tests, and what the script starts can be ended together.
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "CLI_JAVA_OPTS": LAUNCHER_OPTIONS},
             )
         arguments = [str(self._process.pid), str(self.folder)]
         self._watchdog = subprocess.Popen(
