@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -158,32 +159,50 @@ def test_the_toy_model_ranks_on_the_toy_engine(install, tmp_path, data):
         assert rows(kb, pattern) == rows(usual, pattern)
 
 
-def cli(environment: dict[str, str], *args: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hybridkg", *map(str, args)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+PROGRAM = """
+import json, sys
+from click.testing import CliRunner
+from hybridkg.cli import cli
+
+done = [CliRunner().invoke(cli, command, catch_exceptions=False) for command in json.loads(sys.argv[1])]
+print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))
+"""
+
+
+def commands(environment: dict[str, str], *given: list[object]) -> list[tuple[int, str, str]]:
+    """(exit code, output, errors) of commands, all in one process that finds the packages of an environment."""
+    texts = json.dumps([[str(word) for word in command] for command in given])
+    program = [sys.executable, "-c", PROGRAM, texts]
+    ran = subprocess.run(program, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return [tuple(one) for one in json.loads(ran.stdout)]
 
 
 def test_an_output_format_is_used_and_listed(environment, data):
-    own = environment("toy_output_format")
     query = f'{PREFIX} SELECT ?x {{ ?x MATCH "red" AS ?s }} RANK BY ?s LIMIT 2'
-    found = cli(own, "query", data, query, "--format", "toy")
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith("2 rows\nhttp://e/")
-    assert "toy" in cli(own, "query", "--help").stdout
-    wrong = cli(own, "query", data, query, "--format", "tay")
-    assert wrong.returncode == 2
-    assert "'toy'" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
+    asked = ["query", data, query, "--format"]
+    found, shown, wrong = commands(
+        environment("toy_output_format"), [*asked, "toy"], ["query", "--help"], [*asked, "tay"]
+    )
+    assert found[0] == 0, found[2]
+    assert found[1].startswith("2 rows\nhttp://e/")
+    assert "toy" in shown[1]
+    assert wrong[0] == 2
+    assert "'toy'" in wrong[2]
 
 
 def test_the_command_line_migrates_to_the_toy_engine(environment, tmp_path, data):
-    own = environment("toy_text_engine")
     kb = tmp_path / "films.kb"
-    assert cli(own, "load", kb, data, "--index").returncode == 0
-    moved = cli(own, "migrate", kb, "--to", "toy")
-    assert moved.returncode == 0, moved.stderr
-    assert "embedded -> toy" in moved.stderr
-    assert "toy" in cli(own, "migrate", "--help").stdout
+    loaded, moved, shown = commands(
+        environment("toy_text_engine"),
+        ["load", kb, data, "--index"],
+        ["migrate", kb, "--to", "toy"],
+        ["migrate", "--help"],
+    )
+    assert loaded[0] == 0, loaded[2]
+    assert moved[0] == 0, moved[2]
+    assert "embedded -> toy" in moved[2]
+    assert "toy" in shown[1]
 
 
 def test_a_built_in_name_is_never_taken_over(install, tmp_path, monkeypatch):
@@ -198,14 +217,17 @@ def test_a_built_in_name_is_never_taken_over(install, tmp_path, monkeypatch):
 
 
 def test_a_table_format_is_loaded_and_listed(environment, tmp_path):
-    own = environment("toy_table_reader")
     file = tmp_path / "films.toy"
     file.write_text("id=f1|title=red fish\nid=f2|title=blue\n")
     kb = tmp_path / "films.kb"
-    done = cli(own, "load", kb, file, "--index")
-    assert done.returncode == 0, done.stderr
-    assert "films.toy, 2 rows: each row is <http://example.org/Film/{id}>" in done.stderr
-    found = cli(own, "query", kb, 'SELECT ?x { ?x MATCH "fish" AS ?s } RANK BY ?s', "--format", "csv")
-    assert found.stdout.split() == ["x", "http://example.org/Film/f1"]
-    unknown = cli(own, "load", kb, tmp_path / "films.tyo")
-    assert ".toy" in unknown.stderr
+    query = 'SELECT ?x { ?x MATCH "fish" AS ?s } RANK BY ?s'
+    done, found, unknown = commands(
+        environment("toy_table_reader"),
+        ["load", kb, file, "--index"],
+        ["query", kb, query, "--format", "csv"],
+        ["load", kb, tmp_path / "films.tyo"],
+    )
+    assert done[0] == 0, done[2]
+    assert "films.toy, 2 rows: each row is <http://example.org/Film/{id}>" in done[2]
+    assert found[1].split() == ["x", "http://example.org/Film/f1"]
+    assert ".toy" in unknown[2]
