@@ -168,6 +168,10 @@ def test_jobs_change_nothing_but_time(folder, films):
     for name in ("plain", "lm"):
         runs = [(folder / out / "runs" / f"{name}.run").read_bytes() for out in ("one", "two")]
         assert runs[0] == runs[1]
+    notes = [note for note in two.notes() if "parallel" in note]
+    told = "up to 2 topics ran in parallel, so that each took longer than alone"
+    assert notes == [f"{name}: {told}" for name in ("plain", "lm")]
+    assert not [note for note in one.notes() if "parallel" in note]
 
 
 def test_an_error_in_another_process_is_told(folder, films):

@@ -24,21 +24,22 @@ pytestmark = pytest.mark.needs_shared
 
 
 @pytest.fixture
-def examples(tmp_path, shared_data):
-    """examples/experiments as in a checkout, with the data beside it, and the runs where the files say."""
+def examples(request, tmp_path, shared_data):
+    """examples/experiments as in a checkout, with the data beside it, and the runs of a test where its file says."""
+    archives = {"geeer-runs": "geeer-embert-runs.tar.xz", "elr-runs": "elr-v1/runs.tar.xz"}
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "data").symlink_to(shared_data)
     folder = tmp_path / "checkout" / "examples" / "experiments"
     folder.mkdir(parents=True)
-    for name, archive in (("geeer-runs", "geeer-embert-runs.tar.xz"), ("elr-runs", "elr-v1/runs.tar.xz")):
-        with tarfile.open(shared_data / "dbpedia-entity-v2" / archive) as tar:
-            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
-            tar.extractall(tmp_path / "checkout" / name)
+    with tarfile.open(shared_data / "dbpedia-entity-v2" / archives[request.param]) as tar:
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # absent before Python 3.11.4
+        tar.extractall(tmp_path / "checkout" / request.param)
     for path in EXPERIMENTS.glob("*-runs.toml"):
         (folder / path.name).write_text(path.read_text())
     return folder
 
 
+@pytest.mark.parametrize("examples", ["geeer-runs"], indirect=True)
 @pytest.mark.exhaustive  # of two of the same runs test_published.py measures the same figures by default
 def test_the_runs_of_dbpedia_entity_v2(examples, tmp_path):
     found = Experiment.read(examples / "dbpedia-entity-v2-runs.toml").run(tmp_path / "out")
@@ -57,6 +58,7 @@ def test_the_runs_of_dbpedia_entity_v2(examples, tmp_path):
     assert "50 OK. OK: within the tolerance" in (tmp_path / "out" / "report.md").read_text()
 
 
+@pytest.mark.parametrize("examples", ["elr-runs"], indirect=True)
 def test_the_runs_of_elr(examples):
     found = Experiment.read(examples / "dbpedia-entity-v1-runs.toml").run()
     assert {one.system: f"{one.expected.value:.4f}".removeprefix("0") for one in found.verdicts()} == PUBLISHED_ELR
