@@ -52,21 +52,30 @@ def tree(name: str) -> ast.Module:
     return package_sources.tree(modules()[name])
 
 
+KINDS = (ast.If, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
+
+
+@cache
+def nodes(name: str) -> list[ast.If | ast.ImportFrom | ast.ClassDef | ast.FunctionDef]:
+    """The nodes of a module that the tests look at: one walk over the package takes a second."""
+    return [node for node in ast.walk(tree(name)) if isinstance(node, KINDS)]
+
+
 @cache
 def imports() -> list[tuple[str, str]]:
     """(importing module, imported module), for what runs: imports for annotations do not count."""
-    return [(name, target) for name in modules() for target in _imported(tree(name))]
+    return [(name, target) for name in modules() for target in _imported(nodes(name))]
 
 
-def _imported(module: ast.Module) -> Iterator[str]:
+def _imported(found: list[ast.If | ast.ImportFrom | ast.ClassDef | ast.FunctionDef]) -> Iterator[str]:
     for_annotations = {
         id(inner)
-        for node in ast.walk(module)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for node in found
+        if isinstance(node, ast.If) and any("TYPE_CHECKING" in vars(part).values() for part in ast.walk(node.test))
         for statement in node.body
         for inner in ast.walk(statement)
     }
-    for node in ast.walk(module):
+    for node in found:
         if isinstance(node, ast.ImportFrom) and id(node) not in for_annotations and node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
@@ -143,7 +152,7 @@ def _circle(arrows: dict[str, set[str]]) -> list[str]:
 def test_docstrings_name_their_concept_first():
     found = []
     for name in modules():
-        for node in [tree(name), *(n for n in ast.walk(tree(name)) if isinstance(n, ast.ClassDef | ast.FunctionDef))]:
+        for node in [tree(name), *(n for n in nodes(name) if isinstance(n, ast.ClassDef | ast.FunctionDef))]:
             first = (ast.get_docstring(node) or "").split("\n")[0]
             if re.match(r"(What|Who|Of)\b", first) and not getattr(node, "name", "").startswith("_"):
                 found.append(f"{name}: {first}")

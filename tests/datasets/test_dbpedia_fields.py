@@ -185,10 +185,16 @@ def sample(shared_data) -> Path:
     return shared_data / "dbpedia-rdf-samples/nordlys-2015-10-sample"
 
 
+@pytest.fixture(scope="module")
+def sample_b(sample, tmp_path_factory):
+    """(fields, graph) of the sample's index B."""
+    return convert(sample, tmp_path_factory.mktemp("sample") / "b", "B")
+
+
 @pytest.mark.needs_shared
-def test_the_sample_is_its_restatement(sample, tmp_path):
+def test_the_sample_is_its_restatement(sample, sample_b, tmp_path):
     lines = [bz2.decompress(path.read_bytes()) for path in sample.rglob("*.bz2") if path.name.split(".")[0] in ALL]
-    found, _ = convert(sample, tmp_path / "b", "B")
+    found, _ = sample_b
     assert len(found) == 97
     assert found == index_b(lines)
     found, _ = convert(sample, tmp_path / "a", "A")
@@ -196,8 +202,8 @@ def test_the_sample_is_its_restatement(sample, tmp_path):
 
 
 @pytest.mark.needs_shared
-def test_two_entities_of_the_sample_by_hand(sample, tmp_path):
-    fields, graph = convert(sample, tmp_path / "w", "B")
+def test_two_entities_of_the_sample_by_hand(sample_b):
+    fields, graph = sample_b
     ruin, spice = fields[R + "Ruin_value"], fields[R + "Black_cardamom"]
     assert ruin["names"] == ["Ruin value"]
     assert ruin["categories"] == ["Building engineering", "Nazi architecture", "Ruins"]
