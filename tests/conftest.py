@@ -33,7 +33,7 @@ SKIP_KINDS = {
 """How the reasons begin, and what the summary calls them."""
 
 # How long an example takes is the machine's business, whose neighbours are noisy; it says nothing of what is right.
-settings.register_profile("sample", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 # In CI the same examples in each run: what a change has broken fails, and not what a draw has found in earlier code.
 # Elsewhere they are drawn anew.
 settings.register_profile("ci", parent=settings.get_profile("sample"), derandomize=True, database=None)
