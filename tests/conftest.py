@@ -72,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Each generation that a test makes leaves a record in the user's cache folder, which a year does not remove.
         config.stash[USER_CACHE] = Path(tempfile.mkdtemp(prefix="hybridkg-tests-cache-"))
         os.environ["HYBRIDKG_CACHE"] = str(config.stash[USER_CACHE])
+        _copy_tables(_kept_tables(config), config.stash[USER_CACHE])
     drawn = "ci" if os.environ.get("CI") else "sample"
     settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else drawn)
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
@@ -91,6 +92,20 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HYBRIDKG_COMPILE"] = "off"
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.mkdir("numba")))
+
+
+def _kept_tables(config: pytest.Config) -> Path | None:
+    """Where the tables of the parser of earlier runs are; None without a cache of pytest's."""
+    cache = getattr(config, "cache", None)
+    return cache.mkdir("parser") if cache is not None else None
+
+
+def _copy_tables(source: Path | None, target: Path | None) -> None:
+    """Every worker would build them, in 0.6 s; their names tell the grammar."""
+    if source is not None and target is not None:
+        for file in source.glob("parser-*.json"):
+            if not (target / file.name).exists():
+                shutil.copy(file, target)
 
 
 def _folder_in_memory() -> Path | None:
@@ -149,7 +164,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Starts the session's Elasticsearch as soon as it is known to be needed: other tests run until it is ready."""
     # 400,000 objects of modules and collected tests live until the end: a search for cycles among them takes 0.3 s.
-    gc.collect()
     gc.freeze()
     gc.enable()
     # By default it searches after 700 new objects, and a seventh of a run was such searches.
@@ -204,6 +218,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if isinstance(server := config.stash.get(SESSION_SERVER, None), ElasticServer):
         server.stop()
     if cache := config.stash.get(USER_CACHE, None):
+        _copy_tables(cache, _kept_tables(config))
         shutil.rmtree(cache, ignore_errors=True)
     if (folder := config.stash.get(RUN_FOLDER, None)) and not config.stash.get(FAILED, False):
         shutil.rmtree(folder, ignore_errors=True)

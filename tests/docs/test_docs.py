@@ -104,9 +104,13 @@ def test_architecture_md_has_every_law_that_docstrings_cite(letter):
 
 def cited() -> list[tuple[str, str, int]]:
     """(page, kind, number) of each "page.md, trap N" and "page.md, decision N" in the sources."""
-    pattern = re.compile(r"(\w+\.md),\s+(trap|decision)\s+(\d+)")
-    sources = " ".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "hybridkg").rglob("*.py")))
-    return sorted({(page, kind, int(number)) for page, kind, number in pattern.findall(sources)})
+    found = set()
+    for path in (ROOT / "hybridkg").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for match in re.finditer(r"\.md,\s+(trap|decision)\s+(\d+)", text):  # a name before it takes 50 times as long
+            page = re.split(r"\W", text[: match.start()])[-1] + ".md"
+            found.add((page, match[1], int(match[2])))
+    return sorted(found)
 
 
 @pytest.mark.parametrize(("page", "kind", "number"), cited())
