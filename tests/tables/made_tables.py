@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies as st
+
+from hybridkg.errors import LoadError
+from hybridkg.tables.inputs import guess_mapping, opened_tables, table_sources
 
 TEXTS = ["a", "b c", 'with "quotes"', "back\\slash", "two\nlines", "tab\t", "éß", "中 あ", "\x7f", "x;y", " ", "%/?#"]
 
@@ -40,3 +46,31 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], 
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=delimiter).writerows([header, *rows])
     return path
+
+
+def loaded(value, **options) -> list[str]:
+    """The triples of a file or a data frame as sorted N-Triples, by a guessed mapping."""
+    tables = opened_tables([value])
+    mapping = guess_mapping(value, **options)
+    lines = b"".join(text for source in table_sources(tables, mapping) for text, _ in source.lines())
+    return sorted(lines.decode().splitlines())
+
+
+def refused(file, message) -> None:
+    """Asserts that a file cannot be loaded, and that the error matches a pattern."""
+    with pytest.raises(LoadError) as caught:
+        loaded(file)
+    assert re.search(message, str(caught.value), re.DOTALL), str(caught.value)
+
+
+def changed_sheet(path, old: bytes, new: bytes):
+    """A copy of a workbook with another text in its sheet."""
+    copy = path.with_name(f"changed-{path.name}")
+    with zipfile.ZipFile(path) as book, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in book.namelist():
+            text = book.read(name)
+            if name.endswith("sheet1.xml"):
+                assert old in text
+                text = text.replace(old, new)
+            target.writestr(name, text)
+    return copy
