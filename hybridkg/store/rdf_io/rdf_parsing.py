@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 
 from pyoxigraph import RdfFormat, parse
 
@@ -13,11 +14,11 @@ from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile, extensions, looks_compressed
 from hybridkg.rdf.terms import Literal, Quad
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
-from hybridkg.store.rdf_io.byte_feed import ByteFeed, LineFeed, Watcher
+from hybridkg.store.rdf_io.byte_feed import ByteFeed, LineFeed
 from hybridkg.store.rdf_io.formats import Format, format_of
-from hybridkg.store.rdf_io.nesting_guard import NestingGuard
+from hybridkg.store.rdf_io.guards import guards_of
+from hybridkg.store.rdf_io.other_format import other_extension
 from hybridkg.store.rdf_io.plain_lines import plain_end
-from hybridkg.store.rdf_io.xml_guard import XmlGuard
 
 BATCH = 500
 """Quads; below 700, the threshold of the garbage collector, so that a batch dies before it is tracked."""
@@ -57,14 +58,14 @@ def quads_of(
     if form.syntax in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
         yield from _quads_of_lines(file, form, names, base_iri)
     else:
-        yield from _parsed(ByteFeed(file, _guards(form, file)), file, form, names, base_iri, declared=declared)
+        yield from _parsed(ByteFeed(file, guards_of(form, file.path)), file, form, names, base_iri, declared=declared)
 
 
 def _quads_of_lines(
     file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None
 ) -> Iterator[StatementBatch]:
     """Quads of a line-based format: canonical lines bypass the parser."""
-    guards, rest, line = _guards(form, file), b"", 0
+    guards, rest, line = guards_of(form, file.path), b"", 0
     while block := file.block():
         for watch in guards:
             watch(block)
@@ -124,15 +125,6 @@ def _parsed(
         ) from e
 
 
-def _guards(form: Format, file: InputFile) -> list[Watcher]:
-    match form.syntax:
-        case RdfFormat.RDF_XML:
-            return [XmlGuard(file.path)]
-        case RdfFormat.JSON_LD:
-            return []
-    return [NestingGuard(file.path)]
-
-
 def _refuse_relative(batch: list[Quad], file: InputFile) -> None:
     for quad in batch:
         for term in quad:
@@ -171,6 +163,9 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
         reason, hint = "invalid UTF-8", CONVERT
         if form.syntax == RdfFormat.RDF_XML and (encoding := _declared_encoding(file)):
             reason, hint = f"its XML declaration names {encoding}, and only UTF-8 is read", CONVERT_XML.format(encoding)
+    elif not hint and (extension := other_extension(file, form, line)):
+        name = format_of(Path(f"f{extension}")).name
+        hint = f"its content looks like {name}: give it a name that ends in '{extension}'"
     return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
 
 

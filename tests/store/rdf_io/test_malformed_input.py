@@ -122,6 +122,47 @@ def test_a_folder_is_not_a_file(folder, tmp_path, load_into):
     assert caught.value.hint == f"give its files, such as {str(inside / 'c.csv')!r}, {str(inside / 'd.nt.gz')!r}"
 
 
+QUADS = GOOD + "<http://e/a> <http://e/p> <http://e/b> <http://e/g> .\n"
+TURTLE = "@prefix e: <http://e/> .\ne:a e:p e:b , 5 .\n"
+GRAPHS = TURTLE + "e:g {\n  e:a e:p e:c .\n}\n"
+IN_XML = XML % '<rdf:Description rdf:about="http://e/b"><e:p>v</e:p></rdf:Description>'
+IN_JSON = '{"@id": "http://e/a",\n"http://e/p": "v"}'
+MISNAMED = [
+    ("a.ttl", QUADS, "N-Quads", ".nq"),
+    ("a.trig", QUADS, "N-Quads", ".nq"),
+    ("a.nt.gz", QUADS, "N-Quads", ".nq.gz"),
+    ("a.nt", TURTLE, "Turtle", ".ttl"),
+    ("a.nq", GOOD + TURTLE, "Turtle", ".ttl"),
+    ("a.ttl", GRAPHS, "TriG", ".trig"),
+    ("a.jsonld", GOOD, "N-Triples", ".nt"),
+    ("a.ttl", IN_XML, "RDF/XML", ".rdf"),
+    ("a.nq", IN_JSON, "JSON-LD", ".jsonld"),
+    ("a.ttl", QUADS + GOOD * 30_000, "N-Quads", ".nq"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "looks_like", "extension"), MISNAMED)
+def test_a_file_of_another_format_is_told_which(name, content, looks_like, extension, loaded, tmp_path, load_into):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    with pytest.raises(LoadError) as caught:
+        load_into(loaded[0], path)
+    hint = f"its content looks like {looks_like}: give it a name that ends in '{extension}'"
+    assert caught.value.hint == hint
+    renamed = path.rename(tmp_path / f"right{extension}")
+    with InputFile(renamed) as file:
+        assert sum(batch.statements for batch in quads_of(file, BlankNodeNames(1))) > 0
+
+
+@pytest.mark.parametrize("name", ["object.nt", "end.ttl", "prefix.trig", "short.nq", "comma.jsonld", "deep-terms.ttl"])
+def test_a_broken_file_looks_like_no_other_format(name, loaded, tmp_path, load_into):
+    path = tmp_path / name
+    path.write_text(BROKEN[name][0])
+    with pytest.raises(LoadError) as caught:
+        load_into(loaded[0], path)
+    assert "looks like" not in caught.value.hint
+
+
 @pytest.mark.parametrize("extension", ["nt", "nq", "ttl", "trig", "nt.gz"])
 def test_an_empty_file_has_no_statements(extension, folder, tmp_path, load_into):
     path = tmp_path / f"empty.{extension}"
