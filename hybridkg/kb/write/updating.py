@@ -84,6 +84,10 @@ CHECKED_EVERY = 1_000
 """Quads of templates between checks of the time limit; about 3 ms."""
 
 
+TOLD_FROM = 100_000
+"""Quads of a graph from which a WHERE reports its progress; a scan of fewer takes about 0.1 s."""
+
+
 class UpdateRun:
     """The run of one request in a transaction.
 
@@ -181,8 +185,11 @@ class UpdateRun:
         session = QuerySession(snapshot, state.folder.path)
         parsed = ParsedQuery.of(query, self._text)
         options = self._options.of_where(self._deadline)
+        progress = state.progress if state.building.counts["quads"] >= TOLD_FROM else SILENT
+        progress.start("evaluating the WHERE", None)
         with QueryRun(session, parsed, options, state.folder.config, SILENT) as run:
             result = cast(ResultSet, run.answer(parsed, None, run.execute))
+        progress.done(len(result.cells))
         self.exact = self.exact and result.exact
         known = {warning.span for warning in self.warnings}  # the WHERE says only that nothing binds the variable
         self.warnings += [warning for warning in result.warnings if warning.span not in known]
