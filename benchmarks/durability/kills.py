@@ -46,7 +46,7 @@ from rebuilt import PROLOGUE, E, answer, assert_equals_rebuilt, documents_of, in
 
 from hybridkg import KnowledgeBase  # isort: skip
 from hybridkg.interfaces.encoder import ENCODERS  # isort: skip
-from hybridkg.store.generations.folder import GENERATION  # isort: skip
+from hybridkg.store.generations.place import GENERATION  # isort: skip
 
 KILLS = 1_000
 SEED = 20261126

@@ -25,7 +25,8 @@ def backup(kb: Path, folder: Path) -> None:
     """
     from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.kb.write.backups import backup as make
-    from hybridkg.store.generations.folder import Folder, checked_path
+    from hybridkg.store.generations.folder import Folder
+    from hybridkg.store.generations.place import checked_path
 
     # Without opening the indexes: a backup of what an older hybridkg has built is good, too.
     print_lines(make(Folder.open(kb), checked_path(folder), TerminalProgress()).lines())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.exploring import ExplorableKnowledgeBase
-from hybridkg.store.generations.folder import checked_path
+from hybridkg.store.generations.place import checked_path
 
 if TYPE_CHECKING:
     from hybridkg.kb.write.care_reports import BackupReport, CheckReport, DumpReport

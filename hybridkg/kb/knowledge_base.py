@@ -17,7 +17,8 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
 from hybridkg.kb.temporary import make_in_temporary_folder
-from hybridkg.store.generations.folder import Folder, checked_path
+from hybridkg.store.generations.folder import Folder
+from hybridkg.store.generations.place import checked_path
 
 if TYPE_CHECKING:
     import rdflib

@@ -20,8 +20,9 @@ from hybridkg.config.toml import Value, parse_toml
 from hybridkg.errors import ConfigError, HybridkgError
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.storage.durable import storage_error, write_durably
-from hybridkg.store.generations.folder import Folder, checked_path
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.pending_settings import pending_settings
+from hybridkg.store.generations.place import checked_path
 from hybridkg.store.generations.settings_lock import settings_lock
 
 NEXT_INDEX = ("profile", "synonyms", "default_graph", "text.", "vectors.", "graph.", "elasticsearch.", "endpoint.")

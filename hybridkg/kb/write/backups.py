@@ -29,10 +29,11 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.care_reports import BackupReport
 from hybridkg.storage.durable import files_below, fsync_file, fsync_folder, link_or_copy, storage_error, write_durably
-from hybridkg.store.generations.folder import GENERATION, Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import READERS, Generation, open_generation
 from hybridkg.store.generations.manifest import INDEXES, NAME, check_file, read_manifest
 from hybridkg.store.generations.pending_settings import pending_settings
+from hybridkg.store.generations.place import GENERATION
 
 MANIFEST = "backup.json"
 """The manifest of a backup; a folder without it is none."""

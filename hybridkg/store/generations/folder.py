@@ -3,14 +3,12 @@
 Entries: kb.toml, CURRENT, LOCK, <generation>/, cost.json, and ENGINES, the text engines that may store something on a
 server. While a writer runs: .building-<process id>/, PENDING (pending_settings.py), and .text-work/, .vector-work/ and
 .graph-work/, from which an interrupted text index, vector index or export of an endpoint resumes. `building` makes the
-next generation, and `make_live` (next_generation.py) switches to it.
+next generation, and `make_live` (next_generation.py) switches to it. place.py says whether a path has a knowledge base.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,7 +20,6 @@ from hybridkg.config.settings_reader import parse_config, read_config, read_sett
 from hybridkg.config.settings_writer import change_settings
 from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.rdf.input_file import extensions
 from hybridkg.storage.durable import fsync_folder, storage_error, temporary_of, write_durably
 from hybridkg.store.generations.generation import (
     Generation,
@@ -30,102 +27,30 @@ from hybridkg.store.generations.generation import (
     remove_around_unless_held,
     remove_unless_held,
 )
-from hybridkg.store.generations.manifest import RESTORE, Manifest, read_manifest
+from hybridkg.store.generations.manifest import RESTORE, Manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
+from hybridkg.store.generations.place import (
+    BUILDING,
+    FIRST,
+    GENERATION,
+    REMOVED,
+    how_to_use,
+    make_folder,
+    manifests_of,
+    nothing_to_open,
+    refuse_taken,
+)
 from hybridkg.store.generations.removal import is_being_removed
 from hybridkg.store.generations.settings_lock import settings_lock
-from hybridkg.store.generations.writer_lock import RECORD, writer_lock
-from hybridkg.store.rdf_io.formats import FORMATS
-
-GENERATION = re.compile(r"[0-9]{6,}")
-FIRST = "000001"
-"""Name of the generation that a creation makes, with an empty graph."""
-
-BUILDING = ".building-"
-REMOVED = ".removed-"
-OURS = re.compile(
-    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work"
-    r"|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
-    rf"|{re.escape(RECORD)}"
-)
-"""Names that a knowledge base may contain, finished or not."""
+from hybridkg.store.generations.writer_lock import writer_lock
 
 WRITTEN = ("CURRENT", "ENGINES", "PENDING")
 """Files that only the writer writes; kb.toml is not one of them."""
 
-SIMILAR = 0.75
-"""Similarity, of 1, from which a name is taken for a mistyped one."""
-
-
-def checked_path(path: str | Path) -> Path:
-    """The path of a knowledge base; refuses an empty one, which the system would take for the current folder."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"the path of a knowledge base is a str or a Path, not {type(path).__name__}: {path!r}")
-    if path == "":
-        raise NotAKnowledgeBaseError("the path of the knowledge base is empty", hint="for the current folder write '.'")
-    return Path(path)
-
-
-class _AlreadyCreatedError(NotAKnowledgeBaseError):
-    """The folder in which a knowledge base is to be created has one."""
-
 
 class AnotherGenerationError(Exception):
     """The live generation is not the one from which a writer has decided what to write."""
-
-
-def _refuse_lost_current(path: Path) -> None:
-    """Refuses a folder without CURRENT that has a generation with data: a copy that is not whole, or a mistake by hand.
-
-    An interrupted creation leaves at most a first generation without data.
-
-    Raises:
-        NotAKnowledgeBaseError: names the generation, and how to use it.
-    """
-    unreadable = ""
-    for name, manifest in _manifests(path):
-        if manifest is None:
-            unreadable = name
-        elif manifest.counts.get("quads", 0) or manifest.documents or manifest.generation > 1:
-            raise NotAKnowledgeBaseError(
-                f"{str(path)!r} has lost its file 'CURRENT', which names the generation to open; {name} is complete",
-                hint=_use(name, path),
-            )
-    if unreadable:
-        raise NotAKnowledgeBaseError(
-            f"{str(path)!r} has lost its file 'CURRENT', and the manifest of {unreadable} cannot be read", hint=RESTORE
-        )
-
-
-def _manifests(path: Path) -> Iterator[tuple[str, Manifest | None]]:
-    """The generations of a folder, newest first, with their manifests; None for one that cannot be read."""
-    names = [entry.name for entry in path.iterdir() if GENERATION.fullmatch(entry.name)] if path.is_dir() else []
-    for name in sorted(names, key=int, reverse=True):
-        try:
-            yield name, read_manifest(path / name)
-        except CorruptError:
-            yield name, None
-
-
-def _use(generation: str, path: Path) -> str:
-    return f"to use it: echo {generation} > {path / 'CURRENT'}"
-
-
-def _refuse_taken(path: Path) -> None:
-    """Refuses a place where no knowledge base can be created. Raises NotAKnowledgeBaseError: see `Folder.create`."""
-    shown = str(path)
-    if path.exists() and not path.is_dir():
-        raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
-    if (path / "CURRENT").exists():
-        raise _AlreadyCreatedError(f"{shown!r} is a knowledge base already", hint="open it instead")
-    _refuse_lost_current(path)
-    foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
-    if foreign:
-        raise NotAKnowledgeBaseError(
-            f"{shown!r} is not empty and no knowledge base; it holds {min(foreign)!r}",
-            hint="choose a new or an empty folder",
-        )
 
 
 class Folder:
@@ -158,19 +83,19 @@ class Folder:
         """
         shown = str(path)
         with _storage_errors(f"creating {shown!r}"):
-            _refuse_taken(path)
+            refuse_taken(path)
             if path.exists():
                 cls(path)._create_here(config, wait)
                 return cls(path)
-            _make(path.parent, path)
+            make_folder(path.parent, path)
             beside = path.absolute().with_name(f".creating-{os.getpid()}-{threading.get_ident()}")
             shutil.rmtree(beside, ignore_errors=True)  # of a crashed process with the same id
-            _make(beside, path)
+            make_folder(beside, path)
             try:
                 cls(beside)._create_here(config, 0.0)
                 beside.rename(path)
             except OSError:
-                _refuse_taken(path)  # by another process that has been faster
+                refuse_taken(path)  # by another process that has been faster
                 raise
             finally:
                 shutil.rmtree(beside, ignore_errors=True)
@@ -179,7 +104,7 @@ class Folder:
 
     def _create_here(self, config: Config | None, wait: float) -> None:
         with self.locked(wait):
-            _refuse_taken(self.path)
+            refuse_taken(self.path)
             if config is not None or not (self.path / "kb.toml").exists():
                 write_durably(self.path / "kb.toml", write_config(config or Config()))
             with self._next_generation(SILENT) as building:
@@ -188,34 +113,21 @@ class Folder:
     @classmethod
     def open(cls, path: Path) -> Folder:
         """Opens a knowledge base. Raises NotAKnowledgeBaseError: it is missing, or the folder holds something else."""
-        shown = str(path)
         try:
             if (path / "CURRENT").is_file():
                 return cls(path)
-            entries = sorted(entry.name for entry in path.iterdir()) if path.is_dir() else []
         except OSError as e:
-            raise storage_error(e, f"opening {shown!r}") from e
-        create = f"create one with: hybridkg load {shown} FILE..."
-        if not path.exists():
-            raise NotAKnowledgeBaseError(f"no knowledge base at {shown!r}", hint=_neighbour(path) or create)
-        if not path.is_dir():
-            raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a knowledge base folder", hint=_folder_for(path))
-        if not entries:
-            raise NotAKnowledgeBaseError(f"{shown!r} is an empty folder, not a knowledge base", hint=create)
-        if all(OURS.fullmatch(name) for name in entries):
-            _refuse_lost_current(path)
-            raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base whose creation was interrupted", hint=create)
-        raise NotAKnowledgeBaseError(
-            f"{shown!r} is a folder, but not a knowledge base; it has no file 'CURRENT'",
-            hint=f"it holds {entries[0]!r}; give the path of a knowledge base, or of a new folder to load into",
-        )
+            raise storage_error(e, f"opening {str(path)!r}") from e
+        raise nothing_to_open(path)
 
     @classmethod
     def open_or_create(cls, path: Path, wait: float = 0.0) -> Folder:
         """The knowledge base at `path`, created where there is none; same errors as `create`."""
         try:
             return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path, wait=wait)
-        except _AlreadyCreatedError:  # in this moment, by another process
+        except NotAKnowledgeBaseError:
+            if not (path / "CURRENT").is_file():  # which another process may have written in this moment
+                raise
             return cls.open(path)
 
     @property
@@ -285,10 +197,10 @@ class Folder:
             name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
         if not GENERATION.fullmatch(name):
             damage = f"is damaged: {name[:40]!r}" if name else "is empty"
-            whole = next((one for one, manifest in _manifests(self.path) if manifest is not None), None)
+            whole = next((one for one, manifest in manifests_of(self.path) if manifest is not None), None)
             raise CorruptError(
                 f"{str(self.path / 'CURRENT')!r} {damage}" + (f"; {whole} is complete" if whole else ""),
-                hint=_use(whole, self.path) if whole else RESTORE,
+                hint=how_to_use(whole, self.path) if whole else RESTORE,
             )
         return name
 
@@ -410,38 +322,3 @@ def _storage_errors(doing: str) -> Iterator[None]:
         yield
     except OSError as e:
         raise storage_error(e, doing) from e
-
-
-def _make(path: Path, wanted: Path) -> None:
-    """Makes a folder with its parents. Raises StorageError: a parent that exists takes no folder, as in /proc.
-
-    The error names `wanted`, which the folder is for.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except FileNotFoundError as e:
-        parent = next(one for one in path.absolute().parents if one.exists())
-        raise StorageError(
-            f"creating {str(wanted)!r} failed: no folder can be made in {str(parent)!r}",
-            hint="choose a place that can be written",
-        ) from e
-
-
-def _folder_for(file: Path) -> str:
-    """A hint for a file where a folder was expected: its knowledge base, or how to make one."""
-    folder = file.with_name(file.name.partition(".")[0] + ".kb")
-    if (folder / "CURRENT").is_file():
-        return f"did you mean {str(folder)!r}?"
-    is_rdf = extensions(file)[0] in FORMATS
-    return f"create one with: hybridkg load {folder} {file if is_rdf else 'FILE...'}"
-
-
-def _neighbour(path: Path) -> str:
-    """A hint with the most similar knowledge base in the same folder, or an empty one."""
-    try:
-        names = [entry.name for entry in path.parent.iterdir() if (entry / "CURRENT").is_file()]
-    except OSError:
-        return ""
-    stems = {name.removesuffix(".kb"): name for name in names}  # the common suffix would make all names similar
-    near = [stems[stem] for stem in difflib.get_close_matches(path.name.removesuffix(".kb"), stems, 1, SIMILAR)]
-    return f"did you mean {str(path.parent / near[0])!r}?" if near else ""

@@ -21,7 +21,7 @@ from rebuilt import answer, documents_of, quads_of
 from sampling import examples
 
 from hybridkg import KnowledgeBase
-from hybridkg.store.generations.folder import GENERATION
+from hybridkg.store.generations.place import GENERATION
 
 ENTRIES = {"kb.toml", "CURRENT", "LOCK", "cost.json", "ENGINES"}
 SAMPLE = ("load",)

@@ -14,7 +14,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError, LoadError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.kb.query_run import QueryRun
 from hybridkg.kb.write.open_transaction import Transaction
-from hybridkg.store.generations.folder import BUILDING, GENERATION
+from hybridkg.store.generations.place import BUILDING, GENERATION
 
 PREFIX = "PREFIX : <http://e/> "
 PRODUCT = f"{PREFIX} INSERT {{ ?a :all ?b }} WHERE {{ ?a :p ?x . ?b :p ?y . ?c :p ?z . ?d :p ?w }}"
