@@ -18,10 +18,16 @@ from hybridkg.store.generations.removal import await_removals, is_being_removed,
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Lets a deletion, of however little, begin when it is set."""
+    """Lets a deletion in a thread, of however little, begin when it is set; every other one begins at once."""
     monkeypatch.setattr(removal, "MIN_BESIDE", 0)
     begin, real = threading.Event(), removal.shutil.rmtree
-    monkeypatch.setattr(removal.shutil, "rmtree", lambda *args, **how: (begin.wait(10), real(*args, **how)))
+
+    def rmtree(*args, **how):
+        if threading.current_thread().name == "hybridkg-removal":
+            assert begin.wait(60)
+        real(*args, **how)
+
+    monkeypatch.setattr(removal.shutil, "rmtree", rmtree)
     yield begin
     begin.set()
 
