@@ -8,9 +8,7 @@ datatype is a mistake in the namespace of XML Schema, and an application's own e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from warnings import catch_warnings
 
 from hybridkg.errors import QueryWarning
 from hybridkg.query import ast
@@ -96,14 +94,8 @@ def _literal(node: ast.Lit) -> Literal:
 
 
 def _reason(pattern: ast.Lit) -> str:
-    """What is wrong with a pattern, by Python's reader of them; empty where only Oxigraph refuses it."""
     if pattern.language or pattern.datatype not in (None, XSD_STRING.value):
         return " (it takes a text without a language tag)"
-    try:
-        with catch_warnings(action="ignore"):  # about what later versions of Python may read in another way
-            re.compile(pattern.lexical)
-    except re.error as e:
-        return f" ({e.msg})"
     return ""
 
 

@@ -45,14 +45,14 @@ def test_a_misspelt_datatype_is_named_with_the_nearest(written, meant):
 @pytest.mark.parametrize(
     ("condition", "about", "message"),
     [
-        ('REGEX(?d, "(")', '"("', "is not a regular expression (missing ), unterminated subpattern), so REGEX never"),
+        ('REGEX(?d, "(")', '"("', "is not a regular expression, so REGEX never"),
         (
             'REGEX(?d, "a{2,1}", "i")',
             '"a{2,1}"',
-            "is not a regular expression (min repeat greater than max repeat)",
+            "is not a regular expression",
         ),
-        ('REPLACE(?d, "[", "x") = "x"', '"["', "is not a regular expression (unterminated character set), so REPLACE"),
-        ('REGEX(?d, "([[a]")', '"([[a]"', "is not a regular expression (missing ), unterminated subpattern)"),
+        ('REPLACE(?d, "[", "x") = "x"', '"["', "is not a regular expression, so REPLACE"),
+        ('REGEX(?d, "([[a]")', '"([[a]"', "is not a regular expression"),
         ('REGEX(?d, "(?=a)")', '"(?=a)"', "is not a regular expression, so REGEX never has a value"),
         ("REGEX(?d, 5)", "5", "is not a regular expression (it takes a text without a language tag), so REGEX never"),
         ('REGEX(?d, "a"@en)', '"a"@en', "is not a regular expression (it takes a text without a language tag), so"),
