@@ -39,8 +39,8 @@ def certain(group: ast.Group) -> frozenset[str]:
 def certain_of(plan: nodes.Plan) -> frozenset[str]:
     """Variables bound in every solution of a plan: a subset of them, which may miss some."""
     match plan:
-        case nodes.Fragment(group, _):
-            return certain(group)
+        case nodes.Fragment(group):
+            return certain(group) & plan.variables
         case nodes.Match(match, score, _):
             return frozenset({match.entity.name, score})
         case nodes.MatchEach(child, nodes.Match(match, score, _)):

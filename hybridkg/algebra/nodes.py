@@ -29,14 +29,24 @@ def makes_graph(form: ast.QueryForm) -> bool:
 
 @dataclass(frozen=True)
 class Fragment:
-    """A group without ranked predicates; one request to the graph store."""
+    """A group without ranked predicates; one request to the graph store.
+
+    Args:
+        group: the group.
+        dataset: FROM of the query.
+        kept: the variables of the group that its solutions keep; None for all.
+        counted: a generated variable; where it has a value, a whole number, the solution stands for that many equal
+            ones, and elsewhere for itself. Empty where every solution is listed.
+    """
 
     group: ast.Group
     dataset: Dataset = ()
+    kept: frozenset[str] | None = None
+    counted: str = ""
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        return in_scope(self.group)
+        return in_scope(self.group) if self.kept is None else self.kept
 
 
 ALL_TRIPLES = Fragment(
@@ -193,7 +203,8 @@ class GraphEach:
 class Group:
     """GROUP BY with its aggregates and HAVING: one solution for each group.
 
-    internal variables are generated, so they take no part in COUNT(DISTINCT *).
+    internal variables are generated, so they take no part in COUNT(DISTINCT *). A solution of the child stands for as
+    many as the product of its values of `counts`, the variables of counted fragments.
     """
 
     child: Plan
@@ -201,6 +212,7 @@ class Group:
     having: tuple[ast.Expression, ...]
     projection: tuple[ast.SelectItem, ...]
     internal: frozenset[str] = frozenset()
+    counts: tuple[str, ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:

@@ -28,8 +28,9 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
 
     kind = type(plan).__name__
     match plan:
-        case nodes.Fragment(group, dataset):
-            return " ".join([kind, text(group), *(f"FROM <{clause.graph.value}>" for clause in dataset)])
+        case nodes.Fragment(group, dataset, kept, counted):
+            count = [f"counted by {names(tuple(sorted(kept or ())))}"] if counted else []
+            return " ".join([kind, text(group), *(f"FROM <{clause.graph.value}>" for clause in dataset), *count])
         case nodes.SparqlQuery(form):
             return f"Oxigraph {text(form)}"
         case nodes.Match(match, score, _):
@@ -40,7 +41,7 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
             return f"{kind} {text(condition)}"
         case nodes.Extend(_, variable, expression, _):
             return f"{kind} ?{variable} := {text(expression)}"
-        case nodes.Group(_, keys, having, projection, _):
+        case nodes.Group(_, keys, having, projection):
             parts = [kind, "by", *(text(key.expression) for key in keys)] if keys else [kind]
             parts += [f"having {text(condition)}" for condition in having]
             shown = (

@@ -68,16 +68,20 @@ class PlainGroups:
         return cls(tuple(split.inputs), arguments, tuple(names), aggregates, tuple(conditions), tuple(columns))
 
     def groups(
-        self, solutions: Solutions, context: ExecutionContext, summed_by: Sequence[str] | None
+        self,
+        solutions: Solutions,
+        context: ExecutionContext,
+        summed_by: Sequence[str] | None,
+        counts: Sequence[str] = (),
     ) -> Solutions | None:
         """One row for each group, in the order of the keys; None if the columns do not permit it.
 
-        Doubles are summed in the order that ColumnGroups has for `summed_by`.
+        Doubles are summed in the order that ColumnGroups has for `summed_by`; `counts` as there.
         """
         rows = self.with_inputs(columns_of(solutions, context.made), context)
         if rows is None:
             return None
-        groups = ColumnGroups.of(rows, self.keys, summed_by=summed_by, only_exact=context.declines)
+        groups = ColumnGroups.of(rows, self.keys, summed_by=summed_by, only_exact=context.declines, counts=counts)
         computed = groups.computed(self.aggregates, divide_in(context))
         return None if computed is None else self.projected(computed, context)
 

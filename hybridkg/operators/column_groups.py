@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -12,9 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.errors import QueryLimitError
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
+from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
 
 ANY_ORDER = 2
@@ -56,6 +59,7 @@ class ColumnGroups:
         summed_by: variables in whose term order numbers are summed, before the other variables by name; None for the
             order of the rows.
         only_exact: whether a sum of doubles that depends on the order is declined.
+        times: float64[rows], for how many equal rows each one stands; None for itself alone.
     """
 
     solutions: InColumns
@@ -65,14 +69,26 @@ class ColumnGroups:
     count: int
     summed_by: Sequence[str] | None
     only_exact: bool
+    times: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
-        cls, solutions: InColumns, keys: Sequence[str], *, summed_by: Sequence[str] | None, only_exact: bool
+        cls,
+        solutions: InColumns,
+        keys: Sequence[str],
+        *,
+        summed_by: Sequence[str] | None,
+        only_exact: bool,
+        counts: Sequence[str] = (),
     ) -> ColumnGroups:
-        """Groups; without keys there is one group, even of no rows (SPARQL 1.1 section 11.2)."""
+        """Groups; without keys there is one group, even of no rows (SPARQL 1.1 section 11.2).
+
+        The product of the columns `counts` says for how many rows one stands.
+        """
+        times = multiplicities(solutions, counts)
+        solutions = solutions.having({name: one for name, one in solutions.columns.items() if name not in counts})
         group, first = solutions.distinct(keys)
-        return cls(solutions, keys, group, first, len(first) if keys else 1, summed_by, only_exact)
+        return cls(solutions, keys, group, first, len(first) if keys else 1, summed_by, only_exact, times)
 
     def computed(self, aggregates: Sequence[tuple[str, ast.Aggregate]], divide: Divide) -> InColumns | None:
         """One row for each group: its keys, then its named aggregates. None if an argument is of another kind."""
@@ -88,12 +104,12 @@ class ColumnGroups:
 
     def _aggregated(self, aggregate: ast.Aggregate, divide: Divide) -> Column | None:
         if aggregate.argument is None:
-            return count_column(np.bincount(self.group, minlength=self.count))
+            return count_column(self._counted(ALL))
         assert isinstance(aggregate.argument, ast.Var)
         column, group = self.solutions.column(aggregate.argument.name), self.group
         is_bound = _bound(column)
         if aggregate.name == "COUNT" and not aggregate.distinct:
-            return count_column(np.bincount(group if is_bound is None else group[is_bound], minlength=self.count))
+            return count_column(self._counted(ALL if is_bound is None else np.flatnonzero(is_bound)))
         rows: Rows = ALL if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.distinct:
             rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
@@ -111,7 +127,12 @@ class ColumnGroups:
             return None
         if aggregate.name in ("MIN", "MAX"):
             return self._extremes(column, rows, is_least=aggregate.name == "MIN")
-        return self._totals(column, rows, divide if aggregate.name == "AVG" else None)
+        groups = replace(self, times=None) if aggregate.distinct else self
+        return groups._totals(column, rows, divide if aggregate.name == "AVG" else None)
+
+    def _counted(self, rows: Rows) -> NDArray[Any]:
+        """The number of rows of each group, among some."""
+        return np.bincount(self.group[rows], None if self.times is None else self.times[rows], self.count)
 
     def _extremes(self, column: Column, rows: Rows, *, is_least: bool) -> Column | None:
         if isinstance(column, NumberColumn) and len(self.first):
@@ -140,8 +161,8 @@ class ColumnGroups:
         exact = ExactNumbers.of(column)
         if exact is None:
             return None
-        counts = np.bincount(self.group[rows], minlength=self.count)
-        sums = exact.sums(rows, self.group[rows], self.count)
+        counts = self._counted(rows)
+        sums = exact.sums(rows, self.group[rows], self.count, None if self.times is None else self.times[rows])
         if sums is None:
             return None
         if divide is None:
@@ -149,11 +170,12 @@ class ColumnGroups:
         return mean(sums, count_column(counts), divide)
 
     def _of_doubles(self, numbers: NDArray[np.float64], rows: Rows, *, is_mean: bool) -> Column | None:
-        if self.only_exact and not (np.isfinite(numbers).all() and _is_exact(numbers)):
+        if self.only_exact and not (np.isfinite(numbers).all() and _is_exact(numbers, self.times)):
             return None
         if not self.only_exact and len(numbers[rows]) == len(numbers):
             rows = ALL if self._is_ordered(numbers) else self._order
-        sums = sums_of_groups(self.group[rows], numbers[rows], self.count)
+        times = None if self.times is None else self.times[rows].astype(np.int64)
+        sums = sums_of_groups(self.group[rows], numbers[rows], self.count, times)
         if sums is None or not sums[1].all():
             return None
         total, counts = sums
@@ -175,7 +197,7 @@ class ColumnGroups:
     @cached_property
     def _order(self) -> Rows:
         """Rows in the order of their terms, as in GroupRows."""
-        if self.summed_by is None or not self.solutions.size or np.bincount(self.group).max() <= ANY_ORDER:
+        if self.summed_by is None or not self.solutions.size or self._counted(ALL).max() <= ANY_ORDER:
             return ALL
         columns = self.solutions.columns
         # Keys in several forms (1 and 01) are one group, but different terms.
@@ -188,19 +210,56 @@ class ColumnGroups:
         return ALL if not keys or is_sorted(keys) else lexical_order(keys)
 
 
+def multiplicities(solutions: Solutions, counts: Sequence[str]) -> NDArray[np.float64] | None:
+    """float64[rows]: for how many equal rows each row stands, the product of some columns; None for one each.
+
+    Raises:
+        QueryLimitError: more rows than a float64 counts exactly.
+    """
+    times: NDArray[np.float64] | None = None
+    for name in set(counts).intersection(solutions.variables):
+        if isinstance(solutions, InColumns) and (column := solutions.numbers(name)) is not None:
+            own = column.numbers
+        else:
+            cells = solutions.cells(name)
+            own = np.array([float(cell.value) if isinstance(cell, Literal) else 1.0 for cell in cells], np.float64)
+        times = own if times is None else times * own
+    if times is not None and float(times.sum()) >= EXACT:
+        raise QueryLimitError(
+            "the pattern has more than 2^53 solutions", hint="join its parts by a common variable, or add a condition"
+        )
+    return times
+
+
+def repeated(solutions: Solutions, counts: Sequence[str], context: ExecutionContext) -> Solutions:
+    """Each row as many times as it stands for, without the columns that say so."""
+    times, names = multiplicities(solutions, counts), [name for name in solutions.variables if name not in counts]
+    solutions = solutions.select(names)
+    if times is None:
+        return solutions
+    context.hold(int(times.sum()), len(names))
+    return solutions.take(np.arange(solutions.size).repeat(times.astype(np.int64)).tolist())
+
+
 def sums_of_groups(
-    group: Places, numbers: NDArray[np.float64], count: int
+    group: Places, numbers: NDArray[np.float64], count: int, times: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
     """(sum, count) of the numbers of each group, added one after the other from 0; None if one is infinite, NaN or -0.
+
+    Each is added as many times as `times` says, once by default.
 
     >>> sums_of_groups(np.array([1, 0, 1]), np.array([0.5, 2.0, 0.25]), 2)
     (array([2.  , 0.75]), array([1, 2]))
     """
     if (kernel := KERNEL.for_work(len(group))) is not None:
         totals, counts = np.zeros(count), np.zeros(count, np.int64)
-        return (totals, counts) if kernel.add_groups(group, np.ascontiguousarray(numbers), totals, counts) else None
+        each = np.zeros(0, np.int64) if times is None else times
+        added = kernel.add_groups(group, np.ascontiguousarray(numbers), each, totals, counts)
+        return (totals, counts) if added else None
     if not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any():
         return None
+    if times is not None:
+        group, numbers = group.repeat(times), numbers.repeat(times)
     # bincount adds one number after the other; `sum` and `reduceat` add in pairs.
     totals = np.bincount(group, numbers, count).astype(np.float64, copy=False)
     return totals, np.bincount(group, minlength=count)
@@ -267,10 +326,13 @@ class ExactNumbers:
         decimal = [literal.datatype == DECIMAL for literal in literals]
         return cls(np.array(scaled, np.float64), np.array(decimal, np.bool_), codes, digits)
 
-    def sums(self, rows: Rows, group: Places, count: int) -> Column | None:
-        """Sum of each group, an integer unless one of its numbers is a decimal; None if one may be too large."""
+    def sums(self, rows: Rows, group: Places, count: int, times: NDArray[np.float64] | None = None) -> Column | None:
+        """Sum of each group, an integer unless one of its numbers is a decimal; None if one may be too large.
+
+        `times` says how many times each row counts, once by default.
+        """
         codes = self.codes[rows]
-        values = self.values[codes]
+        values = self.values[codes] if times is None else self.values[codes] * times
         if float(np.abs(values).sum()) >= EXACT:
             return None
         sums = np.bincount(group, values, count).astype(np.float64, copy=False)
@@ -309,15 +371,15 @@ def _decimal(number: int, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _is_exact(numbers: NDArray[np.float64]) -> bool:
-    """Whether every sum of some of the numbers is exact in every order.
+def _is_exact(numbers: NDArray[np.float64], times: NDArray[np.float64] | None = None) -> bool:
+    """Whether every sum of some of the numbers, each some times, is exact in every order.
 
     >>> _is_exact(np.array([0.5, 3.25])), _is_exact(np.array([0.1, 0.2]))
     (True, False)
     """
     for scale in SCALES:
         scaled = numbers * scale
-        if float(np.abs(scaled).sum()) >= EXACT:
+        if float(np.abs(scaled if times is None else scaled * times).sum()) >= EXACT:
             return False
         if (scaled == np.rint(scaled)).all():
             return True

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import UNBOUND
-from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, multiplicity, unbound
 from hybridkg.operators.context import PAIR_US, ExecutionContext
 from hybridkg.operators.late_scores import LateScores
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
@@ -236,8 +236,12 @@ def _is_late_or_unbound(column: Column, late: LateScores) -> bool:
 def concatenated(columns: Sequence[Column]) -> Column:
     """The cells of several columns, one after the other.
 
-    The scores of one MATCH stay late, also among unbound cells; all others are computed.
+    The scores of one MATCH stay late, also among unbound cells; all others are computed. Among numbers of solutions, an
+    unbound cell is 1.
     """
+    if any(isinstance(c, NumberColumn) and c.literal is multiplicity for c in columns):
+        ones = (c if isinstance(c, NumberColumn) else NumberColumn(np.ones(len(c.keys)), multiplicity) for c in columns)
+        return NumberColumn(np.concatenate([c.numbers for c in ones]), multiplicity)
     if (late := next((c for c in columns if isinstance(c, LateScores)), None)) is not None:
         if all(_is_late_or_unbound(c, late) for c in columns):
             ids = np.concatenate([c.ids for c in columns if isinstance(c, LateScores | IdColumn)])

@@ -39,15 +39,22 @@ def number_groups(keys: Any, low: Any, table: Any, group: Any, first: Any) -> An
     return n
 
 
-@njit(boolean(_input(int64), _input(float64), float64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def add_groups(group: Any, numbers: Any, totals: Any, counts: Any) -> Any:
-    """Adds each number to the total of its group, one after the other; false if one is infinite, NaN or -0."""
+@njit(boolean(_input(int64), _input(float64), _input(int64), float64[::1], int64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def add_groups(group: Any, numbers: Any, times: Any, totals: Any, counts: Any) -> Any:
+    """Adds each number to the total of its group, one after the other; false if one is infinite, NaN or -0.
+
+    Each is added as many times as `times` says, or once if that is empty.
+    """
     for i in range(len(group)):
         number = numbers[i]
         if number - number != 0.0 or (number == 0.0 and copysign(1.0, number) < 0.0):
             return False
-        totals[group[i]] += number
-        counts[group[i]] += 1
+        n = times[i] if len(times) else 1
+        total = totals[group[i]]
+        for _ in range(n):
+            total += number
+        totals[group[i]] = total
+        counts[group[i]] += n
     return True
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
-from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, Ids, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, Ids, IdTable, PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
     COLUMN_CELLS,
@@ -24,7 +25,7 @@ from hybridkg.interfaces.meter import (
 from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import divided_by, in_parts
-from hybridkg.operators.columns import InColumns, columns_of
+from hybridkg.operators.columns import InColumns, NumberColumn, columns_of, multiplicity
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, times, work_of
 from hybridkg.operators.fragment import SparqlFragment
@@ -56,6 +57,8 @@ class GraphFragment(PhysicalOperator):
         pattern: pattern for the projection, or the reason why there is none.
         values: of the parameters.
         relational: operators over columns that return the rows of a declined pattern; None if only the store does.
+        counted: a further column of rows in columns, which are then distinct: how many solutions each stands for
+            (algebra.nodes.Fragment). Rows of the store stand for one.
     """
 
     group: ast.Group
@@ -64,6 +67,7 @@ class GraphFragment(PhysicalOperator):
     pattern: AskedPattern | DeclinedPattern
     values: tuple[ast.Value, ...] = ()
     relational: PhysicalOperator | None = None
+    counted: str = ""
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
@@ -71,9 +75,13 @@ class GraphFragment(PhysicalOperator):
 
     @classmethod
     def of(
-        cls, group: ast.Group, columns: tuple[str, ...], dataset: tuple[ast.DatasetClause, ...] = ()
+        cls,
+        group: ast.Group,
+        columns: tuple[str, ...],
+        dataset: tuple[ast.DatasetClause, ...] = (),
+        counted: str = "",
     ) -> GraphFragment:
-        return cls(group, columns, dataset, pattern_of(group, dataset))
+        return cls(group, columns, dataset, pattern_of(group, dataset), counted=counted)
 
     @cached_property
     def bound_group(self) -> ast.Group:
@@ -99,7 +107,11 @@ class GraphFragment(PhysicalOperator):
     def estimate(self, estimates: EstimationContext) -> float | None:
         if self.relational is not None:
             return estimates.rows(self.relational)
-        return estimates.size(self.pattern) if self.group.elements else 1.0
+        rows = estimates.size(self.pattern) if self.group.elements else 1.0
+        sizes = [estimates.size(self.pattern, name) for name in self.columns] if self.counted else [None]
+        if rows is None or None in sizes:
+            return rows
+        return min(rows, prod(max(1.0, size) for size in sizes if size is not None))
 
     def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
         if self.relational is not None:
@@ -121,7 +133,8 @@ class GraphFragment(PhysicalOperator):
             return {}
         if prepared is None:
             return work_of({STORE_QUESTIONS: 1, STORE_ROWS: rows})
-        return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: prepared.work(), COLUMN_CELLS: rows})
+        entries = prepared.counts_work(self.columns) if self.counted else prepared.work()
+        return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: entries, COLUMN_CELLS: rows})
 
     def work_for(self, estimates: EstimationContext, variable: str, values: float | None) -> dict[str, float | None]:
         """Expected work of evaluating the fragment for a number of values of a variable, without making rows."""
@@ -205,9 +218,13 @@ class GraphFragment(PhysicalOperator):
         """Rows from the projection, held in columns; `bound` has the permitted ids (ascending, distinct) of columns."""
         columns = [name for name in self.columns if name in prepared.variables]
         context.meter.add(GRAPH_QUESTIONS, 1)
-        limit = context.rows_at_once(len(self.columns)) if context.declines else None
-        table = prepared.rows(columns, context.meter, bound, limit)
-        return context.in_columns(table, self.columns)
+        width = len(self.columns) + bool(self.counted)
+        limit = context.rows_at_once(width) if context.declines else None
+        if not self.counted:
+            return context.in_columns(prepared.rows(columns, context.meter, bound, limit), self.columns)
+        counts = prepared.counts(columns, context.meter, bound, limit)
+        rows = context.in_columns(IdTable(counts.variables, counts.columns, len(counts.counts)), self.columns)
+        return rows.having({**rows.columns, self.counted: NumberColumn(counts.counts.astype(np.float64), multiplicity)})
 
     def over_columns(self, context: ExecutionContext, bound: Mapping[str, Ids] = {}) -> InColumns | None:
         """All rows of a declined pattern, computed once in a run, or with `bound` at least those in which the columns
@@ -224,7 +241,12 @@ class GraphFragment(PhysicalOperator):
         else:
             with context.narrowed(leaves, variable, bound[variable]):
                 found = context.run_in_columns(self.relational, self)
-        found = None if found is None else found.select(self.columns)
+        if found is not None and self.counted:
+            counts = found.numbers(self.counted)
+            assert counts is not None
+            found = found.having({**found.columns, self.counted: NumberColumn(counts.numbers, multiplicity)})
+        elif found is not None:
+            found = found.select(self.columns)
         if found is None or not leaves:
             context.whole_fragments[id(self)] = found
         return found
@@ -244,7 +266,7 @@ class GraphFragment(PhysicalOperator):
             context.meter.add(STORE_ROWS, rows)
 
     def describe(self) -> str:
-        return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
+        return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns), *(["counted"] * bool(self.counted))])
 
     def at_work(self) -> str:
         return f"GraphFragment {shown(self.shown, MAX_SHOWN)}"

@@ -13,7 +13,7 @@ from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.column_groups import count_column, order_of_sums
+from hybridkg.operators.column_groups import count_column, order_of_sums, repeated
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
@@ -50,6 +50,7 @@ class GroupRows(OneChild):
     Args:
         ranked: the entity of the first MATCH, the first column by which rows are ordered before doubles are summed;
             empty for the columns of the query alone. Relations have this order, so their rows are seldom sorted.
+        counts: columns whose product says for how many rows one stands (algebra.nodes.Group).
     """
 
     keys: tuple[ast.GroupKey, ...]
@@ -57,6 +58,7 @@ class GroupRows(OneChild):
     projection: tuple[ast.SelectItem, ...]
     internal: frozenset[str] = frozenset()
     ranked: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
 
     @cached_property
     def query(self) -> ast.SelectQuery:
@@ -108,13 +110,13 @@ class GroupRows(OneChild):
         if context.declines:
             return self._in_columns(context)
         solutions = self._numbered(context.run(self.child))
-        used = self._read.union(self._summed_by or ())
+        used = self._read.union(self._summed_by or (), self.counts)
         solutions = solutions.select([name for name in solutions.variables if name in used])
         groups = None
         if self._plain is not None:
-            groups = self._plain.groups(solutions, context, self._summed_by)
+            groups = self._plain.groups(solutions, context, self._summed_by, self.counts)
         if groups is None:
-            groups = self._by_store(solutions, context)
+            groups = self._by_store(repeated(solutions, self.counts, context), context)
         if is_ordered_above(context):
             return groups
         return _in_term_order(groups)
@@ -125,11 +127,11 @@ class GroupRows(OneChild):
         if self._plain is not None:
             rows = whole_or_blocks(self.child, context, self._plain.keys)
             if isinstance(rows, InColumns):
-                groups = self._plain.groups(self._numbered(rows), context, self._summed_by)
+                groups = self._plain.groups(self._numbered(rows), context, self._summed_by, self.counts)
             elif SOLUTION in self._read:
                 raise ColumnsDeclined("distinct solutions that do not fit in memory")
             else:
-                return grouped_on_disk(self._plain, rows, context, self)
+                return grouped_on_disk(self._plain, rows, context, self, self.counts)
         if groups is None:
             raise ColumnsDeclined("an aggregate that columns do not compute")
         return groups

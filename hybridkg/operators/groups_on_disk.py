@@ -59,9 +59,13 @@ class _Steps:
 
 
 def _computed(
-    rows: InColumns, keys: Sequence[str], aggregates: NamedAggregates, context: ExecutionContext
+    rows: InColumns,
+    keys: Sequence[str],
+    aggregates: NamedAggregates,
+    context: ExecutionContext,
+    counts: Sequence[str] = (),
 ) -> InColumns:
-    groups = ColumnGroups.of(rows, keys, summed_by=(), only_exact=True)
+    groups = ColumnGroups.of(rows, keys, summed_by=(), only_exact=True, counts=counts)
     computed = groups.computed(aggregates, divide_in(context))
     if computed is None:
         raise ColumnsDeclined("an aggregate that columns do not compute")
@@ -69,7 +73,11 @@ def _computed(
 
 
 def grouped_on_disk(
-    groups: PlainGroups, blocks: Iterator[InColumns], context: ExecutionContext, operator: PhysicalOperator
+    groups: PlainGroups,
+    blocks: Iterator[InColumns],
+    context: ExecutionContext,
+    operator: PhysicalOperator,
+    counts: Sequence[str] = (),
 ) -> InColumns:
     """One row for each group, as `PlainGroups.groups` returns them, in the order of keys that are ids.
 
@@ -78,6 +86,7 @@ def grouped_on_disk(
         blocks: its rows.
         context: of the run.
         operator: shows in EXPLAIN ANALYZE what was written.
+        counts: columns whose product says for how many rows one stands.
 
     Raises:
         ColumnsDeclined: an aggregate is not certain to be that of the SPARQL engine.
@@ -91,14 +100,14 @@ def grouped_on_disk(
             part = groups.with_inputs(block, context)
             if part is None:
                 raise ColumnsDeclined("an aggregate that columns do not compute")
-            part = part.select(tuple(dict.fromkeys((*keys, *arguments))))
+            part = part.select(tuple(dict.fromkeys((*keys, *arguments, *counts))))
             if steps is not None:
-                part = _computed(part, keys, steps.partial, context)
+                part = _computed(part, keys, steps.partial, context, counts)
             rows.append(part if block.size else part.take([]))
         limit = context.rows_at_once(len(rows.empty.variables))
         for part in rows.partitions(rows.of_cells(keys), limit):
             done = (
-                _computed(part, keys, groups.aggregates, context)
+                _computed(part, keys, groups.aggregates, context, counts)
                 if steps is None
                 else steps.merged(part, keys, context)
             )

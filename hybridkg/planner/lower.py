@@ -138,9 +138,9 @@ class _Lowering:
                 if isinstance(below, Extend) and not tests and variables(expression).isdisjoint(dict(below.computed)):
                     return Extend(below.child, (*below.computed, (variable, expression)), below.tests)
                 return Extend(below, ((variable, expression),), tests)
-            case nodes.Group(child, keys, having, projection, internal):
+            case nodes.Group(child, keys, having, projection, internal, counts):
                 ranked = tuple(name for name in first_subject(child) if name in child.variables)
-                return GroupRows(self.operator(child), keys, having, projection, internal, ranked)
+                return GroupRows(self.operator(child), keys, having, projection, internal, ranked, counts)
             case nodes.Rank(child, expression, score, scores, ties, subjects, least):
                 return RankRows(self.operator(child), expression, score, scores, ties, subjects, least)
             case nodes.OrderBy(child, order, ties):

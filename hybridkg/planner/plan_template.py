@@ -58,14 +58,14 @@ class FragmentTemplate(GraphFragment, Parameter):
             UnboundParameterError: a value is no RDF term, so only the store can evaluate the fragment.
         """
         if isinstance(self.pattern, DeclinedPattern):
-            return operator_of(Fragment(self.group_of(planning), self.dataset), self.columns)
+            return operator_of(replace(self.fragment, group=self.group_of(planning)), self.columns)
         assert not isinstance(self.pattern, BoundPattern)
         values = planning.values
         terms: list[Term | None] = [None] * len(values)
         for number in self.numbers:
             terms[number] = _term(values[number])
         pattern = BoundPattern(self.pattern, tuple(terms))
-        return GraphFragment(self.group, self.columns, self.dataset, pattern, values)
+        return GraphFragment(self.group, self.columns, self.dataset, pattern, values, counted=self.counted)
 
 
 def _term(value: ast.Value) -> Term:
@@ -78,10 +78,10 @@ def _term(value: ast.Value) -> Term:
 def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> GraphFragment:
     """Operator of a fragment without parameters; the columns are those of its variables by default."""
     columns = tuple(sorted(fragment.variables)) if columns is None else columns
-    operator = GraphFragment.of(fragment.group, columns, fragment.dataset)
+    operator = GraphFragment.of(fragment.group, columns, fragment.dataset, fragment.counted)
     if not isinstance(operator.pattern, DeclinedPattern) or fragment.dataset:
         return operator
-    return replace(operator, relational=of_declined(fragment.group, columns, operator_of))
+    return replace(operator, relational=of_declined(fragment, columns, operator_of))
 
 
 def template_of(fragment: Fragment) -> GraphFragment:
@@ -93,7 +93,7 @@ def template_of(fragment: Fragment) -> GraphFragment:
         pattern = pattern_of(group, dataset)
     except UnboundParameterError:
         pattern = DeclinedPattern("a value decides")
-    return FragmentTemplate(group, columns, dataset, pattern, fragment=fragment)
+    return FragmentTemplate(group, columns, dataset, pattern, counted=fragment.counted, fragment=fragment)
 
 
 class NumberParameter(float, Parameter):

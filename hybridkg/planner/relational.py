@@ -123,11 +123,17 @@ def counted_of(part: Plan, fragment: FragmentOperator) -> CountGroups | None:
     return CountGroups(operator, groups)
 
 
-def of_declined(group: ast.Group, columns: tuple[str, ...], fragment: FragmentOperator) -> PhysicalOperator | None:
-    """Operators over columns of a group that no single pattern of the projection expresses: it computes in a sub-select
-    or by BIND, say. None if a part of it is declined as well, unless it stands in an EXISTS.
+def of_declined(declined: Fragment, columns: tuple[str, ...], fragment: FragmentOperator) -> PhysicalOperator | None:
+    """Operators over columns of a fragment that no single pattern of the projection expresses: it computes in a
+    sub-select or by BIND, say. None if a part of it is declined as well, unless it stands in an EXISTS.
     """
-    plan = relational_of(ast.SelectQuery(tuple(ast.SelectItem(ast.Var(name)) for name in columns), group))
+    shown = tuple(ast.SelectItem(ast.Var(name)) for name in columns)
+    query = ast.SelectQuery(shown, declined.group)
+    if declined.counted:
+        count = ast.SelectItem(ast.Var(declined.counted), ast.Aggregate("COUNT", None))
+        keys = tuple(ast.GroupKey(ast.Var(name)) for name in columns)
+        query = ast.SelectQuery((*shown, count), declined.group, modifiers=ast.Modifiers(keys))
+    plan = relational_of(query)
     plan = None if plan is None else rewrite_relational(plan)
     if plan is None or not is_computed(plan):
         return None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hybridkg.algebra.nodes import Plan, SparqlQuery
+from hybridkg.algebra.rules.count_solutions import count_solutions
 from hybridkg.algebra.rules.delay_binds import delay_binds
 from hybridkg.algebra.rules.gather_fragments import gather_fragments
 from hybridkg.algebra.rules.join_exists import join_exists
@@ -23,11 +24,12 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     join_exists,
     push_minus,
     narrow_distinct,
+    count_solutions,
 )
 """delay_binds first: fragments on both sides of a BIND may then be one. gather_fragments before the next three: filters
 and MINUS are pushed into the largest fragments. join_exists after push_filters, for what cannot be pushed, and before
 push_minus, which pushes what it makes. push_minus after push_filters: the right side of MINUS may then be one fragment.
-narrow_distinct last: it drops variables that only pushed filters read."""
+narrow_distinct and count_solutions last: they drop variables that only pushed filters read."""
 
 
 RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (
@@ -36,6 +38,7 @@ RELATIONAL_RULES: tuple[Callable[[Plan], Plan], ...] = (
     push_translated_filters,
     push_minus,
     narrow_distinct,
+    count_solutions,
 )
 """Rules of a query without ranked predicates: a fragment stays one that the projection can answer."""
 

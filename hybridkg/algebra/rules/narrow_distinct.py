@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from hybridkg.algebra.nodes import (
     Extend,
@@ -33,35 +33,43 @@ def narrow_distinct(plan: Plan) -> Plan:
 
     Under DISTINCT a fragment needs only the distinct combinations of the variables that the columns, the order, a
     condition or another part of the pattern reads: the co-authors of a paper's authors are many, the papers few.
-    Fragments below an aggregate, or on the right of OPTIONAL and MINUS, stay unchanged, but for sub-selects there that
-    are DISTINCT themselves.
+    Fragments below an aggregate, or on the right of MINUS, stay unchanged, but for sub-selects there that are DISTINCT
+    themselves.
     """
     if isinstance(plan, Project) and plan.distinct:
-        return replace(plan, child=_narrowed(plan.child, frozenset(plan.columns) | read_by(plan.child)))
+        read = frozenset(plan.columns) | read_by(plan.child)
+        return replace(plan, child=narrowed(plan.child, read, distinct_fragment, narrow_distinct))
     return with_children(plan, narrow_distinct)
 
 
-def _narrowed(plan: Plan, read: frozenset[str]) -> Plan:
-    """The plan with each fragment on its spine narrowed to the variables that are read."""
-    match plan:
-        case Fragment():
-            return _fragment(plan, read)
-        case Join(left, right):
-            return Join(_narrowed(left, read | right.variables), _narrowed(right, read | left.variables))
-        case Union(branches):
-            return Union(tuple(_narrowed(branch, read) for branch in branches))
-        case LeftJoin(left, right) | Minus(left, right):
-            return replace(plan, left=_narrowed(left, read | right.variables), right=narrow_distinct(right))
-        case MatchEach(child, match):
-            return replace(plan, child=_narrowed(child, read | match.variables))
-        case Rank() | OrderBy() | Extend() | Filter():
-            return replace(plan, child=_narrowed(plan.child, read))
-    return narrow_distinct(plan)
+Narrow: TypeAlias = Callable[[Fragment, frozenset[str]], Fragment]
+"""A fragment whose solutions have some of its variables only."""
 
 
-def _fragment(plan: Fragment, read: frozenset[str]) -> Plan:
-    needed = plan.variables & read
-    return plan if not needed or needed == plan.variables else distinct_fragment(plan, needed)
+def narrowed(plan: Plan, read: frozenset[str], narrow: Narrow, rest: Callable[[Plan], Plan]) -> Plan:
+    """The plan with each fragment narrowed to the variables that are read, as far as each of its solutions makes
+    solutions of the plan; `rest` rewrites what is below anything else.
+    """
+
+    def within(part: Plan, read: frozenset[str]) -> Plan:
+        match part:
+            case Fragment():
+                needed = part.variables & read
+                return part if not needed or needed == part.variables else narrow(part, needed)
+            case Join(left, right) | LeftJoin(left, right):
+                sides = within(left, read | right.variables), within(right, read | left.variables)
+                return replace(part, left=sides[0], right=sides[1])
+            case Union(branches):
+                return Union(tuple(within(branch, read) for branch in branches))
+            case Minus(left, right):
+                return Minus(within(left, read | right.variables), rest(right))
+            case MatchEach(child, match):
+                return replace(part, child=within(child, read | match.variables))
+            case Rank() | OrderBy() | Extend() | Filter():
+                return replace(part, child=within(part.child, read))
+        return rest(part)
+
+    return within(plan, read)
 
 
 def distinct_fragment(fragment: Fragment, names: frozenset[str]) -> Fragment:

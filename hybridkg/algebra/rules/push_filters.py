@@ -43,8 +43,8 @@ Into = Callable[[Fragment, ast.Expression], Fragment | None]
 
 def _into(fragment: Fragment, condition: ast.Expression) -> Fragment | None:
     # Elements keep their meaning, because a filter applies to the whole group.
-    elements = fragment.group.elements
-    return Fragment(ast.Group((*elements, ast.Filter(condition, span=condition.span))), fragment.dataset)
+    elements = (*fragment.group.elements, ast.Filter(condition, span=condition.span))
+    return replace(fragment, group=ast.Group(elements))
 
 
 def _into_pattern(fragment: Fragment, condition: ast.Expression) -> Fragment | None:

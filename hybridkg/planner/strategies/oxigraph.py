@@ -132,7 +132,9 @@ class StoreReading:
 def _entries(operator: PhysicalOperator, estimates: EstimationContext) -> float:
     """Entries that an operator reads, or its rows of a pattern if they are more."""
     rows: float | None = 0.0
-    if isinstance(operator, GraphFragment):
+    if isinstance(operator, GraphFragment) and operator.counted:  # it lists what columns count
+        rows = estimates.size(operator.pattern)
+    elif isinstance(operator, GraphFragment):
         rows = estimates.rows(operator) if operator.group.elements else 0.0
     elif isinstance(operator, FragmentProbe):
         size = operator.size(estimates)
