@@ -259,13 +259,15 @@ class OrderBy:
 class Project:
     """The named columns; with `distinct`, the first of equal rows.
 
-    hidden columns stay readable in the result (scores, evidence), but are not part of a row's value.
+    hidden columns stay readable in the result (scores, evidence), but are not part of a row's value. A solution of the
+    child stands for as many as the product of its values of `counts`, as in Group.
     """
 
     child: Plan
     columns: tuple[str, ...]
     distinct: bool = False
     hidden: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:

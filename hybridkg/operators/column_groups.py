@@ -231,14 +231,20 @@ def multiplicities(solutions: Solutions, counts: Sequence[str]) -> NDArray[np.fl
     return times
 
 
-def repeated(solutions: Solutions, counts: Sequence[str], context: ExecutionContext) -> Solutions:
-    """Each row as many times as it stands for, without the columns that say so."""
+def repeated(
+    solutions: Solutions, counts: Sequence[str], context: ExecutionContext, first: int | None = None
+) -> Solutions:
+    """Each row as many times as it stands for, without the columns that say so; with `first`, at least that many."""
     times, names = multiplicities(solutions, counts), [name for name in solutions.variables if name not in counts]
     solutions = solutions.select(names)
     if times is None:
         return solutions
+    if first is not None:
+        many = int(np.cumsum(times).searchsorted(first)) + 1
+        solutions, times = solutions.part(0, many), np.minimum(times[:many], max(1, first))
     context.hold(int(times.sum()), len(names))
-    return solutions.take(np.arange(solutions.size).repeat(times.astype(np.int64)).tolist())
+    places = np.arange(solutions.size).repeat(times.astype(np.int64))
+    return solutions.take(places) if isinstance(solutions, InColumns) else solutions.take(places.tolist())
 
 
 def sums_of_groups(

@@ -42,6 +42,9 @@ MAX_NARROW_RUNS = 3
 NARROW_SHARE = 0.25
 """Share of the nodes of a graph up to which operators over columns run for some ids only."""
 
+FEW_COUNTED = 2_000
+"""Expected solutions below which listing them all takes no longer than counting them."""
+
 MAX_NAMED = 3
 """Predicates that a line of EXPLAIN names."""
 
@@ -220,7 +223,7 @@ class GraphFragment(PhysicalOperator):
         context.meter.add(GRAPH_QUESTIONS, 1)
         width = len(self.columns) + bool(self.counted)
         limit = context.rows_at_once(width) if context.declines else None
-        if not self.counted:
+        if not self.counted or _expected(prepared, bound) < FEW_COUNTED:
             return context.in_columns(prepared.rows(columns, context.meter, bound, limit), self.columns)
         counts = prepared.counts(columns, context.meter, bound, limit)
         rows = context.in_columns(IdTable(counts.variables, counts.columns, len(counts.counts)), self.columns)
@@ -296,6 +299,12 @@ def not_held(graph: GraphIndex, pattern: AskedPattern) -> str:
         return "the projection does not hold all of the pattern"
     more = f" and {len(lacking) - MAX_NAMED} more predicates" if len(lacking) > MAX_NAMED else ""
     return f"the projection lacks triples of {', '.join(f'<{iri}>' for iri in lacking[:MAX_NAMED])}{more}"
+
+
+def _expected(prepared: PreparedPattern, bound: Mapping[str, Ids]) -> float:
+    """Expected solutions of a pattern in which some variables have given ids."""
+    shares = (len(ids) / max(1.0, prepared.size(name).estimate) for name, ids in bound.items())
+    return prepared.size().estimate * min(1.0, *shares, 1.0)
 
 
 def restricted(solutions: InColumns, bound: Mapping[str, Ids]) -> InColumns:

@@ -9,6 +9,7 @@ from itertools import islice
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import blocks_over, whole_or_blocks
+from hybridkg.operators.column_groups import repeated
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
@@ -22,11 +23,15 @@ from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
 
 @dataclass(frozen=True)
 class Project(OneChild):
-    """The named columns, then the hidden ones; with `distinct`, the first row of equal columns."""
+    """The named columns, then the hidden ones; with `distinct`, the first row of equal columns.
+
+    The product of the columns `counts` says how often a row is repeated (algebra.nodes.Project).
+    """
 
     columns: tuple[str, ...]
     distinct: bool = False
     hidden: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
 
     def estimate(self, estimates: EstimationContext) -> float | None:
         rows = estimates.rows(self.child)
@@ -42,6 +47,8 @@ class Project(OneChild):
         return self.child.restrictable(variable) if variable in self.columns else ()
 
     def run(self, context: ExecutionContext) -> Solutions:
+        from hybridkg.operators.order_rows import wanted_first
+
         if self.distinct and context.declines:
             rows = whole_or_blocks(self.child, context, self.columns)
             if not isinstance(rows, InColumns):
@@ -49,6 +56,8 @@ class Project(OneChild):
             solutions: Solutions = rows
         else:
             solutions = context.run(self.child)
+        if self.counts:
+            solutions = repeated(solutions, self.counts, context, wanted_first(context))
         solutions = solutions.select((*self.columns, *self.hidden))
         if not self.distinct:
             return solutions

@@ -145,8 +145,8 @@ class _Lowering:
                 return RankRows(self.operator(child), expression, score, scores, ties, subjects, least)
             case nodes.OrderBy(child, order, ties):
                 return OrderRows(self.operator(child), order, ties)
-            case nodes.Project(child, columns, distinct, hidden):
-                return Project(self.operator(child), columns, distinct, hidden)
+            case nodes.Project(child, columns, distinct, hidden, counts):
+                return Project(self.operator(child), columns, distinct, hidden, counts)
             case nodes.Construct(child, template):
                 return Construct(self.operator(child), template)
             case nodes.Describe(child, subjects, dataset):

@@ -1,4 +1,4 @@
-"""Below an aggregation, solutions that differ in nothing that is read are counted."""
+"""Solutions that differ in nothing that is read are counted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import Fragment, Plan, SparqlQuery, walk
 from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.meter import ROWS_PASSED
+from hybridkg.operators import graph_fragment
 from hybridkg.query.parser import parse
 
-PREFIX = "PREFIX : <http://e/> "
+PREFIX = "PREFIX : <http://e/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
 HUB = "?p :cites ?h . ?q :cites ?h ."
 MANY = "{ SELECT ?h (COUNT(?x) AS ?n) { ?x :cites ?h } GROUP BY ?h }"
 MATCHED = "?p MATCH 'fish' AS ?s ."
@@ -31,7 +32,17 @@ GROUPED = [
     f"SELECT ?p (COUNT(*) AS ?c) {{ {MATCHED} {{ {HUB} }} UNION {{ ?h :cites ?p . ?p MATCH 'paper' }} }} GROUP BY ?p",
     f"SELECT ?p (COUNT(*) AS ?c) {{ {HUB} {MATCHED} MINUS {{ ?h :year 2 }} FILTER(?s > 0.01) }} GROUP BY ?p",
     f"SELECT ?p (COUNT(*) AS ?c) {{ {HUB} ?h :year ?y BIND(?y + 1 AS ?z) {MATCHED} FILTER(?z > 2) }} GROUP BY ?p",
-    f"SELECT ?t (COUNT(*) AS ?c) {{ {MATCHED} OPTIONAL {{ {HUB} ?h :year ?t }} OPTIONAL {{ ?q :cites ?p }} }} GROUP BY ?t",
+    f"SELECT ?t (COUNT(*) AS ?c) {{ {MATCHED} OPTIONAL {{ {HUB} ?h :year ?t }} OPTIONAL {{ ?q :cites ?p }} }} "
+    "GROUP BY ?t",
+]
+
+LISTED = [
+    f"SELECT ?p ?n {{ {HUB} {MANY} }}",
+    f"SELECT ?p ?n {{ {HUB} {MANY} }} ORDER BY DESC(?n) ?p LIMIT 50",
+    f"SELECT ?p ?t {{ {MANY} OPTIONAL {{ {HUB} ?h :year ?t }} }} ORDER BY ?p ?t",
+    f"SELECT ?p ?m {{ {HUB} {MANY} MINUS {{ ?h :year 2 }} BIND(?n * 2 AS ?m) FILTER(?m > 3) }}",
+    f"SELECT ?p ?h {{ {MATCHED} {{ SELECT ?p ?h {{ {HUB} OPTIONAL {{ ?h :year ?y }} ?p MATCH 'paper' }} }} }}",
+    f"SELECT ?p ?n {{ {MANY} {{ {HUB} ?h :year ?t }} UNION {{ ?h :cites ?p . ?p rdfs:label ?t }} }}",
 ]
 
 
@@ -53,8 +64,14 @@ def rows(kb: KnowledgeBase, text: str, strategy: str | None = None) -> list[tupl
     return sorted(tuple(map(str, row)) for row in kb.query(PREFIX + text, strategy=strategy).rows())
 
 
-@pytest.mark.parametrize("text", GROUPED)
-def test_groups_are_those_of_listed_solutions(kb, text):
+@pytest.fixture(autouse=True, params=[0, graph_fragment.FEW_COUNTED], ids=["counted", "as-expected"])
+def few(request, monkeypatch):
+    """With and without listing few solutions where counting is planned."""
+    monkeypatch.setattr(graph_fragment, "FEW_COUNTED", request.param)
+
+
+@pytest.mark.parametrize("text", [*GROUPED, *LISTED])
+def test_rows_are_those_of_listed_solutions(kb, text):
     listed = rows(kb, text, "reference")
     assert listed
     assert rows(kb, text) == listed
@@ -63,7 +80,8 @@ def test_groups_are_those_of_listed_solutions(kb, text):
 
 
 @pytest.mark.parametrize("text", GROUPED[:7])
-def test_the_work_grows_with_the_links_of_a_hub_not_with_their_pairs(kb, text):
+def test_the_work_grows_with_the_links_of_a_hub_not_with_their_pairs(kb, monkeypatch, text):
+    monkeypatch.setattr(graph_fragment, "FEW_COUNTED", 0)
     pairs = 4_800  # the squares of the degrees of the hubs, at least
     passed = kb.explain(PREFIX + text, analyze=True).to_json()["work"][ROWS_PASSED]
     assert passed < pairs / 2
@@ -77,7 +95,7 @@ def counted(text: str) -> list[Fragment]:
     return [part for part in walk(plan) if isinstance(part, Fragment) and part.counted]
 
 
-@pytest.mark.parametrize("text", GROUPED)
+@pytest.mark.parametrize("text", [*GROUPED, *LISTED])
 def test_a_pattern_is_counted_by_what_is_read(text):
     assert counted(text)
 
@@ -88,7 +106,10 @@ def test_a_pattern_is_counted_by_what_is_read(text):
         f"SELECT (COUNT(DISTINCT *) AS ?c) {{ {HUB} {MANY} }}",
         f"SELECT (SAMPLE(?q) AS ?c) {{ {HUB} {MANY} }}",
         f"SELECT (GROUP_CONCAT(?s) AS ?c) {{ {HUB} {MATCHED} }}",
-        f"SELECT ?p ?s {{ {HUB} {MATCHED} }}",
+        f"SELECT ?p ?r {{ {{ SELECT ?p ?r {{ {HUB} {MATCHED} BIND(RAND() AS ?r) }} }} }}",
+        f"SELECT ?p ?s {{ {HUB} {MATCHED} }}",  # a row of the answer has all variables
+        f"SELECT ?p {{ {HUB} {MATCHED} OPTIONAL {{ ?p MATCH 'paper' AS ?t }} }} RANK BY rrf(?s, ?t)",
+        "SELECT ?p { ?p :cites ?h . ?q :cites ?h }",  # is listed in parts
         "SELECT ?p (COUNT(*) AS ?c) { ?p :cites ?h . ?q :cites ?h } GROUP BY ?p",  # is counted as a whole
     ],
 )

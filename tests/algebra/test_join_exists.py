@@ -8,7 +8,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
-from hybridkg.algebra.nodes import Filter, LeftJoin, Plan, walk
+from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, Match, Plan, walk
 from hybridkg.algebra.rules import RULES
 from hybridkg.algebra.rules.join_exists import join_exists
 from hybridkg.interfaces.strategy import STRATEGIES
@@ -141,3 +141,20 @@ def row_tests(plan: Plan) -> list[ast.Expression]:
     return [
         part.condition for part in walk(plan) if isinstance(part, Filter) and isinstance(part.condition, ast.Exists)
     ]
+
+
+TESTS = (
+    'FILTER NOT EXISTS { ?f :director ?other . ?f MATCH "artificial" } FILTER EXISTS { ?f MATCH "film" }',
+    'OPTIONAL { ?g :director ?d } FILTER NOT EXISTS { ?f :year 1 . ?f MATCH "crew" } FILTER EXISTS { ?f MATCH "film" }',
+    'MINUS { ?f :year ?y . ?f MATCH "crew" } BIND(1 AS ?n) FILTER EXISTS { ?f MATCH "film" }',
+)
+
+
+@pytest.mark.parametrize("tests", TESTS)
+def test_a_match_restricts_the_rows_before_they_are_tested(films, tests):
+    text = f"{PREFIX}SELECT ?f ?d {{ ?f :director ?d . {tests} }}"
+    plan = applied(RULES, plan_of(text))
+    joined = [part for part in walk(plan) if isinstance(part, Join) and isinstance(part.right, Match)]
+    assert [type(join.left) for join in joined if join.right.match.text.lexical == "film"] == [Fragment]
+    rows = {name: sorted(films.query(text, strategy=name).rows()) for name in ("reference", "bind_join")}
+    assert rows["bind_join"] == rows["reference"] != []

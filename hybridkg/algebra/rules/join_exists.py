@@ -8,7 +8,7 @@ from dataclasses import replace
 from hybridkg.algebra.certain import certain, certain_of
 from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.names import FreshNames
-from hybridkg.algebra.nodes import Dataset, Filter, Fragment, Group, Join, LeftJoin, Match, Minus, Plan, walk
+from hybridkg.algebra.nodes import Dataset, Extend, Filter, Fragment, Group, Join, LeftJoin, Match, Minus, Plan, walk
 from hybridkg.algebra.rules.narrow_distinct import distinct_fragment, read_by
 from hybridkg.algebra.rules.push_filters import is_declined, push
 from hybridkg.algebra.rules.rebuild import with_children
@@ -57,11 +57,21 @@ def _joined(plan: Plan, names: FreshNames) -> Plan:
         match = Match(replace(item, score=None), names.name("exists"), is_test=True)
         if condition.negated:
             return Minus(child, match)
-        child, condition = Join(child, match), replace(condition, pattern=rest)
+        child, condition = _with_match(child, match), replace(condition, pattern=rest)
     if not condition.pattern.elements:
         return child
     tested = None if is_hybrid(condition.pattern) else push(child, condition)
     return tested or _with_fragment(child, condition, plan.dataset) or replace(plan, child=child, condition=condition)
+
+
+def _with_match(plan: Plan, match: Match) -> Plan:
+    """The join of a plan with a MATCH of an entity that it always binds, below what depends on each row alone."""
+    match plan:
+        case Filter(child, _) | Extend(child, _, _):
+            return replace(plan, child=_with_match(child, match))
+        case LeftJoin(left, _) | Minus(left, _):
+            return replace(plan, left=_with_match(left, match))
+    return Join(plan, match)
 
 
 def _with_filters(plan: LeftJoin) -> LeftJoin:

@@ -22,7 +22,8 @@ def push_filters(plan: Plan) -> Plan:
 
     Valid if every variable of c has the same binding in the fragment as in the join: it is certain in the fragment, or
     the other side cannot bind it. Also through the left side of OPTIONAL and MINUS, which never change the left
-    solution, and from the condition of an OPTIONAL into its right side. Conditions that contain a MATCH stay.
+    solution, and from the condition of an OPTIONAL into its right side. What cannot be pushed still goes below
+    OPTIONAL. Conditions that contain a MATCH stay.
     """
     return _with_pushed(plan, _into)
 
@@ -93,7 +94,7 @@ def _with_pushed(plan: Plan, into: Into) -> Plan:
     if isinstance(plan, Filter):
         child = _with_pushed(plan.child, into)
         pushed = _push(child, plan.condition, into) if _movable(plan.condition) else None
-        return pushed or replace(plan, child=child)
+        return pushed or _below_optional(plan, child)
     plan = with_children(plan, lambda child: _with_pushed(child, into))
     for condition in plan.conditions if isinstance(plan, LeftJoin) else ():
         assert isinstance(plan, LeftJoin)
@@ -102,6 +103,15 @@ def _with_pushed(plan: Plan, into: Into) -> Plan:
             others = tuple(other for other in plan.conditions if other is not condition)
             plan = plan if right is None else replace(plan, right=right, conditions=others)
     return plan
+
+
+def _below_optional(plan: Filter, child: Plan) -> Plan:
+    """A filter over another child: on the left side of its OPTIONALs, as far as these bind nothing that it reads."""
+    if not isinstance(child, LeftJoin) or not _movable(plan.condition):
+        return replace(plan, child=child)
+    if not _same_bindings(plan.condition, child.left, child.right):
+        return replace(plan, child=child)
+    return replace(child, left=_below_optional(plan, child.left))
 
 
 def _movable(condition: ast.Expression) -> bool:

@@ -1,10 +1,10 @@
-"""Pushdown of MINUS into fragments."""
+"""Pushdown of MINUS into fragments, and below OPTIONAL."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain import certain, certain_of
 from hybridkg.algebra.nodes import Extend, Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.push_filters import is_declined
 from hybridkg.algebra.rules.rebuild import with_children
@@ -15,7 +15,8 @@ def push_minus(plan: Plan) -> Plan:
     """Minus(Join(fragment a, x), fragment b) -> Join(fragment a with MINUS b, x).
 
     Valid if every variable that b shares with the left side is certain in a: a then determines whether a solution is
-    removed (SPARQL 1.1 section 18.5). MINUS stays where the projection answers a, but would decline a together with b.
+    removed (SPARQL 1.1 section 18.5). MINUS stays where the projection answers a, but would decline a together with b;
+    then, and where a is no fragment, it still goes below an OPTIONAL.
     """
     if isinstance(plan, Minus):
         left, right = push_minus(plan.left), push_minus(plan.right)
@@ -24,8 +25,15 @@ def push_minus(plan: Plan) -> Plan:
             pushed = _push(left, right, shared) if shared else None
             if pushed is not None:
                 return pushed
-        return Minus(left, right)
+        return _below_optional(left, right)
     return with_children(plan, push_minus)
+
+
+def _below_optional(left: Plan, right: Plan) -> Plan:
+    shared = left.variables & right.variables
+    if isinstance(left, LeftJoin) and shared and shared <= certain_of(left.left):
+        return replace(left, left=_below_optional(left.left, right))
+    return Minus(left, right)
 
 
 def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
