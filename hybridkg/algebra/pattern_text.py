@@ -114,6 +114,8 @@ def _test(test: g.Test) -> str:
             return f"{_name(variable)} {op} {_term(constant)}"
         case g.StringTest(function, variable, argument):
             return f"{function}({_name(variable)}, {_term(argument)})"
+        case g.CasedComparison(function, variable, op, constant):
+            return f"{function}({_name(variable)}) {op} {_term(constant)}"
         case g.Opaque(variable, "true"):
             return f"BOUND({_name(variable)})"
         case g.Opaque(variable, expression):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hybridkg.interfaces.graph_index import (
     AllOf,
     AnyOf,
+    CasedComparison,
     Opaque,
     Same,
     StringTest,
@@ -160,6 +161,12 @@ def _test(node: ast.Expression, scope: Scope, negated: bool) -> Test:
         case IriComparison(op, ast.Call(_, (ast.Var(a),)), ast.Call(_, (ast.Var(b),))):
             op = _NEGATED[op] if negated else op
             return TextOrder(_bindable(a, scope), op, _bindable(b, scope))
+        case ast.Binary(
+            op, ast.Call("UCASE" | "LCASE" as function, (ast.Var(v),)), ast.Lit(_, datatype, None, None) as text
+        ) if op in _FLIPPED and datatype in _SIMPLE and not negated:
+            argument = term_of(text)
+            if isinstance(argument, Literal) and argument.value.isascii():
+                return CasedComparison(function, _valued(v, scope), op, argument)
         case ast.Binary(op, left, right) if op in _FLIPPED and (not negated or op in _COMPLEMENT):
             test = _comparison(_COMPLEMENT[op] if negated else op, left, right, scope)
             if test is not None:

@@ -106,6 +106,16 @@ class StringTest:
 
 
 @dataclass(frozen=True)
+class CasedComparison:
+    """`UCASE(?variable) op constant`, or LCASE, of a plain literal of ASCII; op as in ValueComparison."""
+
+    function: str
+    variable: str
+    op: str
+    constant: Literal
+
+
+@dataclass(frozen=True)
 class Opaque:
     """Any expression over one variable whose truth depends on its value alone, as SPARQL that reads `?x`.
 
@@ -150,7 +160,7 @@ class AllOf:
     tests: tuple[Test, ...]
 
 
-Test: TypeAlias = ValueComparison | StringTest | Opaque | Same | TextOrder | AnyOf | AllOf
+Test: TypeAlias = ValueComparison | StringTest | CasedComparison | Opaque | Same | TextOrder | AnyOf | AllOf
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,9 @@ def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
     """The right sides of MINUS, OPTIONAL and EXISTS, and a side of a join with sub-selects.
 
     Oxigraph 0.5.13 asks an OPTIONAL for each row if it has one triple, or two that share a variable of their own, and
-    an EXISTS if each of its triples has a variable of the row. It joins a sub-select, a MINUS, or a UNION with one of
-    them, by a hash table of the side that it takes to be smaller: that with a constant, or else what is beside it.
+    an EXISTS if each of its triples has a variable of the row. It joins a sub-select, a MINUS, a group with OPTIONAL,
+    or a UNION with one of them, by a hash table of the side that it takes to be smaller: that with a constant, or else
+    what is beside it. A group with an OPTIONAL that comes first is not joined, but what comes after it.
     """
     match pattern:
         case Minus(left, right):
@@ -57,8 +58,9 @@ def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
             yield right
         case Join(parts):
             rest = tuple(part for part in parts if not _is_joined_by_hash(part))
-            for part in parts:
-                if part in rest:
+            for place, part in enumerate(parts):
+                is_first = place == 0 and isinstance(part, LeftJoin) and not any(map(_is_selective, rest))
+                if part in rest or is_first:
                     yield from _read_whole(part)
                 else:
                     yield part if not rest or _is_selective(part) else Join(rest)
@@ -78,7 +80,7 @@ def _read_whole(pattern: Pattern) -> Iterator[Pattern]:
 def _is_joined_by_hash(part: Pattern) -> bool:
     """Whether Oxigraph cannot ask a part of a join for one row of the others."""
     match part:
-        case Distinct() | Minus():
+        case Distinct() | Minus() | LeftJoin():
             return True
         case Join(parts) | Union(parts):
             return any(map(_is_joined_by_hash, parts))

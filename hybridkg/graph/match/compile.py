@@ -48,6 +48,7 @@ from hybridkg.interfaces.graph_index import (
     AllOf,
     AnyOf,
     AnyScan,
+    CasedComparison,
     Distinct,
     Exists,
     Ids,
@@ -321,7 +322,7 @@ class PatternCompiler:
                 if len(names) == 1 and len(conditions) == len(row_tests):
                     return ColumnTest(names.pop(), all_of(conditions) if every else any_of(conditions))
                 return Combined(row_tests, every)
-            case ValueComparison() | StringTest() | Opaque():
+            case ValueComparison() | StringTest() | CasedComparison() | Opaque():
                 if isinstance(test, ValueComparison) and isinstance(test.constant, TermParameter):
                     test = replace(test, constant=self._value(test.constant))
                 self._tested.add(test.variable)
@@ -338,7 +339,7 @@ class PatternCompiler:
         assert keys is not None  # GraphIndex.orders_objects has said so
         return keys
 
-    def _condition(self, test: ValueComparison | StringTest | Opaque) -> IdTest:
+    def _condition(self, test: ValueComparison | StringTest | CasedComparison | Opaque) -> IdTest:
         compiled: IdTest | None
         match test:
             case ValueComparison(_, op, constant):
@@ -348,6 +349,9 @@ class PatternCompiler:
             case StringTest(function, _, argument):
                 decide = self._decide(f"{function}(?x, {argument})")
                 compiled = self.strings.condition(function, argument, decide)
+            case CasedComparison(function, _, op, constant):
+                decide = self._decide(f"{function}(?x) {op} {constant}")
+                compiled = self.strings.cased(function == "UCASE", op, constant, decide)
             case Opaque(_, expression, of_strings):
                 everything = IdRanges.of([(0, self.terms.n_terms)])
                 compiled = IdTest(IdRanges(()), everything, self._decide(expression), everything, of_strings)

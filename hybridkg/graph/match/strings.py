@@ -20,8 +20,16 @@ FUNCTIONS = ("CONTAINS", "STRSTARTS", "STRENDS")
 AFTER = b"\xff"
 """A byte that UTF-8 never uses: `text + AFTER` sorts after every string with the prefix `text`."""
 
+ASCII_END = 0x80
+
 CHUNK = 1 << 24
 """Bytes that are scanned in one step."""
+
+
+def _sign_of(byte: int, wanted: int, upper: bool) -> str:
+    """How the upper or lower case of a character of ASCII compares with another."""
+    own = (bytes([byte]).upper() if upper else bytes([byte]).lower())[0]
+    return "<" if own < wanted else ">" if own > wanted else "="
 
 
 class TermStrings:
@@ -76,6 +84,49 @@ class TermStrings:
         at = self.place(text, run)
         after = at + int(at < run[1] and self.text(at) == text)
         return Order(IdRanges.of([(run[0], at)]), IdRanges.of([(at, after)]), IdRanges.of([(after, run[1])]))
+
+    def cased(self, upper: bool, op: str, constant: Literal, decide: Decide) -> IdTest:
+        """The strings whose upper or lower case compares so with a constant of ASCII.
+
+        Strings of one prefix are one run, so a few binary searches find the runs of those whose case is below, equal
+        to, or above the constant. `decide` is Oxigraph's verdict on a set of ids: those with a character outside ASCII
+        before that is known, strings with a language, and those of the segment "other".
+        """
+        wanted = constant.value.encode()
+        found: dict[str, list[tuple[int, int]]] = {"<": [], "=": [], ">": [], "": []}
+        self._compare_case(wanted, b"", self.plain, upper, found)
+        order = Order(*(IdRanges.of(found[sign]) for sign in "<=>"))
+        doubt = IdRanges.of([*found[""], self.tagged, self._table.segments["other"]])
+        return IdTest(order.true(op), doubt, decide, doubt, of_strings=True)
+
+    def _compare_case(
+        self, wanted: bytes, prefix: bytes, run: tuple[int, int], upper: bool, found: dict[str, list[tuple[int, int]]]
+    ) -> None:
+        """Adds the parts of a run of strings to those below, equal to or above `wanted`, or that are not ASCII.
+
+        The case of the prefix that all have is the beginning of `wanted`.
+        """
+        at, end = run
+        is_whole = len(prefix) == len(wanted)
+        if at < end and self.text(at) == prefix:
+            found["=" if is_whole else "<"].append((at, at + 1))
+            at += 1
+        if is_whole:
+            found[">"].append((at, end))
+            return
+        signs = [_sign_of(byte, wanted[len(prefix)], upper) for byte in range(ASCII_END)]
+        first = 0
+        while at < end and first < ASCII_END:
+            last = first + 1
+            while last < ASCII_END and signs[last] == signs[first] != "=":
+                last += 1
+            after = self.place(prefix + bytes([last]), (at, end))
+            if signs[first] == "=":
+                self._compare_case(wanted, prefix + bytes([first]), (at, after), upper, found)
+            else:
+                found[signs[first]].append((at, after))
+            at, first = after, last
+        found[""].append((at, end))
 
     def condition(self, function: str, argument: Literal, decide: Decide) -> IdTest | None:
         """A string function as a test over ids; None for other functions, and for arguments with a base direction.

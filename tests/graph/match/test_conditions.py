@@ -7,14 +7,18 @@ import pytest
 from generated_patterns import ILL_TYPED, LITERALS, NODES, OPERATORS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from sampling import examples
 from test_patterns_equal_oxigraph import truth
 
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.match.conditions import IdTest
+from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
+    CasedComparison,
+    Ids,
     Join,
     Minus,
     Opaque,
@@ -65,6 +69,37 @@ def test_a_string_test_is_true_where_oxigraph_says_so(function: str) -> None:
     for argument in [term for term in LITERALS if term.datatype.value.endswith(("#string", "#langString"))]:
         want = expected(f"{function}(?x, {argument})")
         assert passing(EVERYTHING, StringTest(function, "o", argument)) == want, f"{function} {argument}"
+
+
+@pytest.mark.parametrize("function", ["UCASE", "LCASE"])
+@pytest.mark.parametrize("op", OPERATORS)
+def test_a_comparison_in_one_case_is_true_where_oxigraph_says_so(op: str, function: str) -> None:
+    for text in ("", "a", "A", "Ab", "zz", "[", "{"):
+        test = CasedComparison(function, "o", op, Literal(text))
+        assert passing(EVERYTHING, test) == expected(f"{function}(?x) {op} {Literal(text)}"), text
+
+
+@settings(max_examples=examples(40, 200), deadline=None)
+@given(
+    st.lists(st.text("aAbZ[`\u00e9\u0131\u00df\u212a\U00010400", max_size=4), min_size=1, max_size=24, unique=True),
+    st.text("aAzZb[", max_size=3),
+    st.sampled_from(OPERATORS),
+    st.booleans(),
+)
+def test_the_case_of_strings_is_compared_by_their_order(texts: list[str], text: str, op: str, upper: bool) -> None:
+    columns = columns_of([Triple(NODES[0], P, Literal(value)) for value in texts])
+    function, asked = "UCASE" if upper else "LCASE", list[str]()
+
+    def decide(ids: Ids) -> NDArray[np.bool_]:
+        terms = columns.terms.terms(ids)
+        asked.extend(str(term.value) for term in terms if isinstance(term, Literal))
+        return np.array(truth(f"{function}(?x) {op} {Literal(text)}", terms), np.bool_)
+
+    test = TermStrings(columns.terms).cased(upper, op, Literal(text), decide)
+    passed = test.of_set(np.arange(columns.terms.n_terms, dtype=np.uint32), PatternRun(Meter(), 100))
+    terms: list[Term] = [Literal(value) for value in texts]
+    assert set(columns.terms.terms(passed)) == expected(f"{function}(?x) {op} {Literal(text)}", terms)
+    assert not any(value.isascii() for value in asked)
 
 
 def test_an_opaque_test_is_asked_of_oxigraph() -> None:
