@@ -121,7 +121,9 @@ def _is_asked_for_rows(optional: Pattern, left: Pattern) -> bool:
             return not _names(one) & _names(other) <= _names(left)
         case Restrict(child, _):
             return _is_asked_for_rows(child, left)
-    return not isinstance(optional, Join)
+        case LeftJoin(one, other, _) | Union((one, other)):
+            return _is_asked_for_rows(one, left) and _is_asked_for_rows(other, left)
+    return not isinstance(optional, Join | Minus | Distinct)
 
 
 def _names(pattern: Pattern) -> frozenset[str]:

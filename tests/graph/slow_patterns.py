@@ -126,6 +126,8 @@ def true(test: g.Test, solution: Solution) -> bool:
             return variable in solution and holds(f"?x {op} {constant}", solution[variable])
         case g.StringTest(function, variable, argument):
             return variable in solution and holds(f"{function}(?x, {argument})", solution[variable])
+        case g.CasedComparison(function, variable, op, constant):
+            return variable in solution and holds(f"{function}(?x) {op} {constant}", solution[variable])
         case g.Opaque(variable, expression):
             return variable in solution and holds(expression, solution[variable])
         case g.Same(left, right, negated):

@@ -47,11 +47,12 @@ def estimate_join(node: JoinNode, variable: str | None) -> float:
         rows *= other.estimate(None)
         for name in other.variables:
             is_unbound = 0.0 if name in other.certain else other.unbound_share(name)
+            values = other.estimate(name)
             if name in times:
                 is_unbound = 1.0 - (1.0 - is_unbound) * (1.0 - loose.get(name, 0.0))
-                rows *= is_unbound + (1.0 - is_unbound) / max(times[name], 1.0)
-            elif other.estimate(name) > 0:
-                times[name] = other.estimate(name)
+                rows *= is_unbound + (1.0 - is_unbound) / max(times[name], values, 1.0)
+            if values > 0:
+                times[name] = max(values, times.get(name, values))
             if is_unbound:
                 loose[name] = is_unbound
     for member in node.members:
