@@ -45,6 +45,11 @@ NARROW_SHARE = 0.25
 FEW_COUNTED = 2_000
 """Expected solutions below which listing them all takes no longer than counting them."""
 
+COUNTING_SHARE = 0.5
+"""Share of the solutions of a pattern, or of the entries read to list them, up to which counting them pays: what is
+counted is also grouped.
+"""
+
 MAX_NAMED = 3
 """Predicates that a line of EXPLAIN names."""
 
@@ -136,7 +141,9 @@ class GraphFragment(PhysicalOperator):
             return {}
         if prepared is None:
             return work_of({STORE_QUESTIONS: 1, STORE_ROWS: rows})
-        entries = prepared.counts_work(self.columns) if self.counted else prepared.work()
+        entries = prepared.work()
+        if self.counted:
+            entries = min(entries, prepared.counts_work(self.columns))
         return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: entries, COLUMN_CELLS: rows})
 
     def work_for(self, estimates: EstimationContext, variable: str, values: float | None) -> dict[str, float | None]:
@@ -223,7 +230,7 @@ class GraphFragment(PhysicalOperator):
         context.meter.add(GRAPH_QUESTIONS, 1)
         width = len(self.columns) + bool(self.counted)
         limit = context.rows_at_once(width) if context.declines else None
-        if not self.counted or _expected(prepared, bound) < FEW_COUNTED:
+        if not self.counted or not _pays(prepared, columns, bound):
             return context.in_columns(prepared.rows(columns, context.meter, bound, limit), self.columns)
         counts = prepared.counts(columns, context.meter, bound, limit)
         rows = context.in_columns(IdTable(counts.variables, counts.columns, len(counts.counts)), self.columns)
@@ -301,10 +308,14 @@ def not_held(graph: GraphIndex, pattern: AskedPattern) -> str:
     return f"the projection lacks triples of {', '.join(f'<{iri}>' for iri in lacking[:MAX_NAMED])}{more}"
 
 
-def _expected(prepared: PreparedPattern, bound: Mapping[str, Ids]) -> float:
-    """Expected solutions of a pattern in which some variables have given ids."""
+def _pays(prepared: PreparedPattern, keys: Sequence[str], bound: Mapping[str, Ids]) -> bool:
+    """Whether to count solutions by some keys, where other variables have given ids, and not to list them all."""
     shares = (len(ids) / max(1.0, prepared.size(name).estimate) for name, ids in bound.items())
-    return prepared.size().estimate * min(1.0, *shares, 1.0)
+    rows = prepared.size().estimate
+    if rows * min(1.0, *shares, 1.0) < FEW_COUNTED:
+        return False
+    combinations = prod(max(1.0, prepared.size(key).estimate) for key in keys)
+    return combinations <= COUNTING_SHARE * rows or prepared.counts_work(keys) <= COUNTING_SHARE * prepared.work()
 
 
 def restricted(solutions: InColumns, bound: Mapping[str, Ids]) -> InColumns:

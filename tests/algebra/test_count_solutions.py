@@ -68,6 +68,8 @@ def rows(kb: KnowledgeBase, text: str, strategy: str | None = None) -> list[tupl
 def few(request, monkeypatch):
     """With and without listing few solutions where counting is planned."""
     monkeypatch.setattr(graph_fragment, "FEW_COUNTED", request.param)
+    if not request.param:
+        monkeypatch.setattr(graph_fragment, "COUNTING_SHARE", float("inf"))
 
 
 @pytest.mark.parametrize("text", [*GROUPED, *LISTED])
