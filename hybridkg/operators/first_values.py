@@ -1,4 +1,4 @@
-"""LIMIT over a pattern: its rows for the first values of a variable, where they are enough.
+"""LIMIT over a pattern or a MATCH: the rows for the first values of a variable, where they are enough.
 
 With ORDER BY the variable is the first key, and any other one without. The projection has the values of a variable
 without the rows that they are in: the ten newest of 100,000 papers are among those of the last of 32 years.
@@ -12,11 +12,16 @@ from math import ceil
 import numpy as np
 
 from hybridkg.algebra.certain import certain
+from hybridkg.interfaces.ranked_index import is_remote_relation
+from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import divided_by
 from hybridkg.operators.columns import IdColumn, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.index_access import every_entity
 from hybridkg.operators.sort_key import SortKey, kth, signed
+from hybridkg.operators.text_join import TextJoin
+from hybridkg.operators.text_query import checked_index, ranked_query
 
 MIN_ROWS = 10_000
 """Expected rows below which all rows are made: they and the order of their values take 0.1 ms (2-core machine)."""
@@ -63,3 +68,28 @@ def growing_rows(
     while wanted * GROWTH < len(ids):
         yield fragment.rows_within(context, {name: ids[order <= kth(order, wanted)]})
         wanted *= GROWTH
+
+
+def for_growing_matches(operator: PhysicalOperator, first: int, context: ExecutionContext) -> Iterator[None]:
+    """While it is at a step, an operator has at least its rows for the first matches of a MATCH that is joined below
+    it, and at the next step for ever more of them; none where it is expected to have few rows for each of them.
+    """
+    expected = context.estimates.rows(operator)
+    if context.graph is None or context.slice is not None or expected is None:
+        return
+    if expected < MIN_ROWS or first * GROWTH > expected:
+        return
+    for join in operator.walk():
+        if not isinstance(join, TextJoin):
+            continue
+        variable, index = join.match.entity.name, checked_index(context.text, join.match)
+        leaves, query = operator.restrictable(variable), ranked_query(join.match)
+        if not any(leaf is join for leaf in leaves) or is_remote_relation(index, query):
+            continue
+        ids = every_entity(index, query, context)
+        wanted = max(1, ceil(2 * first * len(ids) / expected))
+        while wanted * GROWTH < len(ids):
+            with context.narrowed(leaves, variable, ids[:wanted]):
+                yield
+            wanted *= GROWTH
+        return

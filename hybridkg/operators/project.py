@@ -14,7 +14,7 @@ from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.extend import Extend
-from hybridkg.operators.first_values import growing_rows
+from hybridkg.operators.first_values import for_growing_matches, growing_rows
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join_size import combinations
 from hybridkg.operators.sorted_on_disk import distinct_on_disk
@@ -118,11 +118,17 @@ class Slice(OneChild):
         return None if self.limit is None else self.offset + self.limit
 
     def _of_some_rows(self, context: ExecutionContext) -> Solutions | None:
-        """Rows of the child for some values of a pattern, if they are enough; None otherwise."""
+        """Rows of the child for some values of a pattern or some matches, if they are enough; None otherwise."""
         pattern = self.child
         while isinstance(pattern, Project | Extend):
             pattern = pattern.child
-        if not self._end or not context.declines or not isinstance(pattern, GraphFragment):
+        if not self._end:
+            return None
+        for _ in for_growing_matches(pattern, self._end, context):
+            solutions = context.run(self.child)
+            if solutions.size >= self._end:
+                return solutions
+        if not context.declines or not isinstance(pattern, GraphFragment):
             return None
         for block in growing_rows(pattern, None, self._end, context):
             with context.working_on(pattern, block):

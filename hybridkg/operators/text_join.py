@@ -98,10 +98,12 @@ class TextJoin(PhysicalOperator):
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
     def _is_narrow(self, index: RankedIndex, context: ExecutionContext) -> bool:
-        """Whether operators over columns run for the matches only, which are few."""
+        """Whether operators over columns run for the matches only, or for those that are wanted, which are few."""
         if self.fragment.relational is None or context.graph is None or is_remote_relation(index, self._query):
             return False
-        return index.match_count_bound(self.narrowed(index)) <= NARROW_SHARE * context.graph.n_nodes
+        wanted = context.bounds.get(id(self), {}).get(self.match.entity.name)
+        most = index.match_count_bound(self.narrowed(index)) if wanted is None else len(wanted)
+        return most <= NARROW_SHARE * context.graph.n_nodes
 
     def _in_columns(self, index: RankedIndex, context: ExecutionContext) -> InColumns | None:
         """Vectorized join with the rows of a fragment; None where it has no columns of ids."""
