@@ -87,6 +87,10 @@ class BindJoin(FragmentProbe):
     def variable_size(self, name: str, estimates: EstimationContext) -> VariableSize | None:
         return joined_variable([estimates.variable_size(side, name) for side in (self.child, self.fragment)])
 
+    def restrictable(self, variable: str) -> tuple[PhysicalOperator, ...]:
+        is_own = variable != self.variable and bool(self.fragment.restrictable(variable))
+        return (*((self,) if is_own else ()), *self.child.restrictable(variable))
+
     def run(self, context: ExecutionContext) -> Solutions:
         right = self._child_rows(context)
         if isinstance(right, InColumns):
@@ -118,10 +122,11 @@ class BindJoin(FragmentProbe):
         return met(self.fragment, self.variable, values, context, self._prefilters(context))
 
     def _prefilters(self, context: ExecutionContext) -> dict[str, Ids]:
-        """Entities, by variable, of rows that survive the joins above."""
+        """Values, by variable, of rows that survive the joins above."""
+        bound = context.bounds.get(id(self), {})
         if context.slice is None:
-            return {}
-        return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
+            return dict(bound)
+        return {**bound, **{name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}}
 
 
 def fragment_for(

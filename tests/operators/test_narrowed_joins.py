@@ -123,3 +123,19 @@ def test_the_right_side_of_a_minus_without_left_rows_is_not_read(kb, monkeypatch
         f"{PREFIX} SELECT * {{ ?p :venue :none MINUS {{ {{ ?p :year ?y }} UNION {{ ?p :cites ?q BIND(1 AS ?n) }} }} }}"
     )
     assert len(kb.query(text, strategy="columns")) == 0
+
+
+def test_the_fragment_of_a_join_is_read_for_the_values_of_both_its_other_sides(kb, monkeypatch):
+    for module in (graph_fragment, join, text_join):
+        monkeypatch.setattr(module, "NARROW_SHARE", 1.0)
+    seen, in_columns = [], graph_fragment.GraphFragment.in_columns
+    monkeypatch.setattr(
+        graph_fragment.GraphFragment,
+        "in_columns",
+        lambda self, prepared, context, bound: seen.append(set(bound)) or in_columns(self, prepared, context, bound),
+    )
+    count = "{ SELECT ?q (COUNT(?x) AS ?n) { ?x :cites ?q } GROUP BY ?q }"
+    text = f"{PREFIX} SELECT ?p ?q ?n {{ ?p MATCH 'fish' ON (label) . ?p :cites ?q {count} }}"
+    found = kb.query(text, strategy="bind_join")
+    assert sorted(map(str, found.rows())) == sorted(map(str, kb.query(text, strategy="reference").rows())) != []
+    assert {"p", "q"} in seen
