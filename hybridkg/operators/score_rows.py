@@ -15,6 +15,8 @@ from hybridkg.operators.column_join import concatenated
 from hybridkg.operators.columns import InColumns, NumberColumn, unbound
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times, work_of
+from hybridkg.operators.graph_fragment import NARROW_SHARE
+from hybridkg.operators.index_access import every_match
 from hybridkg.operators.text_join import FEW_MATCHES, scored_rows, scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
@@ -62,7 +64,7 @@ class ScoreRows(OneChild):
     def run(self, context: ExecutionContext) -> Solutions:
         """Requests the scores of the child's entities, or the complete relation if that is smaller."""
         index = checked_index(context.text, self.match)
-        solutions = context.run(self.child)
+        solutions = self._child_rows(index, context)
         if isinstance(solutions, InColumns):
             entities_column = solutions.ids(self.match.entity.name)
             if entities_column is not None:
@@ -74,6 +76,18 @@ class ScoreRows(OneChild):
             (*row, score) for row in solutions.rows if (score := score_of.get(row[at])) is not None or self.optional
         ]
         return Solutions((*solutions.variables, self.score), rows)
+
+    def _child_rows(self, index: RankedIndex, context: ExecutionContext) -> Solutions:
+        """Rows of the child, of which those may be left out that do not match, if there are more than matches."""
+        query, leaves = ranked_query(self.match), self.child.restrictable(self.match.entity.name)
+        if self.optional or not leaves or context.graph is None or is_remote_relation(index, query):
+            return context.run(self.child)
+        expected = context.estimates.rows(self.child)
+        most = min(expected or 0.0, NARROW_SHARE * context.graph.n_nodes)
+        if index.match_count_bound(query) > most:
+            return context.run(self.child)
+        with context.narrowed(leaves, self.match.entity.name, every_match(index, query, context)[0]):
+            return context.run(self.child)
 
     def _in_columns(
         self, solutions: InColumns, entities: Ids, index: RankedIndex, context: ExecutionContext

@@ -13,7 +13,7 @@ from sampling import sampled
 from hybridkg import KnowledgeBase
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.operators import bind_join, graph_fragment, join, minus, text_join
+from hybridkg.operators import bind_join, graph_fragment, join, minus, score_rows, text_join
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.count_groups import CountGroups
 
@@ -139,3 +139,18 @@ def test_the_fragment_of_a_join_is_read_for_the_values_of_both_its_other_sides(k
     found = kb.query(text, strategy="bind_join")
     assert sorted(map(str, found.rows())) == sorted(map(str, kb.query(text, strategy="reference").rows())) != []
     assert {"p", "q"} in seen
+
+
+def test_a_union_is_read_for_the_matches_that_score_its_rows(kb, monkeypatch):
+    monkeypatch.setattr(score_rows, "NARROW_SHARE", 1.0)
+    union = "{ ?p :cites ?q . ?p MATCH 'birds' AS ?t } UNION { ?p :year ?q }"
+    text = f"{PREFIX} SELECT ?p ?q {{ ?p MATCH 'fish' ON (label) AS ?s . {union} }}"
+    want = sorted(map(str, kb.query(text, strategy="reference").rows()))
+    seen, narrowed = [], ExecutionContext.narrowed
+    monkeypatch.setattr(
+        ExecutionContext,
+        "narrowed",
+        lambda self, leaves, name, ids: seen.append((len(leaves), name)) or narrowed(self, leaves, name, ids),
+    )
+    assert sorted(map(str, kb.query(text, strategy="bind_join").rows())) == want != []
+    assert (2, "p") in seen
