@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import UNBOUND
-from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, multiplicity, unbound
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import PAIR_US, ExecutionContext
 from hybridkg.operators.late_scores import LateScores
+from hybridkg.operators.multiplicity import multiplicity
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
 

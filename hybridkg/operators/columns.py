@@ -252,15 +252,6 @@ class NumberColumn(NamedTuple):
         return not np.isnan(self.numbers).any() and (len(signs) == 0 or bool((signs == signs[0]).all()))
 
 
-def multiplicity(number: float) -> Literal:
-    """Literal of a cell of a counted fragment: how many equal solutions a row stands for. An unbound cell means 1.
-
-    >>> multiplicity(3.0).value
-    '3'
-    """
-    return Literal(int(number))
-
-
 @dataclass(frozen=True, eq=False)
 class TermColumn:
     """Terms by code: each distinct one is held once.

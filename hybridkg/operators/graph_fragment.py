@@ -25,10 +25,11 @@ from hybridkg.interfaces.meter import (
 from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.blocks import divided_by, in_parts
-from hybridkg.operators.columns import InColumns, NumberColumn, columns_of, multiplicity
+from hybridkg.operators.columns import InColumns, NumberColumn, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, times, work_of
 from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.multiplicity import multiplicity
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
 from hybridkg.query.source import shown

@@ -13,13 +13,14 @@ from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.column_groups import count_column, order_of_sums, repeated
+from hybridkg.operators.column_groups import count_column, order_of_sums
 from hybridkg.operators.columns import ColumnsDeclined, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize, cells
 from hybridkg.operators.expressions import inline
 from hybridkg.operators.groups_on_disk import grouped_on_disk
 from hybridkg.operators.join_size import combinations
+from hybridkg.operators.multiplicity import repeated
 from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
 from hybridkg.operators.partition import Keys, lexical_order
 from hybridkg.operators.project import Project, Slice

@@ -9,7 +9,6 @@ from itertools import islice
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.blocks import blocks_over, whole_or_blocks
-from hybridkg.operators.column_groups import repeated
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
@@ -17,6 +16,7 @@ from hybridkg.operators.extend import Extend
 from hybridkg.operators.first_values import for_growing_matches, growing_rows
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join_size import combinations
+from hybridkg.operators.multiplicity import repeated
 from hybridkg.operators.sorted_on_disk import distinct_on_disk
 from hybridkg.rdf.solutions import Row, Solutions, SolutionStream
 
