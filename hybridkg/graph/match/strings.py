@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -22,14 +22,20 @@ AFTER = b"\xff"
 
 ASCII_END = 0x80
 
+MAX_CASED = 64
+"""Characters by which the case of strings is compared one at a time; Oxigraph compares those that agree in more."""
+
 CHUNK = 1 << 24
 """Bytes that are scanned in one step."""
 
 
-def _sign_of(byte: int, wanted: int, upper: bool) -> str:
-    """How the upper or lower case of a character of ASCII compares with another."""
-    own = (bytes([byte]).upper() if upper else bytes([byte]).lower())[0]
-    return "<" if own < wanted else ">" if own > wanted else "="
+@cache
+def _signs(wanted: int, upper: bool) -> tuple[str, ...]:
+    """How the upper or lower case of each character of ASCII compares with a byte: "<", "=" or ">"."""
+    every = bytes(range(ASCII_END))
+    return tuple(
+        "<" if own < wanted else ">" if own > wanted else "=" for own in (every.upper() if upper else every.lower())
+    )
 
 
 class TermStrings:
@@ -90,7 +96,8 @@ class TermStrings:
 
         Strings of one prefix are one run, so a few binary searches find the runs of those whose case is below, equal
         to, or above the constant. `decide` is Oxigraph's verdict on a set of ids: those with a character outside ASCII
-        before that is known, strings with a language, and those of the segment "other".
+        before that is known, those that agree in MAX_CASED characters, strings with a language, and those of the
+        segment "other".
         """
         wanted = constant.value.encode()
         found: dict[str, list[tuple[int, int]]] = {"<": [], "=": [], ">": [], "": []}
@@ -108,13 +115,16 @@ class TermStrings:
         """
         at, end = run
         is_whole = len(prefix) == len(wanted)
+        if len(prefix) == MAX_CASED and not is_whole:
+            found[""].append(run)
+            return
         if at < end and self.text(at) == prefix:
             found["=" if is_whole else "<"].append((at, at + 1))
             at += 1
         if is_whole:
             found[">"].append((at, end))
             return
-        signs = [_sign_of(byte, wanted[len(prefix)], upper) for byte in range(ASCII_END)]
+        signs = _signs(wanted[len(prefix)], upper)
         first = 0
         while at < end and first < ASCII_END:
             last = first + 1

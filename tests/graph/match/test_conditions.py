@@ -14,7 +14,7 @@ from test_patterns_equal_oxigraph import truth
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.match.conditions import IdTest
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.strings import TermStrings
+from hybridkg.graph.match.strings import MAX_CASED, TermStrings
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
     CasedComparison,
@@ -100,6 +100,16 @@ def test_the_case_of_strings_is_compared_by_their_order(texts: list[str], text: 
     terms: list[Term] = [Literal(value) for value in texts]
     assert set(columns.terms.terms(passed)) == expected(f"{function}(?x) {op} {Literal(text)}", terms)
     assert not any(value.isascii() for value in asked)
+
+
+@pytest.mark.parametrize("length", [MAX_CASED - 1, MAX_CASED, MAX_CASED + 1, 5_000])
+@pytest.mark.parametrize("op", OPERATORS)
+def test_the_case_of_long_strings_is_compared_without_recursion_of_their_length(op: str, length: int) -> None:
+    long = "a" * length
+    index = index_of([Triple(NODES[0], P, Literal(value)) for value in (long, long[1:], long + "B", "B" + long[1:])])
+    test = CasedComparison("UCASE", "o", op, Literal(long.upper()))
+    every = [Literal(value) for value in (long, long[1:], long + "B", "B" + long[1:])]
+    assert passing(index, test) == expected(f"UCASE(?x) {op} {Literal(long.upper())}", every)
 
 
 def test_an_opaque_test_is_asked_of_oxigraph() -> None:
