@@ -143,7 +143,9 @@ def built_from(quads: Iterable[Quad], documents: dict[str, Any], like: Path, fol
         store.extend(sorted(quads, key=str))
         building.counts["quads"] = len(store)
         store.flush()
+        store.optimize()
         del store
+        building.is_compact = True
         if change_documents(documents, None, building.path / "documents").entities:
             building.changed("documents")
         step.run(building, SILENT)
