@@ -14,7 +14,7 @@ from typing import TypeAlias
 from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import TextDocuments
 from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
-from hybridkg.entities.path_walks import ends_of
+from hybridkg.entities.path_walks import ends_of, steps_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Profile
@@ -99,8 +99,8 @@ class SelectedTexts:
 
 def changed_nodes(before: SelectedTexts, after: SelectedTexts) -> tuple[Node, ...]:
     """The nodes whose text differs, or that are entities in only one of two states, in term order."""
-    either = before.texts.keys() | after.texts.keys()
-    return in_term_order(node for node in either if before.texts.get(node) != after.texts.get(node))
+    old, new = before.texts, after.texts
+    return in_term_order(node for node in {**old, **new} if old.get(node) != new.get(node))
 
 
 def changed_values(nodes: Iterable[Node], before: SelectedTexts, after: SelectedTexts) -> list[dict[Node, list[Value]]]:
@@ -153,7 +153,7 @@ def texts_of(
     reader = _TextReader(profile, triples, documents)
     texts: dict[Node, FieldValues] = {}
     for batch in _batches(nodes):
-        texts |= reader.read(batch)
+        texts |= reader.read(batch).texts
     return SelectedTexts(profile, texts, union_default_graph, triples)
 
 
@@ -175,11 +175,13 @@ def texts_before_and_after(
         union_default_graph: how the store is configured, for the text engine.
     """
     lookups = states.before, states.after
-    readers = [_TextReader(profile, *state) for state in zip(lookups, documents, strict=True)]
+    old, new = (_TextReader(profile, *state) for state in zip(lookups, documents, strict=True))
+    touched = old.fields_of(states.predicates) | new.fields_of(states.predicates)
     texts: tuple[dict[Node, FieldValues], dict[Node, FieldValues]] = {}, {}
     for batch in _batches(nodes):
-        for held, reader in zip(texts, readers, strict=True):
-            held.update(reader.read(batch))
+        earlier = old.read(batch)
+        texts[0].update(earlier.texts)
+        texts[1].update(new.read_after(batch, earlier, touched))
         states.read.forget()
     before, after = (
         SelectedTexts(profile, held, union_default_graph, own) for held, own in zip(texts, lookups, strict=True)
@@ -193,21 +195,37 @@ def _batches(nodes: Iterable[Node]) -> Iterator[Sequence[Node]]:
         yield wanted[start : start + NODES_OF_A_QUERY]
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """What has been read of some nodes in one state.
+
+    Args:
+        nodes: those whose values count: they are no structure, and of the profile's classes.
+        present: those of them that are in the graph, as far as the profile needs it.
+        texts: the entities among them with their values, in their order.
+    """
+
+    nodes: Sequence[Node]
+    present: Collection[Node]
+    texts: dict[Node, FieldValues]
+
+
 class _TextReader:
     """Reads the texts of batches of nodes; keeps the routes of the profile and the labels of linked nodes."""
 
     def __init__(self, profile: Profile, triples: TripleLookups, documents: TextDocuments | None):
         self._profile, self._triples, self._documents = profile, triples, documents
         self._routing = FieldRouting(profile)
-        self._routes: dict[NamedNode, FieldRoute] = {}
+        self._routes: dict[tuple[NamedNode, frozenset[int]], FieldRoute] = {}
         self._labels: dict[str, list[Value]] = {}
+        self._all = frozenset(range(len(profile.fields)))
         self._documented = [
             (position, field.name)
             for position, field in enumerate(profile.fields)
             if documents is not None and field.name in set(documents.fields())
         ]
         self._paths = [
-            (path, can_be_empty(path), self._routing.path_route(position))
+            (path, can_be_empty(path), position)
             for position, field in enumerate(profile.fields)
             for path in alternatives(field.path)
         ]
@@ -215,25 +233,26 @@ class _TextReader:
         self._has_local_names = any(field.local_name for field in profile.fields)
         self._needs_presence = self._has_local_names or any(empty for _, empty, _ in self._paths)
 
-    def read(self, nodes: Sequence[Node]) -> dict[Node, FieldValues]:
+    def fields_of(self, predicates: Collection[str]) -> frozenset[int]:
+        """Positions of the fields whose values may depend on triples of some predicates, or on documents.
+
+        A local name and an empty path depend on whether the node is in the graph, which `read_after` compares.
+        """
+        found = {position for position, _ in self._documented}
+        for iri in predicates:
+            route = self._routing.route(iri)
+            found.update(route.strings, route.others, route.links)
+        found.update(
+            position for path, _, position in self._paths if any(step.iri in predicates for step in steps_of(path))
+        )
+        if not set(self._profile.labels).isdisjoint(predicates):
+            found.update(position for position, field in enumerate(self._profile.fields) if field.text == "labels")
+        return frozenset(found)
+
+    def read(self, nodes: Sequence[Node]) -> _Batch:
         """The values of the entities among the nodes, in their order."""
-        structural = self._triples.structural(nodes)
-        nodes = [node for node in nodes if node not in structural]
-        if self._profile.entities:
-            present = self._triples.instances(nodes, self._profile.entities, self._profile.types)
-            nodes = [node for node in nodes if node in present]
-        else:
-            present = self._triples.in_graph(nodes) if self._needs_presence else set()
-        gathering = Gathering(self._profile, routing=self._routing)
-        self._add_triples(gathering, nodes)
-        for path, empty, route in self._paths:
-            starts = [node for node in nodes if node in present] if empty else nodes
-            for start, ends in ends_of(path, starts, self._triples).items():
-                add = gathering.adder(route)
-                for end in ends:
-                    add(start, end)
-        self._add_documents(gathering, nodes)
-        self._read_labels(gathering)
+        nodes, present = self._counting(nodes)
+        gathering = self._gathered(nodes, present, self._all)
         found: dict[Node, FieldValues] = {}
         for node in nodes:
             token = str(node)
@@ -244,7 +263,49 @@ class _TextReader:
                 values = self._values(gathering, token)
                 if any(values):
                     found[node] = values
+        return _Batch(nodes, present, found)
+
+    def read_after(self, nodes: Sequence[Node], earlier: _Batch, touched: frozenset[int]) -> dict[Node, FieldValues]:
+        """The texts of `read`, whose values are those of an earlier state in all fields that are not touched."""
+        counting, present = self._counting(nodes)
+        if counting != earlier.nodes or present != earlier.present or touched == self._all:
+            return self.read(nodes).texts
+        if self._has_local_names and any(isinstance(n, NamedNode) and not self._is_named(n, present) for n in counting):
+            return self.read(nodes).texts  # a local name is text only where the node is an entity for another reason
+        gathering = self._gathered(counting, present, touched)
+        absent: FieldValues = ([],) * len(self._all)
+        found: dict[Node, FieldValues] = {}
+        for node in counting:
+            values = list[list[Value]](earlier.texts.get(node, absent))
+            for position in touched:
+                values[position] = gathering.values(position, str(node), self._labels.__getitem__)
+            if any(values):
+                found[node] = tuple(values)
         return found
+
+    def _counting(self, nodes: Sequence[Node]) -> tuple[list[Node], Collection[Node]]:
+        """The nodes that are no structure and of the profile's classes, and those that are in the graph."""
+        structural = self._triples.structural(nodes)
+        counting = [node for node in nodes if node not in structural]
+        if self._profile.entities:
+            present = self._triples.instances(counting, self._profile.entities, self._profile.types)
+            return [node for node in counting if node in present], present
+        return counting, self._triples.in_graph(counting) if self._needs_presence else set()
+
+    def _gathered(self, nodes: Sequence[Node], present: Collection[Node], fields: frozenset[int]) -> Gathering:
+        """The values of some fields."""
+        gathering = Gathering(self._profile, routing=self._routing)
+        self._add_triples(gathering, nodes, fields)
+        for path, empty, position in self._paths:
+            if position in fields:
+                starts = [node for node in nodes if node in present] if empty else nodes
+                for start, ends in ends_of(path, starts, self._triples).items():
+                    add = gathering.adder(self._routing.path_route(position))
+                    for end in ends:
+                        add(start, end)
+        self._add_documents(gathering, nodes, fields)
+        self._read_labels(gathering)
+        return gathering
 
     def _values(self, gathering: Gathering, token: str) -> FieldValues:
         return tuple(gathering.values(i, token, self._labels.__getitem__) for i in range(len(self._profile.fields)))
@@ -255,31 +316,36 @@ class _TextReader:
             self._has_local_names and isinstance(node, NamedNode) and node in present and bool(local_name(node.value))
         )
 
-    def _add_triples(self, gathering: Gathering, nodes: Sequence[Node]) -> None:
+    def _add_triples(self, gathering: Gathering, nodes: Sequence[Node], fields: frozenset[int]) -> None:
         everything = self._routing.has_rest
         only = None if everything else sorted(self._steps)
         without = self._profile.ignore if everything else ()
         rows = self._triples.outgoing(nodes, only, [p for p in without if p not in self._steps])
-        self._add_rows(gathering, rows)
+        self._add_rows(gathering, rows, fields)
 
-    def _add_rows(self, gathering: Gathering, triples: Iterable[StatedTriple]) -> None:
-        """Adds triples, those of a predicate one behind the other."""
-        last, add = None, None
+    def _add_rows(self, gathering: Gathering, triples: Iterable[StatedTriple], fields: frozenset[int]) -> None:
+        """Adds triples, those of a predicate one behind the other, to some fields; with all of them, to the labels."""
+        last, route, add = None, None, None
         for subject, predicate, end in triples:
-            if add is None or predicate is not last:
-                last, add = predicate, gathering.adder(self._route(predicate))
-            add(subject, end)
+            if route is None or predicate is not last:
+                last, route = predicate, self._route(predicate, fields)
+                add = None if route.is_empty() else gathering.adder(route)
+            if add is not None:
+                add(subject, end)
 
-    def _route(self, predicate: NamedNode) -> FieldRoute:
-        route = self._routes.get(predicate)
+    def _route(self, predicate: NamedNode, fields: frozenset[int]) -> FieldRoute:
+        route = self._routes.get((predicate, fields))
         if route is None:
-            route = self._routes[predicate] = self._routing.route(predicate.value)
+            route = self._routing.route(predicate.value)
+            if fields is not self._all:
+                route = route.within(fields)
+            self._routes[predicate, fields] = route
         return route
 
-    def _add_documents(self, gathering: Gathering, nodes: Sequence[Node]) -> None:
+    def _add_documents(self, gathering: Gathering, nodes: Sequence[Node], fields: frozenset[int]) -> None:
         if self._documents is not None:
             for position, name in self._documented:
-                for node in nodes:
+                for node in nodes if position in fields else ():
                     gathering.add_text(position, node, self._documents.texts(node, name))
 
     def _read_labels(self, gathering: Gathering) -> None:
@@ -289,6 +355,6 @@ class _TextReader:
             self._labels.clear()
         new = [token for token in linked if token not in self._labels]
         own = Gathering(self._profile, routing=self._routing)
-        self._add_rows(own, self._triples.outgoing(map(node_of, new), self._profile.labels))
+        self._add_rows(own, self._triples.outgoing(map(node_of, new), self._profile.labels), self._all)
         for token in new:
             self._labels[token] = own.names_of(token)

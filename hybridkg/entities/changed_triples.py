@@ -27,28 +27,32 @@ class TwoStates:
         after: in the state after.
         read: answers from memory for both of them, the one that is read among them.
         after_streamed: in the state after, without memory: a caller that stops early stops the reading.
+        predicates: IRIs of the predicates of the change.
     """
 
     before: TripleLookups
     after: TripleLookups
     read: RememberedTriples
     after_streamed: TripleLookups
+    predicates: frozenset[str]
 
     @classmethod
     def from_before(
         cls, before: TripleLookups, added: Iterable[StatedTriple], removed: Iterable[StatedTriple]
     ) -> TwoStates:
         """The states of a change of which that before is read; it has all of `removed` and none of `added`."""
+        added, removed = list(added), list(removed)
         read, after = RememberedTriples(before), ChangedTriples(before, added, removed)
-        return cls(read, after.over(read), read, after)
+        return cls(read, after.over(read), read, after, _predicates(added, removed))
 
     @classmethod
     def from_after(
         cls, after: TripleLookups, added: Iterable[StatedTriple], removed: Iterable[StatedTriple]
     ) -> TwoStates:
         """The states of a change of which that after is read; it has all of `added` and none of `removed`."""
+        added, removed = list(added), list(removed)
         read = RememberedTriples(after)
-        return cls(ChangedTriples(read, removed, added), read, read, after)
+        return cls(ChangedTriples(read, removed, added), read, read, after, _predicates(added, removed))
 
 
 class RememberedTriples(TripleLookups):
@@ -169,6 +173,10 @@ class ChangedTriples(TripleLookups):
 
     def _has_staying(self, triples: Iterable[StatedTriple]) -> bool:
         return any(triple not in self._gone for triple in triples)
+
+
+def _predicates(*changes: Iterable[StatedTriple]) -> frozenset[str]:
+    return frozenset(predicate.value for triples in changes for _, predicate, _ in triples)
 
 
 def _key(terms: Sequence[Term], only: Sequence[str] | None, without: Sequence[str]) -> tuple[object, ...]:

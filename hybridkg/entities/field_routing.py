@@ -50,6 +50,15 @@ class FieldRoute:
         """Whether no field and no label needs the predicate."""
         return not (self.strings or self.others or self.links) and self.label_rank is None
 
+    def within(self, fields: Collection[int]) -> FieldRoute:
+        """The route into some of the fields, without labels."""
+        return FieldRoute(
+            tuple(i for i in self.strings if i in fields),
+            tuple(i for i in self.others if i in fields),
+            tuple(i for i in self.links if i in fields),
+            None,
+        )
+
 
 class FieldRouting:
     """Routes of a profile by predicate."""

@@ -10,11 +10,13 @@ from sampling import examples
 
 from hybridkg.config.settings import Config
 from hybridkg.entities import triple_lookups
-from hybridkg.entities.changed_text import changed_nodes, texts_of
+from hybridkg.entities.changed_text import changed_nodes, texts_before_and_after, texts_of
+from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import extract
 from hybridkg.entities.profile.paths import ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import load_profile
+from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.write.build_indexes import GenerationText
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad
@@ -100,3 +102,25 @@ def test_a_text_index_of_all_texts_has_the_bytes_of_an_index_of_the_graph(tmp_pa
     assert names == sorted(path.name for path in selected.iterdir())
     for name in names:
         assert (full / name).read_bytes() == (selected / name).read_bytes(), name
+
+
+def test_fields_that_a_change_does_not_touch_have_the_values_of_before_unread():
+    film, title, plot = NamedNode(E + "film"), NamedNode(E + "title"), NamedNode(E + "plot")
+    store = OxigraphStore.memory([Quad(film, title, Literal("Alien")), Quad(film, plot, Literal("a ship"))])
+    profile = Profile("p", (Field("title", path=ShaclPredicate(title.value)), Field("plot", rest=True)))
+    states = TwoStates.from_before(TripleLookups(store), [(film, plot, Literal("a crew"))], [])
+    before, after = texts_before_and_after([film], profile, states)
+    assert before.texts == {film: ([("Alien", "")], [("a ship", "")])}
+    assert after.texts == {film: ([("Alien", "")], [("a crew", ""), ("a ship", "")])}
+    assert after.texts[film][0] is before.texts[film][0]
+    assert changed_nodes(before, after) == (film,)
+
+
+def test_a_node_outside_the_graph_has_a_local_name_as_long_as_it_has_a_document():
+    store, film = OxigraphStore.memory(), NamedNode(E + "Alien")
+    profile = Profile("p", (Field("title", path=ShaclPredicate(E + "title"), local_name=True), Field("review")))
+    one, none = Texts({"review": {film: ["slow"]}}), Texts({"review": {}})
+    for documents, texts in (((one, none), ({film: ([("Alien", "")], [("slow", "")])}, {})), ((none, none), ({}, {}))):
+        for pair, wanted in ((documents, texts), (documents[::-1], texts[::-1])):
+            states = TwoStates.from_before(TripleLookups(store), [], [])
+            assert tuple(own.texts for own in texts_before_and_after([film], profile, states, pair)) == wanted

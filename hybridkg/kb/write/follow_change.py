@@ -104,14 +104,15 @@ class IndexFollower:
             source = self._source_of_texts(change)
             states = self._states(source)
             dirty, filtered = self._dirty(source, states)
+            earlier_ids = _ids_by_node(self.live.nodes, dict.fromkeys((*dirty, *filtered)))
             projected = None
-            if self.live.nodes is not None and self._keeps_entities(change, dirty):
+            if self.live.nodes is not None and self._keeps_entities(change, map(earlier_ids.__getitem__, dirty)):
                 same = np.arange(len(self.live.nodes))
                 projected = beside.submit(self._write_projection, change, self.live.nodes, same)
-            before, after = self._texts(states, {*dirty, *filtered})
+            before, after = self._texts(states, earlier_ids)
             filtered = [node for node in filtered if node in after.texts]
             changed = changed_nodes(before, after)
-            old_ids = _ids_by_node(self.live.nodes, {*changed, *filtered})
+            old_ids = {node: earlier_ids[node] for node in (*changed, *filtered)}
             nodes, ids = self._write_nodes(changed, old_ids, after)
             if projected is None or len(ids) != len(nodes) or (ids < 0).any():
                 if projected is not None:
@@ -233,11 +234,11 @@ class IndexFollower:
             raise RebuildNeededError(dirty.reason)
         return dirty.nodes, dirty.filtered if self.step.engine[1].stores_filters else ()
 
-    def _keeps_entities(self, change: TripleChange, dirty: Collection[Node]) -> bool:
-        """Whether the entities very probably stay the same, so that the projection need not wait for their texts."""
-        if change.removed or self.documents:
-            return False
-        return -1 not in _ids_by_node(self.live.nodes, dirty).values()
+    def _keeps_entities(self, change: TripleChange, dirty: Iterable[int]) -> bool:
+        """Whether the entities very probably stay the same, so that the projection need not wait for their texts;
+        `dirty` are the earlier ids of dirty entities, -1 for none.
+        """
+        return not change.removed and not self.documents and -1 not in dirty
 
     def _texts(self, states: TwoStates, nodes: Collection[Node]) -> tuple[SelectedTexts, SelectedTexts]:
         """The texts of the dirty entities, before and after."""
