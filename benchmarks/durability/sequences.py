@@ -63,6 +63,10 @@ CHUNK = 250
 MEMORY = Path("/dev/shm")
 
 
+class StoppedRunError(Exception):
+    """The process that started the workers has ended."""
+
+
 @dataclass
 class Counts(Resumable):
     """What a run has done.
@@ -147,7 +151,7 @@ def run(first: int, end: int, scratch: Path) -> Counts:
             toy_encoder.register(patch)
             for seed in range(first + counts.sequences, end):
                 if parent is not None and not parent.is_alive():
-                    sys.exit("the run was stopped")
+                    raise StoppedRunError
                 folder = files / str(seed)
                 folder.mkdir()
                 try:
@@ -182,7 +186,15 @@ def run_in_chunks(first: int, end: int, scratch: Path, workers: int) -> Counts:
     for worker in range(workers):
         places.put(worker)
     with ProcessPoolExecutor(workers, context, _stay_on_one_processor, (places,)) as pool:
-        return Counts.together(pool.map(run, starts, ends, [scratch] * len(starts)))
+        return Counts.together(pool.map(_chunk, starts, ends, [scratch] * len(starts)))
+
+
+def _chunk(first: int, end: int, scratch: Path) -> Counts:
+    """`run` in a worker, which ends when the process that started it has."""
+    try:
+        return run(first, end, scratch)
+    except StoppedRunError:
+        os._exit(1)  # a pool would send the error to nobody, and wait for another chunk
 
 
 def _stay_on_one_processor(places: Any) -> None:
