@@ -11,8 +11,8 @@ same quads and documents, and so are rows, their order and the bits of their sco
 tests/properties/rebuilt.py; in every 25th sequence in all of them.
 
 Workers are processes that take chunks of the seeds. A sequence depends on its seed alone, so the figures are the same
-for any number of them. Each stays on one processor: Oxigraph starts 180 threads whenever it opens a store, which waste
-a tenth of the processor time, and four tenths of the wall time, on moving between two.
+for any number of them. Each stays on one processor: Oxigraph starts 180 threads whenever it opens a store, 22 times in
+a sequence, and moving them between two processors takes a tenth of the processor time.
 
 A run goes on where it was stopped: the state of each chunk is in the scratch folder. A sequence that fails is printed
 with the command that repeats it, and the run goes on.
