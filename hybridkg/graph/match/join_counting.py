@@ -19,7 +19,7 @@ from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Hints, PatternNode, narrowed
 from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import SolutionTable, concatenated
+from hybridkg.graph.match.tables import ONE, SolutionTable, concatenated
 from hybridkg.graph.match.triangles import count_triangles, triangle_of
 from hybridkg.graph.match.weigh import FactorOf, Weigher, WeightsOf
 from hybridkg.graph.match.weights import IdWeights, product, refuse_overflow
@@ -127,8 +127,10 @@ class JoinCounting:
     # --- what has no core ------------------------------------------------------------
 
     def _scalar(self) -> int:
-        """The number of solutions of the components without a core, together."""
+        """The number of solutions of the components without a core, together; 0 if a test without variables fails."""
         plan, run, total = self._plan, self._run, 1
+        if not all(test.holds(ONE, run).all() for test in self._node.tests if not test.variables):
+            return 0
         for edge in plan.linked:
             if not self._node.linked(edge, run):
                 return 0
@@ -159,7 +161,7 @@ class JoinCounting:
         groups = [frozenset((name,)) for name in sorted(self._plan.core)]
         links = [frozenset(edge.variables) for edge in self._plan.edges]
         links += [needed for _, needed in self._plan.tables]
-        links += [test.variables for test in self._node.tests]
+        links += [test.variables for test in self._node.tests if test.variables]
         for link in links:
             joined = frozenset[str]().union(*(group for group in groups if group & link))
             groups = [joined, *(group for group in groups if not group & link)]

@@ -25,6 +25,8 @@ from hybridkg.graph.match.weights import KERNEL, MAX_COUNT
 from hybridkg.graph.projection import Prepared, Projection
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
+    AllOf,
+    AnyOf,
     CountTable,
     Ids,
     Join,
@@ -98,6 +100,18 @@ def check_any(maker: Maker, pattern: Pattern, random: Random) -> bool:
 def test_counts_are_the_groups_of_the_rows(random: Random) -> None:
     maker = Maker(random)
     check_any(maker, maker.pattern(), random)
+
+
+@pytest.mark.parametrize("test", [AnyOf(()), AllOf(())])
+@pytest.mark.parametrize("keys", [(), ("a",), ("a", "b")])
+def test_a_test_without_variables_counts_all_solutions_or_none(keys: tuple[str, ...], test: Test) -> None:
+    """`FILTER(!BOUND(?a))` of a certain ?a is one that nothing passes."""
+    graph = [Triple(NODES[at], NamedNode(PREDICATES[0]), NODES[at - 1]) for at in range(1, 4)]
+    scan = Scan(Variable("a"), PredicatePath(PREDICATES[0]), Variable("b"))
+    prepared = projection(graph).compile(Restrict(scan, (test,)))
+    assert prepared is not None
+    assert prepared.counts((), Meter()).counts.tolist() == [3 if isinstance(test, AllOf) else 0]
+    check(prepared, keys)
 
 
 SEEDS = examples(80, 500)
