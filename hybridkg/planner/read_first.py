@@ -27,10 +27,24 @@ from hybridkg.planner.plan_template import FragmentTemplate
 from hybridkg.planner.planner_context import PlannerContext
 
 
+def reads_first(operator: PhysicalOperator) -> bool:
+    """Whether Oxigraph reads anything for an operator before its first row, whatever the parameters are."""
+    fragment = _fragment_of(operator)
+    if fragment is None or isinstance(fragment.pattern, DeclinedPattern):
+        return fragment is not None
+    pattern = fragment.pattern.template if isinstance(fragment.pattern, BoundPattern) else fragment.pattern
+    return any(True for _ in _read_whole(pattern))
+
+
+def _fragment_of(operator: PhysicalOperator) -> GraphFragment | None:
+    fragment = operator.fragment if isinstance(operator, FragmentProbe | CountGroups | AnySolution) else operator
+    return fragment if isinstance(fragment, GraphFragment) else None
+
+
 def read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
     """Entries that Oxigraph reads for an operator before its first row, as those of an OPTIONAL or a sub-select."""
-    fragment = operator.fragment if isinstance(operator, FragmentProbe | CountGroups | AnySolution) else operator
-    if not isinstance(fragment, GraphFragment) or planning.graph is None:
+    fragment = _fragment_of(operator)
+    if fragment is None or planning.graph is None:
         return 0.0
     if isinstance(fragment, FragmentTemplate):
         fragment = planning.bound_fragment(fragment.fragment)

@@ -9,6 +9,7 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.planner.choose import choose
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 from hybridkg.rdf.terms import NamedNode, Triple
@@ -58,3 +59,10 @@ def test_the_store_is_chosen_where_it_stops_before_it_has_read_much(
     logical = rewrite(from_ast(parse(f"PREFIX : <e:> {query}")))
     plan = choose(logical, PlannerContext(graph))
     assert plan.strategy == strategy, [(name, cost.estimate) for name, cost in plan.costs()]
+
+
+def test_a_group_has_the_price_of_the_minus_that_the_store_reads_whole(graph: Projection) -> None:
+    query = "SELECT ?y (COUNT(?a) AS ?n) { ?a :cites :5 ; :year ?y MINUS { ?a :venue ?v } } GROUP BY ?y"
+    plan = choose(rewrite(from_ast(parse(f"PREFIX : <e:> {query}"))), PlannerContext(graph))
+    costs = {name: cost.estimate for name, cost in plan.costs()}
+    assert costs["oxigraph"] >= 10_000 * CostModel().us_per_store_row

@@ -29,7 +29,7 @@ from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
-from hybridkg.planner.read_first import read_first
+from hybridkg.planner.read_first import read_first, reads_first
 from hybridkg.planner.strategies.columns import below_slice, declined, priced_operators
 
 
@@ -79,6 +79,7 @@ class StoreReading:
         listed: that whose rows come one by one; a LIMIT may be above it.
         skipped: rows of an OFFSET, which are read as well.
         whole, streamed: operators that read patterns.
+        built: those of them for which Oxigraph reads a part of the pattern before its first row.
         joins: those that join.
     """
 
@@ -88,6 +89,7 @@ class StoreReading:
     skipped: int
     whole: tuple[PhysicalOperator, ...]
     streamed: tuple[PhysicalOperator, ...]
+    built: tuple[PhysicalOperator, ...]
     joins: tuple[PhysicalOperator, ...]
 
     @classmethod
@@ -108,7 +110,8 @@ class StoreReading:
         while isinstance(listed, Slice | Project | Extend):
             skipped += listed.offset if isinstance(listed, Slice) else 0
             listed = listed.child
-        return cls(root, solutions, listed, skipped, tuple(whole), tuple(streamed), tuple(joins))
+        built = tuple(operator for operator in (*whole, *streamed) if reads_first(operator))
+        return cls(root, solutions, listed, skipped, tuple(whole), tuple(streamed), built, tuple(joins))
 
     def read(self, planning: PlannerContext) -> tuple[float, float]:
         """(entries, rows of joins). Every entry costs as much as a row: Oxigraph decodes its terms."""
@@ -117,10 +120,11 @@ class StoreReading:
         if type(listed) not in WHOLE:
             rows = estimates.rows(listed.fragment if isinstance(listed, AnySolution) else listed) or 0.0
             share = min(1.0, (wanted + self.skipped) / rows) if rows else 1.0
-        whole = sum([_entries(operator, estimates) for operator in self.whole])
-        streamed = sum([_entries(operator, estimates) for operator in self.streamed])
+        firsts = {id(operator): read_first(operator, planning) for operator in self.built}
+        whole = sum([max(_entries(one, estimates), firsts.get(id(one), 0.0)) for one in self.whole])
+        streamed = sum([max(_entries(one, estimates), firsts.get(id(one), 0.0)) for one in self.streamed])
         if share < 1.0:
-            first = min(streamed, sum([read_first(operator, planning) for operator in self.streamed]))
+            first = min(streamed, sum([firsts.get(id(one), 0.0) for one in self.streamed]))
             whole, streamed = whole + first, streamed - first
         read = max(wanted, whole + share * streamed)
         if self.root is not self.solutions:
