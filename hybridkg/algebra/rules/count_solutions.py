@@ -30,7 +30,11 @@ def count_solutions(plan: Plan) -> Plan:
     operators of their own count or list them in parts: a fragment alone below COUNTs (operators/count_groups.py), and
     one alone below a projection.
     """
-    return plan if any(_differs_by_call(node) for node in _expressions(plan)) else _Counting(plan).counted(plan)
+    counting = _Counting(plan)
+    counted = counting.counted(plan)
+    if not counting.counts or any(_differs_by_call(node) for node in _expressions(plan)):
+        return plan
+    return counted
 
 
 @dataclass
