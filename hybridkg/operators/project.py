@@ -47,8 +47,6 @@ class Project(OneChild):
         return self.child.restrictable(variable) if variable in self.columns else ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        from hybridkg.operators.order_rows import wanted_first
-
         if self.distinct and context.declines:
             rows = whole_or_blocks(self.child, context, self.columns)
             if not isinstance(rows, InColumns):
@@ -57,6 +55,8 @@ class Project(OneChild):
         else:
             solutions = context.run(self.child)
         if self.counts:
+            from hybridkg.operators.order_rows import wanted_first
+
             solutions = repeated(solutions, self.counts, context, wanted_first(context))
         solutions = solutions.select((*self.columns, *self.hidden))
         if not self.distinct:
