@@ -19,7 +19,7 @@ from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.rdf.input_file import InputFile, check_readable
-from hybridkg.rdf.terms import DefaultGraph, Quad
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, DefaultGraph, Literal, Quad, Triple
 from hybridkg.store.generations.next_generation import Building
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 from hybridkg.store.rdf_io.formats import format_of, known_extensions
@@ -188,9 +188,26 @@ def _add_few(store: Store, batches: Sequence[StatementBatch], also: Also | None)
         quads.update(dict.fromkeys(batch.renamed))
         quads.update(dict.fromkeys(parse(batch.plain, RdfFormat.N_QUADS, lenient=True)))
         _tell(batch, also)
-    new = [quad for quad in quads if quad not in store]
+    new = _once([quad for quad in quads if quad not in store])
     store.bulk_extend(new)
     return len(new), sum(not isinstance(quad.graph_name, DefaultGraph) for quad in new)
+
+
+def _once(quads: list[Quad]) -> list[Quad]:
+    """The quads without those that differ from another one in the form of a value only, as 7 and +7: the store keeps
+    the value.
+    """
+    valued = [quad for quad in quads if isinstance(quad.object, Triple) or _has_value(quad.object)]
+    values = Store()
+    values.extend(valued)
+    if len(values) == len(valued):
+        return quads
+    rest = set(quads).difference(valued)
+    return [*(quad for quad in quads if quad in rest), *values]
+
+
+def _has_value(term: object) -> bool:
+    return isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING)
 
 
 def _add_many(store: Store, batches: Iterator[StatementBatch], also: Also | None) -> None:

@@ -15,7 +15,9 @@ from hybridkg.store import loading
 from hybridkg.store.generations.next_generation import Building
 
 NODES = st.sampled_from(["<x:a>", "<x:b>", "_:n", "_:m"])
-LINES = st.lists(st.tuples(NODES, st.sampled_from(["<x:p>", "<x:q>"]), NODES | st.just('"t"')), max_size=12)
+INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
+VALUES = st.sampled_from(['"t"', f'"7"^^{INTEGER}', f'"+7"^^{INTEGER}', f'"07"^^{INTEGER}'])
+LINES = st.lists(st.tuples(NODES, st.sampled_from(["<x:p>", "<x:q>"]), NODES | VALUES), max_size=12)
 
 
 def loaded(folder, parts: list[str]) -> tuple[list[object], int]:
@@ -27,6 +29,15 @@ def loaded(folder, parts: list[str]) -> tuple[list[object], int]:
         reports.append(kb.load(path, index=False))
     rows = sorted(str(row.to_python()) for row in kb.query("SELECT * { ?s ?p ?o }"))
     return [(report.triples, rows) for report in reports], kb.stats()["triples"]
+
+
+def test_forms_of_one_value_are_one_triple(tmp_path):
+    """The store keeps the value of a number, also inside a triple term, and only the first form counts."""
+    term = "<<( <x:a> <x:p> {} )>>"
+    forms = [f'"{form}"^^{INTEGER}' for form in ("7", "+7", "07", "8")]
+    lines = [f"<x:a> <x:p> {o} .\n" for form in forms for o in (form, term.format(form))]
+    ((counted, rows),), triples = loaded(tmp_path / "kb", ["".join(lines)])
+    assert (counted, len(rows), triples) == (4, 4, 4)
 
 
 @settings(max_examples=examples(4, 100), deadline=None)
