@@ -12,7 +12,7 @@ from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import Fragment, Plan, SparqlQuery, walk
 from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.meter import ROWS_PASSED
-from hybridkg.operators import graph_fragment
+from hybridkg.operators import column_groups, graph_fragment
 from hybridkg.query.parser import parse
 
 PREFIX = "PREFIX : <http://e/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -81,6 +81,14 @@ def test_rows_are_those_of_listed_solutions(kb, text):
         assert rows(kb, text, name) == listed, name
 
 
+@pytest.mark.parametrize("text", GROUPED)
+def test_doubles_that_would_be_added_too_often_are_summed_over_listed_rows(kb, monkeypatch, text):
+    monkeypatch.setattr(column_groups, "MAX_REPEATED", 0)
+    listed = rows(kb, text, "reference")
+    assert rows(kb, text) == listed
+    assert rows(kb, text, "columns") == listed
+
+
 @pytest.mark.parametrize("text", GROUPED[:7])
 def test_the_work_grows_with_the_links_of_a_hub_not_with_their_pairs(kb, monkeypatch, text):
     monkeypatch.setattr(graph_fragment, "FEW_COUNTED", 0)
@@ -109,6 +117,9 @@ def test_a_pattern_is_counted_by_what_is_read(text):
         f"SELECT (SAMPLE(?q) AS ?c) {{ {HUB} {MANY} }}",
         f"SELECT (GROUP_CONCAT(?s) AS ?c) {{ {HUB} {MATCHED} }}",
         f"SELECT ?p ?r {{ {{ SELECT ?p ?r {{ {HUB} {MATCHED} BIND(RAND() AS ?r) }} }} }}",
+        f"SELECT (COUNT(DISTINCT STRUUID()) AS ?c) (SUM(?s) AS ?t) {{ {HUB} {MATCHED} }}",
+        f"SELECT (COUNT(*) AS ?c) {{ {HUB} {MATCHED} }} HAVING(SUM(RAND()) > 1)",
+        f"SELECT ?p {{ {{ SELECT ?p {{ {HUB} {MATCHED} }} ORDER BY RAND() LIMIT 9 }} }}",
         f"SELECT ?p ?s {{ {HUB} {MATCHED} }}",  # a row of the answer has all variables
         f"SELECT ?p {{ {HUB} {MATCHED} OPTIONAL {{ ?p MATCH 'paper' AS ?t }} }} RANK BY rrf(?s, ?t)",
         "SELECT ?p { ?p :cites ?h . ?q :cites ?h }",  # is listed in parts

@@ -87,10 +87,14 @@ def _repeats(project: Project) -> bool:
 def _expressions(plan: Plan) -> Iterator[ast.Expression]:
     for part in walk(plan):
         match part:
-            case Filter(_, expression) | Extend(_, _, expression):
+            case Filter(_, expression) | Extend(_, _, expression) | Rank(_, expression):
                 yield expression
             case LeftJoin(_, _, conditions):
                 yield from conditions
+            case Group(_, keys, having, projection):
+                yield from (key.expression for key in keys)
+                yield from having
+                yield from (item.expression for item in projection if item.expression is not None)
 
 
 def _differs_by_call(expression: ast.Expression) -> bool:
