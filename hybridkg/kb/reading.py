@@ -61,6 +61,7 @@ class ReadableKnowledgeBase:
         self._check = BackgroundCheck(self._state.generation if self._state else None)
         self._session: QuerySession | None = None
         self._cached_settings: tuple[object, Config] | None = None
+        self._opening = threading.Lock()
 
     @property
     def _folder(self) -> Folder:

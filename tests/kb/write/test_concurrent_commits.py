@@ -18,6 +18,7 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError, LoadError, StorageError, UserError
+from hybridkg.kb import reading, snapshot
 from hybridkg.kb.write import committing, open_transaction
 from hybridkg.kb.write.updating import UpdateRun
 from hybridkg.store.changes import ChangingGraph
@@ -74,6 +75,20 @@ class Together:
         for thread in threads:
             thread.join()
         assert not waiting
+
+
+def test_one_thread_opens_a_commit_for_all_that_share_it(kb, monkeypatch):
+    opened: list[Folder] = []
+
+    def counted(folder: Folder):
+        opened.append(folder)
+        return snapshot.open_snapshot(folder)
+
+    monkeypatch.setattr(reading, "open_snapshot", counted)
+    before = generation(kb)
+    together = Together(kb, [f"{PREFIX} INSERT DATA {{ :x{n} :by {n} }}" for n in range(THREADS)])
+    assert [done.added for done in together.outcomes] == [1] * THREADS
+    assert len(opened) == generation(kb) - before == 1
 
 
 def test_threads_share_a_commit_and_each_request_is_done_once(kb):
