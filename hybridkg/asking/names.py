@@ -17,6 +17,7 @@ from hybridkg.entities.profile.profile import Profile
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuery
 from hybridkg.linking.names import name_fields
+from hybridkg.storage.distinct import sorted_distinct
 
 SIMILAR = 20
 """Nodes whose names are compared with a mention: those that match its words best."""
@@ -109,7 +110,7 @@ class Names:
                 if has_local_names or self._several():
                     longer = np.argsort(lengths, kind="stable")[np.count_nonzero(lengths <= len(terms)) :]
                     found.append(self._labelled(ids[longer[:MAX_CHECKED]], terms, analyzer))
-        return np.unique(np.concatenate(found)).astype(np.uint32)
+        return sorted_distinct(np.concatenate(found)).astype(np.uint32)
 
     def _labelled(self, ids: Ids, terms: Sequence[str | None], analyzer: Analyzer) -> Ids:
         """Those of some entities of which a label has exactly the terms."""

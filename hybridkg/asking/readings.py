@@ -27,6 +27,7 @@ from hybridkg.asking.uncovered import uncovered_text
 from hybridkg.asking.weights import QuestionWeights
 from hybridkg.asking.words import Question
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.storage.distinct import sorted_distinct
 
 FEW = 300
 """Answers of a reading that are all scored; of larger sets only those among the best of the index are."""
@@ -67,7 +68,7 @@ def _surer(one: Conjunction, other: Conjunction) -> Conjunction:
 def _small(readings: Sequence[Conjunction]) -> Ids:
     """The answers of readings with at most FEW, ascending."""
     few = [one.ids for one in readings if one.ids is not None and len(one.ids) <= FEW]
-    return np.unique(np.concatenate(few)) if few else np.zeros(0, np.uint32)
+    return sorted_distinct(np.concatenate(few)) if few else np.zeros(0, np.uint32)
 
 
 def _decided_together(readings: Sequence[Conjunction]) -> list[Conjunction]:

@@ -12,6 +12,7 @@ from hybridkg.graph.columns import TermTable
 from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.storage.distinct import sorted_distinct
 
 Keys = NDArray[Any]
 
@@ -85,5 +86,5 @@ class TermOrder:
             return np.empty(0, np.uint32)
         lengths = self._table.lengths(first, end)
         long = (lengths[equal] > SHORT) | (lengths[equal + 1] > SHORT)
-        places = np.unique(np.concatenate([equal[long], equal[long] + 1]))
+        places = sorted_distinct(np.concatenate([equal[long], equal[long] + 1]))
         return (places + first).astype(np.uint32)

@@ -18,6 +18,7 @@ from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuery
 from hybridkg.rdf.terms import Node
+from hybridkg.storage.distinct import sorted_distinct
 
 MAX_CHECKED = 40
 """Maximum number of entities whose names are read where the length of the field does not decide; about 1 ms each, the
@@ -130,7 +131,7 @@ class NodeNames:
             whole = lengths == len(terms)
             matches.append(ids[whole])
             longer.update(zip(ids[~whole].tolist(), lengths[~whole].tolist(), strict=True))
-        certain = np.unique(np.concatenate(matches)) if matches else np.zeros(0, np.uint32)
+        certain = sorted_distinct(np.concatenate(matches)) if matches else np.zeros(0, np.uint32)
         for id in certain.tolist():
             longer.pop(id, None)
         shortest = sorted(longer, key=lambda id: (longer[id], id))[:MAX_CHECKED]

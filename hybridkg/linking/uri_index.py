@@ -23,6 +23,7 @@ from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node
 from hybridkg.rdf.tsv import node_of
+from hybridkg.storage.distinct import sorted_distinct
 
 TOP_PREDICATES = 10
 """Maximum number of predicates of a node."""
@@ -155,7 +156,7 @@ class UriIndex:
             for number, lines in stream:
                 ids = self._entities.find_many([node_of(line) for line in lines])
                 pieces[number].append(ids[ids >= 0].astype(np.uint32))
-        return [np.unique(np.concatenate(some)) for some in pieces]
+        return [sorted_distinct(np.concatenate(some)) for some in pieces]
 
     def _total(self, predicate: str) -> tuple[int, int]:
         """(subjects with a node as value, pairs) of a predicate; with `^` objects instead of subjects."""

@@ -17,6 +17,7 @@ from hybridkg.operators.multiplicity import multiplicities
 from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
+from hybridkg.storage.distinct import sorted_distinct
 
 MAX_REPEATED = 1 << 27
 """Additions of doubles for rows that stand for several; they take 0.2 s, in which nothing stops them."""
@@ -123,7 +124,7 @@ class ColumnGroups:
         if aggregate.name == "SAMPLE":
             first, last_first = np.full(self.count, -1, np.intp), np.arange(len(group))[rows][::-1]
             first[group[last_first]] = last_first
-            return _of_groups(column, np.unique(group[rows]), np.arange(len(group)), first)
+            return _of_groups(column, sorted_distinct(group[rows]), np.arange(len(group)), first)
         if is_bound is not None and not is_bound.all() and not aggregate.distinct:
             return None
         if aggregate.name in ("MIN", "MAX"):
@@ -152,7 +153,7 @@ class ColumnGroups:
         (np.minimum if is_least else np.maximum).at(extreme, group, ranks)
         row_of_rank = np.empty(len(distinct), np.intp)
         row_of_rank[rank] = first
-        return _of_groups(_as_written(column), np.unique(group), row_of_rank, extreme)
+        return _of_groups(_as_written(column), sorted_distinct(group), row_of_rank, extreme)
 
     def _totals(self, column: Column, rows: Rows, divide: Divide | None) -> Column | None:
         """Sums; with `divide`, means."""

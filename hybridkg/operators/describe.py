@@ -30,6 +30,7 @@ from hybridkg.rdf.order import sorted_rows
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.term_texts import BLANK_KIND
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node, Term
+from hybridkg.storage.distinct import sorted_distinct
 
 SUBJECT, _, OBJECT = GRAPH_COLUMNS
 
@@ -213,7 +214,7 @@ class _Described:
 
 def _blank_nodes(ids: Ids, graph: Terms) -> Ids:
     """Distinct blank nodes among some ids, ascending."""
-    nodes = np.unique(ids[ids < graph.n_nodes])
+    nodes = sorted_distinct(ids[ids < graph.n_nodes])
     if len(nodes) <= FEW:
         is_blank = np.array([isinstance(term, BlankNode) for term in graph.terms(nodes)], np.bool_)
     else:

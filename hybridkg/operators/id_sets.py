@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.partition import FEW
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +92,7 @@ def distinct_ids(ids: Ids) -> Ids:
         return np.array(sorted(set(ids.tolist())), np.uint32)
     low, high = int(ids.min()), int(ids.max())
     if len(ids) <= MANY or high - low > NUMBERS_PER_SEARCH * len(ids):
-        return np.unique(ids)
+        return sorted_distinct(ids)
     is_member = np.zeros(high - low + 1, bool)
     is_member[ids - np.uint32(low)] = True
     return (np.flatnonzero(is_member) + low).astype(np.uint32)

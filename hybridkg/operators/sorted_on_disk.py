@@ -13,6 +13,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.partition import Keys
 from hybridkg.operators.partitions_on_disk import Disk, RowsOnDisk, SplitBy
 from hybridkg.rdf.terms import double
+from hybridkg.storage.distinct import sorted_distinct
 
 ROW = " row"
 """Column of the number of each row; no variable has this name."""
@@ -125,7 +126,7 @@ def _ranks(rows: RowsOnDisk, name: str, context: ExecutionContext, *, down: bool
     for block in rows.blocks():
         pool = concatenated([pool, block.column(name).each()[0]]).each()[0]
         context.hold(len(pool.keys), 1)
-    scale = np.unique(pool.order(total=False))
+    scale = sorted_distinct(pool.order(total=False))
 
     def ranks(block: InColumns) -> Keys:
         distinct, place = block.column(name).each()

@@ -14,6 +14,7 @@ import numpy as np
 
 from hybridkg.interfaces.row_subject import KeptColumn
 from hybridkg.interfaces.table_reader import TableColumn, ValueKind
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.tables.kinds import RECOGNISED, first_misfit, is_recognised
 from hybridkg.tables.near_kind import NearKind
 from hybridkg.tables.triples import values_of
@@ -260,7 +261,7 @@ class ColumnProfile:
         if self._hashes is None or not self._hashes or self._flaws or not self.has_key_kind():
             return False
         found = np.frombuffer(self._hashes, dtype=np.int64)
-        return len(np.unique(found)) == len(found)
+        return len(sorted_distinct(found)) == len(found)
 
     def has_values(self, texts: Sequence[str]) -> bool:
         """Whether there are texts, and all of them are values of this column, which is unique."""
@@ -277,7 +278,7 @@ class ColumnProfile:
         alike, is_rare = self._alike, self._hashes is not None
         if self._hashes:
             found = np.frombuffer(self._hashes, dtype=np.int64)
-            flaws = len(found) - len(np.unique(found)) + len(self._blanks)
+            flaws = len(found) - len(sorted_distinct(found)) + len(self._blanks)
             is_rare = flaws <= self._permitted_flaws
             if alike is None and flaws > len(self._blanks):
                 rows = np.delete(np.arange(self.rows), np.frombuffer(self._blanks, dtype=np.int64))

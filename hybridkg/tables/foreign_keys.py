@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.interfaces.table_reader import Table, ValueKind
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.tables.column_profile import KEY_KINDS, ColumnProfile
 from hybridkg.tables.earlier_tables import NO_TABLES, EarlierTables
 from hybridkg.tables.mapping import TermMap
@@ -250,7 +251,7 @@ def hashes_of_key(one: KeyedTable) -> npt.NDArray[np.int64]:
     for batch in one.table.batches():
         texts = values_of(batch.columns[place]).texts
         found.append(np.fromiter(map(hash, texts), np.int64, len(texts)))
-    return np.unique(np.concatenate(found))
+    return sorted_distinct(np.concatenate(found))
 
 
 def is_contained(known: npt.NDArray[np.int64], hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hybridkg.datasets.stark.tensors import Whole
 from hybridkg.errors import LoadError
+from hybridkg.storage.distinct import sorted_distinct
 
 Numbers = NDArray[np.int64]
 
@@ -66,7 +67,7 @@ class Neighbours:
             )
         heads, tails = (row.astype(np.int64, copy=False) for row in edges)
         if _is_symmetric(heads, tails, nodes):
-            keys = np.unique((heads * relations + types) * nodes + tails)
+            keys = sorted_distinct((heads * relations + types) * nodes + tails)
         else:
             keys = _undirected(heads, tails, types, nodes, relations, frozenset(names))
         return cls(nodes, relations, keys)
@@ -121,7 +122,7 @@ def _undirected(
         pairs, numbers = np.divmod(keys[start:stop], relations)
         pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
         means = np.add.reduceat(numbers, first) // counts
-        if unknown := set(np.unique(means).tolist()) - known:
+        if unknown := set(sorted_distinct(means).tolist()) - known:
             raise LoadError(
                 f"edges of several types between two nodes have the mean {min(unknown)}, which is not a relation"
             )

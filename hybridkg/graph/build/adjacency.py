@@ -22,6 +22,7 @@ from hybridkg.graph.build.spool import Spool, mapped
 from hybridkg.graph.build.term_runs import Runs
 from hybridkg.graph.stored_projection import DIRECTIONS, PLACES
 from hybridkg.storage.arrays import Array, ArrayStream, Writer, smallest_unsigned
+from hybridkg.storage.distinct import sorted_distinct
 
 KERNEL = LazyKernel("hybridkg.graph.build.adjacency_kernel")
 
@@ -245,7 +246,7 @@ def _emit_all(pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStrea
     sizes = np.zeros((len(bounds) - 1, 2), np.int64)
     if kernel is None:
         for i in range(len(sizes)):
-            distinct = np.unique(pairs[bounds[i] : bounds[i + 1]])
+            distinct = sorted_distinct(pairs[bounds[i] : bounds[i + 1]])
             keys, counts = np.unique(distinct >> _HALF, return_counts=True)
             append(keys, np.concatenate(([0], np.cumsum(counts))), distinct & np.uint64(0xFFFFFFFF))
             sizes[i] = len(distinct), len(keys)

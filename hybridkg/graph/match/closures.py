@@ -15,6 +15,7 @@ from hybridkg.graph.match.relations import Pairs, Relation
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.interfaces.meter import ADJACENCY, Meter
+from hybridkg.storage.distinct import sorted_distinct
 
 CLOSURE_FACTOR = 4.0
 """The estimated ratio of the pairs of a closure to those of its relation."""
@@ -71,7 +72,7 @@ class ClosureOf(PairRelation):
             edge = self._pairs_on(edge, forward, run)
         if self.zero:
             places = np.flatnonzero(np.isin(ids, self.nodes()))
-            edge = np.unique(np.concatenate([edge, packed(places, ids[places])]))
+            edge = sorted_distinct(np.concatenate([edge, packed(places, ids[places])]))
         return unpacked(edge)
 
     def _pairs_on(self, first: Keys, forward: bool, run: PatternRun) -> Keys:
@@ -80,7 +81,7 @@ class ClosureOf(PairRelation):
         while len(edge):
             index, nodes = unpacked(edge)
             step, targets = self.inner.expand(nodes, forward, run)
-            edge = np.unique(packed(index[step], targets))
+            edge = sorted_distinct(packed(index[step], targets))
             for part in seen:
                 edge = edge[~_held(edge, part)]
             seen.append(edge)

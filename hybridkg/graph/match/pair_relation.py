@@ -10,6 +10,7 @@ from hybridkg.graph.match.relations import NeighbourRuns, Pairs, RunTable, chunk
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.weights import IdWeights, run_sums
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.storage.distinct import sorted_distinct
 
 Keys = NDArray[np.uint64]
 """Pairs as numbers: index in the upper half, id in the lower."""
@@ -81,7 +82,7 @@ class PairRelation:
         """Expanded from the end with fewer distinct ids."""
         if len(sources) == 0:
             return np.zeros(0, np.bool_)
-        heads, tails = np.unique(sources), np.unique(targets)
+        heads, tails = sorted_distinct(sources), sorted_distinct(targets)
         forward = len(heads) <= len(tails)
         values, starts, ends = (heads, sources, targets) if forward else (tails, targets, sources)
         keys = packed(*self.pairs(values, forward, run))

@@ -22,6 +22,7 @@ from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.weights import IdWeights
 from hybridkg.graph.predicate_terms import PredicateTerms
 from hybridkg.interfaces.graph_index import AlternativePath, Closure, Ids, InversePath, Path, PredicatePath, Steps
+from hybridkg.storage.distinct import sorted_distinct
 
 MAX_DEPTH = 30
 """The maximum nesting depth of a path."""
@@ -106,7 +107,7 @@ class AlternativeOf(PairRelation):
 
     def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         keys = np.concatenate([packed(*relation.expand(ids, forward, run)) for relation in self.inner])
-        return unpacked(np.unique(keys))
+        return unpacked(sorted_distinct(keys))
 
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         return either([relation.reach(ids, forward, run) for relation in self.inner])
@@ -139,7 +140,7 @@ class StepsOf(PairRelation):
         targets = ids
         for relation in self._in_order(forward):
             step, targets = relation.expand(targets, forward, run)
-            keys = np.unique(packed(index[step], targets))
+            keys = sorted_distinct(packed(index[step], targets))
             index, targets = unpacked(keys)
         return index, targets
 

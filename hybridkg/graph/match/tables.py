@@ -17,6 +17,7 @@ from hybridkg.graph.match.ids import Mask, inside
 from hybridkg.graph.match.relations import spread
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.storage.distinct import sorted_distinct
 
 Places = NDArray[np.int64]
 
@@ -78,7 +79,7 @@ def by_binding(table: SolutionTable, shared: Sequence[str]) -> Iterator[tuple[tu
     code = np.zeros(table.size, np.int64)
     for name in open_columns:
         code = code * 2 + (table.columns[name] == UNBOUND)
-    for value in np.unique(code).tolist():
+    for value in sorted_distinct(code).tolist():
         rows = np.flatnonzero(code == value)
         unbound = {name for place, name in enumerate(reversed(open_columns)) if value >> place & 1}
         yield tuple(name not in unbound for name in shared), rows
@@ -213,6 +214,6 @@ def matched(left: SolutionTable, right: SolutionTable, *, disjoint: bool) -> Mas
                 _picked([left.columns[name] for name in common], rows),
                 _picked([right.columns[name] for name in common], others),
             )
-            hits = inside(a, np.unique(b)) if len(common) == 1 else np.isin(a, b)  # type: ignore[arg-type]
+            hits = inside(a, sorted_distinct(b)) if len(common) == 1 else np.isin(a, b)  # type: ignore[arg-type]
             mask[here] |= hits
     return mask

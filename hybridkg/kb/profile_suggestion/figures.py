@@ -21,6 +21,7 @@ from hybridkg.interfaces.graph_index import Ids
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.rdf.namespaces import last_part
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from hybridkg.graph.columns import PredicateColumns, ProjectionColumns
@@ -173,7 +174,9 @@ def _structure(predicates: Mapping[str, PredicateColumns], columns: ProjectionCo
 
 def _subjects_of(predicates: Mapping[str, PredicateColumns], iris: Sequence[str]) -> Ids:
     empty: Ids = np.zeros(0, np.uint32)
-    return np.unique(np.concatenate([empty, *(predicates[iri].forward.keys for iri in iris if iri in predicates)]))
+    return sorted_distinct(
+        np.concatenate([empty, *(predicates[iri].forward.keys for iri in iris if iri in predicates)])
+    )
 
 
 def _has_literal(columns: PredicateColumns, n_nodes: int) -> bool:

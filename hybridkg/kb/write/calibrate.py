@@ -9,6 +9,7 @@ import numpy as np
 from hybridkg.errors import HybridkgError
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.planner.calibration.local_calibration import calibrate, some_words
+from hybridkg.storage.distinct import sorted_distinct
 
 MIN_TRIPLES = 50_000
 """Triples of the smallest graph in which work takes long enough to be measured."""
@@ -72,6 +73,6 @@ def _kernel_is_loaded(snapshot: Snapshot) -> bool:
 def _words(snapshot: Snapshot) -> list[str]:
     if snapshot.nodes is None or not len(snapshot.nodes):
         return []
-    ids = np.unique(np.linspace(0, len(snapshot.nodes) - 1, SAMPLE).astype(np.uint32))
+    ids = sorted_distinct(np.linspace(0, len(snapshot.nodes) - 1, SAMPLE).astype(np.uint32))
     texts = chain.from_iterable(snapshot.texts(snapshot.nodes.nodes(ids)))
     return some_words([text for _, text, _ in texts])

@@ -19,6 +19,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.write.build_projection import PROJECTION, build_projection
 from hybridkg.kb.write.care_reports import number_of
 from hybridkg.rdf.terms import Literal
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from hybridkg.graph.columns import ProjectionColumns
@@ -58,7 +59,7 @@ def sum_of_graph(store: GraphStore, progress: Progress, *, union_default_graph: 
 
 
 def _distinct(parts: Sequence[Hashes]) -> TripleSum:
-    return TripleSum.of(np.unique(np.concatenate(parts))) if parts else TripleSum()
+    return TripleSum.of(sorted_distinct(np.concatenate(parts))) if parts else TripleSum()
 
 
 def compare_projection(

@@ -23,6 +23,7 @@ from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.care_reports import CheckedPart, CheckReport, number_of
 from hybridkg.kb.write.check_graph import check_documents, compare_projection, first_other_file, sum_of_graph
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation, open_generation
 from hybridkg.store.generations.manifest import INDEXES, check_file
@@ -230,7 +231,7 @@ class _Check:
     def _entities(self) -> CheckedPart:
         try:
             nodes = NodeTable.open(self._generation.path)
-            ids = np.unique(np.linspace(0, max(len(nodes) - 1, 0), 1_000).astype(np.uint32))[: len(nodes)]
+            ids = sorted_distinct(np.linspace(0, max(len(nodes) - 1, 0), 1_000).astype(np.uint32))[: len(nodes)]
             ids = np.arange(len(nodes), dtype=np.uint32) if self._full else ids
             found = nodes.find_many(nodes.nodes(ids)) if len(nodes) else ids
         except UNREADABLE as e:

@@ -28,6 +28,7 @@ from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import BlankNode, NamedNode, Term
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -203,7 +204,7 @@ def _by_store(
     for at, name in enumerate(names[1:], 1):
         passes &= held(_entities([row[at] for row in rows], context), bound[name])
     wanted = _entities([row[0] for row in rows], context)[passes]
-    return np.unique(wanted[wanted >= 0].astype(np.uint32))
+    return sorted_distinct(wanted[wanted >= 0].astype(np.uint32))
 
 
 def _sparql(fragment: GraphFragment, names: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from hybridkg.operators.topk.filter_first import best_first
 from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.query import ast
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +78,7 @@ class RankFirst(TopKRows):
             done = done or any(score in last and last[score] < least for score, least in self.least)
             bound = -np.inf if done else float(value.of(last, {}))
             listed = [ids for ids, _, _ in lists]
-            read = np.sort(listed[0]) if len(listed) == 1 else np.unique(np.concatenate(listed))
+            read = np.sort(listed[0]) if len(listed) == 1 else sorted_distinct(np.concatenate(listed))
             fresh = read[~held(read, seen)] if len(seen) else read
             seen = np.sort(np.concatenate([seen, fresh])) if len(seen) else fresh
             survivors = self._survivors(fresh, lists, context)

@@ -20,6 +20,7 @@ from hybridkg.operators.index_access import relation, scores_among
 from hybridkg.operators.text_query import checked_query
 from hybridkg.operators.topk.filter_first import where_present
 from hybridkg.query import ast
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +145,7 @@ class Listing:
 
         ranks = np.ones(len(ids))
         own_rank = self.nodes.rank(ids)
-        for score in np.unique(scores[~np.isnan(scores)]):
+        for score in sorted_distinct(scores[~np.isnan(scores)]):
             low, high = (self.about.dtype.type(score + sign * 2 * self.error) for sign in (-1, 1))
             first, behind = self.ascending.searchsorted(low, "left"), self.ascending.searchsorted(high, "right")
             at, above = scores == score, len(self.ids) - int(behind)

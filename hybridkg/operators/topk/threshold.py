@@ -20,6 +20,7 @@ from hybridkg.operators.topk.score_intervals import Listing
 from hybridkg.operators.topk.survivor_scores import known_of
 from hybridkg.operators.topk.top_k_rows import RankedTop, TopKRows
 from hybridkg.query import ast
+from hybridkg.storage.distinct import sorted_distinct
 
 if TYPE_CHECKING:
     from hybridkg.operators.context import Nodes
@@ -58,7 +59,7 @@ class Threshold(TopKRows):
             done = any(depth >= len(lists[score].ids) for _, score in self.top.matches)
             seen = everyone
             if not done:
-                seen = np.unique(np.concatenate([one.best(depth) for one in lists.values()]))
+                seen = sorted_distinct(np.concatenate([one.best(depth) for one in lists.values()]))
             bound = -np.inf if done else fusing.unseen(depth)
             context.record_detail(self, looks=looks, read=min(depth, len(everyone)), seen=len(seen))
             part = fusing.best(seen, wanted, bound, context)

@@ -27,6 +27,7 @@ from hybridkg.errors import EndpointError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import Literal, NamedNode, Term
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.storage.durable import fsync_file, write_durably
 from hybridkg.store.endpoint.answers import JSON, TSV, solutions
 from hybridkg.store.endpoint.connection import Connection
@@ -349,7 +350,7 @@ def _distinct(files: Sequence[Path]) -> int:
         with file.open("rb") as read:
             digests = b"".join(blake2b(line, digest_size=8).digest() for line in read)
         hashes.append(np.frombuffer(digests, np.uint64))
-    return len(np.unique(np.concatenate(hashes))) if hashes else 0
+    return len(sorted_distinct(np.concatenate(hashes))) if hashes else 0
 
 
 def _listed(predicates: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from hybridkg.remote.elasticsearch.orphans import Left, check_left
 from hybridkg.remote.elasticsearch.pages import BY_NODE, IDS_AT_ONCE, PagedRows, scores_of
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 from hybridkg.storage.arrays import FolderLayout, MappedArrays
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.vector.elasticsearch import bodies
 from hybridkg.vector.index.similarity import padded
 from hybridkg.vector.index.stable_prefix import RankedList, stable_top_k
@@ -202,7 +203,7 @@ class ElasticVectorIndex(VectorIndexBase):
         vectors = np.zeros((len(ids), self._dimensions), np.float32)
         for start in range(0, len(ids), VECTORS_AT_ONCE):
             part = ids[start : start + VECTORS_AT_ONCE]
-            distinct = np.unique(part)
+            distinct = sorted_distinct(part)
             vectors[start : start + VECTORS_AT_ONCE] = self._run(self._fetch(distinct))[np.searchsorted(distinct, part)]
         return vectors
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.training_task import Batch, Batches
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.vector.training.contrastive import SCALE, contrastive_loss
 from hybridkg.vector.training.pairs import Numbers, TrainingPairs, drawn, reciprocal_rank, wrong_of
 
@@ -126,7 +127,7 @@ class BiEncoderTask:
         rights = self._pairs.training.rights
         questions = batch["question"][batch["question"] >= 0]
         right = batch["right"][: len(questions)]
-        documents = np.unique(np.concatenate([right, batch["wrong"][: len(questions)].ravel()]))
+        documents = sorted_distinct(np.concatenate([right, batch["wrong"][: len(questions)].ravel()]))
         documents = documents[documents >= 0]
         target = np.searchsorted(documents, right)
         masked = np.array([np.isin(documents, rights[i]) for i in questions])

@@ -21,6 +21,7 @@ from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor
 from hybridkg.text.index.build.list_splicing import ListSplice
@@ -232,7 +233,7 @@ class _Lists:
         kept = ~self.is_new[added.term]
         of_leaving = (places[leaving.term] * n_fields + leaving.field)[known[leaving.term]]
         of_added = self.place[added.term] * n_fields + added.field
-        numbers = np.unique(np.concatenate([of_leaving, of_added[kept]]))
+        numbers = sorted_distinct(np.concatenate([of_leaving, of_added[kept]]))
         dtype = smallest_unsigned(self._largest_position())
         if dtype != old.all_positions.dtype or int(old.sizes(numbers).sum()) > most:
             return None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.list_edits import EditedLists
 from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
 from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
@@ -106,7 +107,7 @@ class ListSplice:
 
     def _write_offsets(self, out: ArrayWriter) -> SplicedLists:
         n_fields, is_new, edited, ends = self.n_fields, self.is_new(), self.edited, self.old.ends
-        touched = np.unique(self.numbers // n_fields)
+        touched = sorted_distinct(self.numbers // n_fields)
         lists = touched[:, None] * n_fields + np.arange(n_fields)
         df = ends[lists + 1].astype(np.int64) - ends[lists].astype(np.int64)
         df.reshape(-1)[np.searchsorted(lists.reshape(-1), self.numbers)] = edited.df[~is_new]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.analysis.standard import StandardAnalyzer
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32
 from hybridkg.text.index.build.tokens import TermNumberer
@@ -127,7 +128,7 @@ class Words:
             grown[: len(cached)] = cached
             cached = self._numbers[name, stemmer] = grown
         result = cached[words]
-        unknown = np.unique(words[result == _UNKNOWN])
+        unknown = sorted_distinct(words[result == _UNKNOWN])
         if len(unknown):
             begins, ends = self._offsets[unknown].tolist(), self._offsets[unknown + np.uint32(1)].tolist()
             letters = self._letters.data
