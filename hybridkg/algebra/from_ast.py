@@ -425,8 +425,11 @@ def _of_groups(query: ast.SelectQuery) -> frozenset[str]:
     return frozenset(one.name for one in (*keys, *columns) if isinstance(one, ast.Var))
 
 
-def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:
-    """The plan of the pattern of an EXISTS, evaluated independently; it binds only the pattern's own variables."""
-    own = tuple(sorted(in_scope(group)))
+def exists_plan(group: ast.Group, dataset: nodes.Dataset, outer: frozenset[str]) -> nodes.Plan:
+    """The plan of the pattern of an EXISTS, evaluated independently: its distinct values of the variables that the
+    tested rows have as well, by `outer`; all of its solutions where there is none.
+    """
+    own = in_scope(group)
     names = FreshNames(variables(group))
-    return nodes.Project(_Builder(names, dataset).group(without_blank_nodes(group, names)), own)
+    plan = _Builder(names, dataset).group(without_blank_nodes(group, names))
+    return nodes.Project(plan, tuple(sorted(own & outer or own)), distinct=bool(own & outer))

@@ -192,7 +192,7 @@ class _Lowering:
             name = f"_exists{self.tests}"
             while name in taken:
                 name += "_"
-            pattern = rewrite(exists_plan(node.pattern, dataset))
+            pattern = rewrite(exists_plan(node.pattern, dataset, outer))
             among = () if self.exists is None else _restricted_matches(pattern, certain)
             operator = self.operator(pattern) if self.exists is None else self.exists(pattern, among)
             tests.append(ExistsTest(name, operator, node.negated, tuple((m.match, m.score) for m in among)))

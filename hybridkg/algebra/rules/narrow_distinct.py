@@ -60,7 +60,7 @@ def narrowed(plan: Plan, read: frozenset[str], narrow: Narrow, rest: Callable[[P
                 sides = within(left, read | right.variables), within(right, read | left.variables)
                 return replace(part, left=sides[0], right=sides[1])
             case Union(branches):
-                return Union(tuple(within(branch, read) for branch in branches))
+                return Union(tuple(_only(within(branch, read), read) for branch in branches))
             case Minus(left, right):
                 return Minus(within(left, read | right.variables), rest(right))
             case MatchEach(child, match):
@@ -70,6 +70,16 @@ def narrowed(plan: Plan, read: frozenset[str], narrow: Narrow, rest: Callable[[P
         return rest(part)
 
     return within(plan, read)
+
+
+def _only(branch: Plan, read: frozenset[str]) -> Plan:
+    """A branch of a UNION without the variables that nothing reads, such as the scores of its MATCHes: the cells of
+    two branches in one column would become terms.
+    """
+    needed = branch.variables & read
+    if isinstance(branch, Fragment) or not needed or needed == branch.variables:
+        return branch
+    return Project(branch, tuple(sorted(needed)))
 
 
 def distinct_fragment(fragment: Fragment, names: frozenset[str]) -> Fragment:
@@ -103,19 +113,22 @@ def read_by(plan: Plan) -> frozenset[str]:
         names |= frozenset(plan.tie_breakers or ())
     if isinstance(plan, OrderBy):
         names |= {name for name, _ in plan.keys}
+    below = children(plan)
     if not isinstance(plan, Fragment | Match):
         for field in fields(plan):
-            for node in _syntax(getattr(plan, field.name)):
+            for node in _syntax(getattr(plan, field.name), below):
                 names |= variables(node)
-    return names.union(*map(read_by, children(plan)))
+    return names.union(*map(read_by, below))
 
 
-def _syntax(value: Any) -> Iterator[ast.Syntax]:
-    """The syntax in an attribute of a node, without that of the plans below it."""
+def _syntax(value: Any, below: tuple[Plan, ...]) -> Iterator[ast.Syntax]:
+    """The syntax in an attribute of a node, without that of the plans below it; a MATCH there is one that it reads."""
+    if any(value is child for child in below):
+        return
     if isinstance(value, ast.Syntax):
         yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from _syntax(item)
+            yield from _syntax(item, below)
     elif is_dataclass(value) and isinstance(value, Match):
         yield value.match
