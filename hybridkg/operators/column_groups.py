@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.multiplicity import multiplicities
+from hybridkg.operators.nullable_numbers import NullableNumbers
 from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
@@ -393,7 +394,7 @@ def _bound(column: Column) -> NDArray[np.bool_] | None:
 
 def _doubles(column: Column) -> NDArray[np.float64] | None:
     """float64[rows]; None if a cell is no plain double."""
-    if isinstance(column, NumberColumn):
+    if isinstance(column, NumberColumn | NullableNumbers):
         return column.numbers if column.literal in (double, written) else None
     if not isinstance(column, TermColumn):
         return None
@@ -420,6 +421,8 @@ def _as_written(column: Column) -> Column:
         return column.stored
     if isinstance(column, NumberColumn) and column.literal is double:
         return NumberColumn(column.numbers, written)
+    if isinstance(column, NullableNumbers) and column.literal is double:
+        return replace(column, literal=written)
     return column
 
 

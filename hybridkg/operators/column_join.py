@@ -14,6 +14,7 @@ from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn
 from hybridkg.operators.context import PAIR_US, ExecutionContext
 from hybridkg.operators.late_scores import LateScores
 from hybridkg.operators.multiplicity import multiplicity
+from hybridkg.operators.nullable_numbers import together
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
 
@@ -252,10 +253,8 @@ def concatenated(columns: Sequence[Column]) -> Column:
     if all(isinstance(c, IdColumn) for c in columns):
         ids = np.concatenate([c.ids for c in columns if isinstance(c, IdColumn)])
         return IdColumn(ids, graphs[0]) if graphs else unbound(len(ids))
-    if all(isinstance(c, NumberColumn) for c in columns):
-        numbers = [c for c in columns if isinstance(c, NumberColumn)]
-        if all(c.literal is numbers[0].literal for c in numbers):
-            return NumberColumn(np.concatenate([c.numbers for c in numbers]), numbers[0].literal)
+    if (numbers := together(list(columns))) is not None:
+        return numbers
     parts = [as_terms(c) for c in columns]
     code_of: dict[Term | None, int] = {}
     codes = [

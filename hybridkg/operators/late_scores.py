@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.operators.columns import Column, NumberColumn, TermColumn
+from hybridkg.operators.columns import Column, NumberColumn
+from hybridkg.operators.nullable_numbers import NullableNumbers
 from hybridkg.operators.partition import Keys, Places
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Term, double
@@ -50,13 +51,13 @@ class LateScores:
 
     @cached_property
     def scores(self) -> Column:
-        """The scores: numbers where all are bound."""
+        """The scores."""
         is_bound = self.is_bound
         if is_bound is None:
             return NumberColumn(self.index.score(self.query, self.ids), double)
-        bound = NumberColumn(self.index.score(self.query, self.ids[is_bound]), double)
-        places = np.where(is_bound, np.cumsum(is_bound), 0)  # 0 is the unbound cell
-        return TermColumn.of([None, *bound.cells()], places)
+        scores = np.zeros(len(self.ids))
+        scores[is_bound] = self.index.score(self.query, self.ids[is_bound])
+        return NullableNumbers(scores, is_bound, double)
 
     @property
     def keys(self) -> Keys:
