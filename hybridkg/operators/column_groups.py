@@ -115,23 +115,34 @@ class ColumnGroups:
             return count_column(self._counted(ALL if is_bound is None else np.flatnonzero(is_bound)))
         rows: Rows = ALL if is_bound is None else np.flatnonzero(is_bound)
         if aggregate.distinct:
-            rows = np.arange(len(group)) if is_bound is None else np.flatnonzero(is_bound)
-            pairs = [group[rows], dense(column.keys)[rows]]
-            order = lexical_order(pairs) if len(rows) else rows
-            is_first = np.append(True, np.any([key[order[1:]] != key[order[:-1]] for key in pairs], axis=0))
-            rows = rows[order[is_first[: len(rows)]]]
+            rows = self._firsts(column, is_bound, in_order=aggregate.name in ("SUM", "AVG"))
         if aggregate.name == "COUNT":
             return count_column(np.bincount(group[rows], minlength=self.count))
         if aggregate.name == "SAMPLE":
             first, last_first = np.full(self.count, -1, np.intp), np.arange(len(group))[rows][::-1]
             first[group[last_first]] = last_first
             return _of_groups(column, sorted_distinct(group[rows]), np.arange(len(group)), first)
-        if is_bound is not None and not is_bound.all() and not aggregate.distinct:
-            return None
+        if is_bound is not None and not is_bound.all():
+            return None  # an unbound cell is an error of the other aggregates
         if aggregate.name in ("MIN", "MAX"):
             return self._extremes(column, rows, is_least=aggregate.name == "MIN")
         groups = replace(self, times=None) if aggregate.distinct else self
         return groups._totals(column, rows, divide if aggregate.name == "AVG" else None)
+
+    def _firsts(self, column: Column, is_bound: NDArray[np.bool_] | None, *, in_order: bool) -> Places:
+        """The first row of each bound value in each group; `in_order` is that in which doubles are added."""
+        rows: Places = np.arange(len(self.group))
+        if in_order and not isinstance(self._order, slice):
+            rows = self._order
+        if is_bound is not None:
+            rows = rows[is_bound[rows]]
+        if not len(rows):
+            return rows
+        pairs = [self.group[rows], dense(column.keys)[rows]]
+        order = lexical_order(pairs)
+        is_first = np.append(True, np.any([key[order[1:]] != key[order[:-1]] for key in pairs], axis=0))
+        firsts: Places = rows[np.sort(order[is_first])]
+        return firsts
 
     def _counted(self, rows: Rows) -> NDArray[Any]:
         """The number of rows of each group, among some."""

@@ -33,6 +33,7 @@ PLAIN = [
     "SELECT (MAX(?t) AS ?x) (SUM(?t) - MIN(?s) AS ?y) (COUNT(?t) AS ?z) { } GROUP BY ?c",
     "SELECT (SUM(?s) AS ?x) { }",
     "SELECT (SUM(DISTINCT ?b) AS ?x) { } GROUP BY ?a",
+    "SELECT (SUM(DISTINCT ?s) AS ?x) (AVG(DISTINCT ?s) AS ?y) (MAX(DISTINCT ?t) AS ?high) { } GROUP BY ?b",
     "SELECT (SUM(?s + 1) AS ?x) { } GROUP BY ?b",
     "SELECT ?k { } GROUP BY (STR(?a) AS ?k)",
     "SELECT (SUM(?a) AS ?x) (AVG(?a) AS ?y) (MIN(?a) AS ?low) (MAX(?b) AS ?high) { } GROUP BY ?b",
@@ -126,6 +127,22 @@ def test_a_sum_of_decimals_has_the_digits_of_oxigraph(digits):
         (NamedNode("e:1"), None, Literal(text, datatype=NamedNode(XSD + "decimal")), double(0.0)) for text in digits
     ]
     operator = group_rows("SELECT (SUM(?s) AS ?x) { } GROUP BY ?a", rows)
+    with patch.object(PlainGroups, "groups", lambda *_, **__: None):
+        want = run(operator)
+    assert run(operator) == want
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVG", "MIN", "MAX"])
+def test_an_unbound_cell_is_an_error_of_a_distinct_aggregate(aggregate):
+    rows = [(NamedNode("e:1"), None, cell, double(0.0)) for cell in (double(1.5), None, double(2.5), double(1.5))]
+    operator = group_rows(f"SELECT (COUNT(*) AS ?n) ({aggregate}(DISTINCT ?s) AS ?x) {{ }} GROUP BY ?a", rows)
+    assert run(operator).rows == [(Literal(4), None)]
+
+
+def test_distinct_doubles_are_added_in_the_order_of_their_rows():
+    numbers = (0.1, 0.7, 0.2, 0.1, 0.3, 1e16, -1e16, 0.7)
+    rows = [(NamedNode("e:1"), NamedNode(f"e:{n}"), double(s), double(n)) for n, s in enumerate(numbers)]
+    operator = group_rows("SELECT (SUM(DISTINCT ?s) AS ?x) { } GROUP BY ?a", rows)
     with patch.object(PlainGroups, "groups", lambda *_, **__: None):
         want = run(operator)
     assert run(operator) == want
